@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs every Debian package that building and testing Verbena needs. Safe to run again; needs root only when something is missing.
+set -euo pipefail
+
+packages=(
+  # build
+  bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-skylib bazel-platforms g++ git pkg-config python3
+  # libraries
+  libibverbs-dev librdmacm-dev libprotobuf-dev libprotoc-dev protobuf-compiler libabsl-dev libisal-dev libssl-dev
+  # tests: GoogleTest, libFuzzer with clang, network tools
+  libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query --show --showformat='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  exit 0
+fi
+if ((EUID != 0)); then
+  echo "install_deps.sh: missing Debian packages: ${missing[*]}" >&2
+  echo "install_deps.sh: run it as root, or: apt-get install ${missing[*]}" >&2
+  exit 1
+fi
+echo "install_deps.sh: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
