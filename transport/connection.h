@@ -1,0 +1,107 @@
+// THE SEAM between transport and rpc: a connection that carries messages both ways.
+//
+// A message is a kind, a call id, a small header and a payload of any length. It arrives exactly once and in order of
+// sending among messages of its size class, or its failure is reported; a large one is announced first, and the
+// receiver may refuse it unfetched.
+//
+// Owner: whoever got it from a Connector or a Listener; destroying it aborts it. Thread: its event loop's, for
+// everything below.
+
+#ifndef VERBENA_TRANSPORT_CONNECTION_H_
+#define VERBENA_TRANSPORT_CONNECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/types/span.h"
+
+namespace verbena::transport {
+
+class EventLoop;
+
+// What a payload is made of, written straight into the memory that it is sent from.
+class PayloadSource {
+ public:
+  virtual ~PayloadSource() = default;
+  virtual size_t size() const = 0;
+  virtual void WriteTo(std::byte* to) = 0;  // size() bytes.
+};
+
+struct OutboundMessage {
+  uint8_t kind = 0;                    // Belongs to the layer above.
+  uint64_t call_id = 0;                // Table index (low 32 bits) and generation (high 32 bits).
+  absl::Span<const std::byte> header;  // Copied before Send returns; at most Connection::header_bytes_max().
+  PayloadSource* payload = nullptr;    // First part of the payload; must live until OnSent. Null: none.
+  absl::Cord attachment;               // Second part; pieces from AllocatePayload (payload_memory.h) are not copied.
+};
+
+struct MessageHead {
+  uint8_t kind = 0;
+  uint64_t call_id = 0;
+  absl::Span<const std::byte> header;  // Valid during the call-back only.
+  uint64_t payload_bytes = 0;
+};
+
+// A payload that has arrived. `bytes` is valid during OnMessage only; Share outlives it.
+class ReceivedPayload {
+ public:
+  virtual ~ReceivedPayload() = default;
+  virtual absl::Span<const std::byte> bytes() const = 0;
+  // The bytes from `offset` on, kept for as long as the Cord lives: lent without a copy if they were fetched, copied if
+  // they were eager. The Cord may be dropped on any thread.
+  virtual absl::Cord Share(size_t offset) = 0;
+};
+
+enum class SendOutcome {
+  kDelivered,  // The peer's transport has all of it.
+  kNotSent,    // Not a byte of it left: the peer has not seen it and never will.
+  kRefused,    // Announced; the peer refused it unfetched.
+  kUnknown,    // The connection failed in between.
+};
+
+enum class Verdict { kFetch, kRefuse };
+
+// What the layer above does with what happens. Call-backs never nest and never come from within a call to Send or
+// Cancel.
+class ConnectionHandler {
+ public:
+  virtual ~ConnectionHandler() = default;
+  virtual Verdict OnAnnounced(const MessageHead& head) = 0;  // A large message; OnMessage follows if it is fetched.
+  virtual void OnMessage(const MessageHead& head, ReceivedPayload& payload) = 0;
+  virtual void OnFetchFailed(const MessageHead& head,
+                             const absl::Status& status) = 0;      // After kFetch: withdrawn, or failed.
+  virtual void OnSent(uint64_t send_id, SendOutcome outcome) = 0;  // Exactly once for each Send.
+  virtual void OnPeerDraining() = 0;                               // The peer takes no new message from here on.
+  virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The
+                                                          // connection may be destroyed.
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // Sends a message, or queues it while there is no credit or no slot. Returns the send's id, reported by OnSent.
+  virtual uint64_t Send(OutboundMessage message) = 0;
+  // The sender lost interest: not sent if it is still queued; withdrawn, its memory in quarantine, if it is announced.
+  // OnSent follows.
+  virtual void CancelSend(uint64_t send_id) = 0;
+  // The receiver lost interest in a large message that it is fetching. OnFetchFailed follows.
+  virtual void CancelFetch(uint64_t call_id) = 0;
+
+  // Finishes what is in flight, then closes with `OK`. No Send after this.
+  virtual void Drain() = 0;
+  // Drops everything. OnClosed follows with this status.
+  virtual void Abort(absl::Status status) = 0;
+
+  virtual void set_handler(ConnectionHandler* handler) = 0;  // Before any call-back can come; must outlive OnClosed.
+  virtual size_t header_bytes_max() const = 0;
+  virtual const std::string& peer() const = 0;  // For people: "soft://127.0.0.1:7471".
+  virtual EventLoop* loop() const = 0;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_CONNECTION_H_

@@ -1,0 +1,94 @@
+// Factories: listening for connections and making them. Control plane over the RDMA connection manager, on the device
+// that the address and the options choose.
+//
+// Addresses: "rdma://host:port", "soft://host:port", "host:port" (auto: a server listens on RDMA where a device is
+// there and on soft, a client tries RDMA first and falls back to soft, saying so in one log line). Port 0 = any free
+// port.
+
+#ifndef VERBENA_TRANSPORT_ENDPOINT_H_
+#define VERBENA_TRANSPORT_ENDPOINT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "transport/connection.h"
+#include "transport/event_loop.h"
+
+namespace verbena::transport {
+
+// Limits and sizes of a transport; the defaults suit most. Each is checked when it is first used, with an error in
+// words.
+struct TransportOptions {
+  std::string device = "";               // "auto", "soft" or a device's name. Empty: $VERBENA_DEVICE, else "auto".
+  uint32_t receive_buffer_bytes = 8192;  // One frame; the eager limit.
+  uint32_t receive_buffers = 1024;       // In a loop's shared receive queue at the start; grows with connections.
+  uint32_t send_buffers = 512;           // A loop's send slots.
+  uint32_t connections_max = 10000;      // Per process and device.
+  uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
+  uint64_t fetch_bytes_max =
+      uint64_t{2} << 30;  // Landing memory of one loop (a single larger message is let through alone).
+  uint64_t export_bytes_max = uint64_t{2} << 30;  // Exported memory of one loop, quarantine included.
+  uint32_t read_chunk_bytes = 1 << 20;
+  uint16_t read_depth = 16;
+  bool checksum_payloads = false;
+  absl::Duration handshake_timeout = absl::Seconds(5);
+  absl::Duration keepalive_interval = absl::Seconds(10);  // Silence after which a peer is probed; zero = never.
+  absl::Duration keepalive_timeout = absl::Seconds(5);    // A probe unanswered for this long ends the connection.
+  absl::Duration drain_timeout = absl::Seconds(30);
+};
+
+// What the transport of a process counts. Totals since the start unless said otherwise. Exact; safe to read from any
+// thread.
+struct TransportCounters {
+  uint64_t connections = 0;      // Now.
+  uint64_t pinned_bytes = 0;     // Registered memory, now.
+  uint64_t receives_posted = 0;  // In shared receive queues, now.
+  uint64_t credits_granted = 0;  // Outstanding at peers, now.
+  uint64_t landing_bytes = 0;    // In use for fetches or lent, now.
+  uint64_t exported_bytes = 0;   // Exported or in quarantine, now.
+  uint64_t sends_queued = 0;     // Now.
+  uint64_t frames_sent = 0;
+  uint64_t frames_received = 0;
+  uint64_t doorbells = 0;
+  uint64_t reads = 0;
+  uint64_t protocol_errors = 0;
+};
+TransportCounters ReadTransportCounters();
+
+// Loops with a thread each. Destroying it stops and joins them; connections must be gone by then.
+class EventLoopGroup {
+ public:
+  static absl::StatusOr<std::unique_ptr<EventLoopGroup>> Start(int count, const EventLoopOptions& options);
+  virtual ~EventLoopGroup() = default;
+  virtual size_t size() const = 0;
+  virtual EventLoop* loop(size_t index) const = 0;
+};
+
+class Listener {
+ public:
+  // Called on the loop that will own the connection, with a connection that is established.
+  using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
+
+  // Listens on `address`, spreads connections over `loops` (at least one, running). Blocks until the address is bound.
+  static absl::StatusOr<std::unique_ptr<Listener>> Listen(absl::string_view address, const TransportOptions& options,
+                                                          std::vector<EventLoop*> loops, AcceptCallback on_accept);
+  virtual ~Listener() = default;  // Closes. Any thread but a loop's; blocks until no AcceptCallback runs or will run.
+  virtual void Close() = 0;       // New requests are rejected as "shutting down" from here on.
+  virtual const std::vector<std::string>& addresses() const = 0;  // With real port and device: "soft://127.0.0.1:7471".
+};
+
+// Connects, on `loop`'s thread; `done` runs there, exactly once, with the connection or the reason in words
+// (Unavailable, DeadlineExceeded after handshake_timeout, FailedPrecondition for versions, InvalidArgument for the
+// address).
+using ConnectCallback = absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<Connection>>)>;
+void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done);
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_ENDPOINT_H_

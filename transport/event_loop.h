@@ -1,0 +1,75 @@
+// The event loop: the thread that owns connections, polls completion queues and runs timers and posted tasks.
+//
+// A loop polls its sources for a while, arms them, polls once more, then sleeps in epoll_wait. Several loops share
+// nothing.
+//
+// Owner: the EventLoopGroup, or a user who drives it from his own thread. Thread: everything is for the loop's own
+// thread but Post, Wake and Stop, which any thread may call.
+
+#ifndef VERBENA_TRANSPORT_EVENT_LOOP_H_
+#define VERBENA_TRANSPORT_EVENT_LOOP_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace verbena::transport {
+
+// How a loop waits for work.
+enum class WaitPolicy {
+  kBusy,      // Polls for ever: lowest latency, one core.
+  kEvent,     // Arms and sleeps at once: no CPU when idle.
+  kAdaptive,  // Polls for EventLoopOptions::poll_duration after the last work, then sleeps.
+};
+
+struct EventLoopOptions {
+  WaitPolicy wait = WaitPolicy::kAdaptive;
+  absl::Duration poll_duration = absl::Microseconds(50);
+  int cpu = -1;  // Core that the loop's thread is pinned to; -1 = none.
+};
+
+// Something a loop polls: a device's completion queues, for instance. Called on the loop's thread only.
+class PollSource {
+ public:
+  virtual ~PollSource() = default;
+  virtual int Poll() = 0;  // Handles what is there, without blocking. Returns how many items it handled.
+  virtual void Arm() = 0;  // Asks for an event on the next item; the loop polls once more before it sleeps.
+  virtual void OnReadable(int fd) = 0;  // A file descriptor added by AddFd is readable.
+};
+
+using TimerId = uint64_t;  // 0 = none.
+
+class EventLoop {
+ public:
+  static absl::StatusOr<std::unique_ptr<EventLoop>> Create(const EventLoopOptions& options);
+  virtual ~EventLoop() = default;
+
+  // Runs `task` on the loop's thread, soon, in order of posting. Tasks posted after Stop are destroyed unrun when the
+  // loop is.
+  virtual void Post(absl::AnyInvocable<void()> task) = 0;
+  // Runs `callback` on the loop's thread at or after `when` (steady clock), unless cancelled.
+  virtual TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) = 0;
+  virtual void CancelTimer(TimerId id) = 0;
+  // The loop's steady clock, read once per turn.
+  virtual absl::Time Now() const = 0;
+
+  virtual void AddSource(PollSource* source) = 0;
+  virtual void RemoveSource(PollSource* source) = 0;
+  virtual absl::Status AddFd(int fd, PollSource* source) = 0;
+  virtual void RemoveFd(int fd) = 0;
+
+  // Runs the loop on the calling thread until `done` returns true or Stop is called. `done` is asked once a turn.
+  virtual void RunUntil(absl::FunctionRef<bool()> done) = 0;
+  virtual void Stop() = 0;
+  virtual bool InLoopThread() const = 0;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_EVENT_LOOP_H_

@@ -1,0 +1,113 @@
+// The frame: what one SEND carries. Specification: docs/wire.md. Pure; nothing here touches a device.
+//
+//   | FrameHeader, 32 bytes | extensions (TLVs) | call header | body |
+//
+// The body of an eager frame is the payload; the body of an announcement is a list of Segments; control frames have
+// none, or a small fixed one. All integers are little-endian.
+
+#ifndef VERBENA_TRANSPORT_WIRE_FRAME_H_
+#define VERBENA_TRANSPORT_WIRE_FRAME_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace verbena::wire {
+
+inline constexpr uint8_t kVersion = 1;
+inline constexpr size_t kFrameHeaderBytes = 32;
+inline constexpr size_t kSegmentBytes = 24;
+inline constexpr size_t kIdentityBytes = 32;
+inline constexpr size_t kSegmentsMax = 64;  // In one announcement.
+inline constexpr size_t kCallHeaderBytesMax =
+    0xffff;  // The field's width; a connection's real limit is its receive buffer.
+
+enum class FrameType : uint8_t {
+  kEager = 1,     // A message with its payload.
+  kAnnounce = 2,  // A message whose payload is to be fetched by RDMA READ.
+  kFinish =
+      3,  // Answer to kAnnounce: fetched, or refused with a FinishReason. The announcer may free the exported memory.
+  kWithdraw = 4,  // The announcer asks the fetcher to stop; answered by kFinish.
+  kGrant = 5,     // Carries a credit grant and nothing else.
+  kReclaim = 6,   // Asks the peer to give back credits that it holds and does not use; answered by kReturn.
+  kReturn = 7,    // Gives credits back: as many as the header's `aux` says.
+  kPing = 8,      // Keepalive probe.
+  kPong = 9,      // Answer to kPing.
+  kDrain = 10,    // The sender will send no new message on this connection; what is in flight is finished.
+  kGoodbye = 11,  // The last frame: why the connection ends (`aux` = GoodbyeReason; call header = reason in words).
+};
+
+// Why a fetch ended; `aux` of a kFinish.
+enum class FinishReason : uint32_t { kFetched = 0, kRefused = 1, kWithdrawn = 2, kFailed = 3, kNoMemory = 4 };
+
+// Why a connection ends; `aux` of a kGoodbye.
+enum class GoodbyeReason : uint32_t { kClosed = 0, kProtocolError = 1, kQuarantineFull = 2, kShutdown = 3 };
+
+// Frame header flags.
+inline constexpr uint16_t kFlagChecksum = 1u << 0;  // The identity block's CRC32C is present and must match.
+
+// The header of every frame, decoded. `message_kind` and the call header belong to the layer above and are opaque here.
+struct FrameHeader {
+  FrameType type = FrameType::kEager;
+  uint16_t flags = 0;
+  uint16_t credit_grant = 0;       // Credits given to the receiver of this frame, in frames.
+  uint16_t extension_bytes = 0;    // Length of the TLVs that follow the header.
+  uint16_t call_header_bytes = 0;  // Length of the call header that follows the TLVs.
+  uint8_t message_kind = 0;
+  uint32_t aux =
+      0;  // Meaning depends on the type: segment count, FinishReason, credits returned, transfer id … see docs/wire.md.
+  uint64_t call_id = 0;        // Index (low 32 bits) and generation (high 32 bits); never a pointer.
+  uint64_t payload_bytes = 0;  // Eager: bytes of body. Announce: bytes of payload to fetch, without the identity block.
+};
+
+// A piece of the announcer's memory that the fetcher may READ.
+struct Segment {
+  uint64_t address = 0;
+  uint64_t length = 0;
+  uint32_t key = 0;  // rkey
+};
+
+// The first kIdentityBytes of what is fetched: compared with the announcement before a byte of it is parsed.
+struct Identity {
+  uint64_t epoch = 0;
+  uint64_t call_id = 0;
+  uint64_t payload_bytes = 0;
+  uint32_t checksum = 0;  // CRC32C of the payload when kFlagChecksum is set, else 0.
+};
+
+// A decoded frame. The spans point into the bytes it was decoded from.
+struct FrameView {
+  FrameHeader header;
+  absl::Span<const std::byte> extensions;
+  absl::Span<const std::byte> call_header;
+  absl::Span<const std::byte> body;
+};
+
+// Writes the header's 32 bytes at `to`.
+void EncodeFrameHeader(const FrameHeader& header, std::byte* to);
+
+// Decodes and validates one received frame: version, type, every length against `bytes`, the body's length against the
+// type. The error (InvalidArgument) says in words what is wrong; the connection that received it is then closed with a
+// protocol error.
+absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes);
+
+void EncodeSegment(const Segment& segment, std::byte* to);  // kSegmentBytes at `to`.
+// The segments of an announcement: count from the body's length; each non-empty, no address overflow, the sum = payload
+// + identity block. `index` < SegmentCount(frame).
+size_t SegmentCount(const FrameView& announce);
+Segment DecodeSegment(const FrameView& announce, size_t index);
+
+void EncodeIdentity(const Identity& identity, std::byte* to);  // kIdentityBytes at `to`.
+// Error: the magic is wrong.
+absl::StatusOr<Identity> DecodeIdentity(absl::Span<const std::byte> bytes);
+
+absl::string_view ToString(FrameType type);
+absl::string_view ToString(FinishReason reason);
+absl::string_view ToString(GoodbyeReason reason);
+
+}  // namespace verbena::wire
+
+#endif  // VERBENA_TRANSPORT_WIRE_FRAME_H_

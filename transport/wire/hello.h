@@ -1,0 +1,60 @@
+// The handshake's bytes: what each side says in the connection manager's private data (at most 56 bytes on a connect
+// request).
+
+#ifndef VERBENA_TRANSPORT_WIRE_HELLO_H_
+#define VERBENA_TRANSPORT_WIRE_HELLO_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace verbena::wire {
+
+inline constexpr size_t kPrivateDataBytesMax = 56;  // RDMA_PS_TCP over InfiniBand: 92 less the CMA header of 36.
+inline constexpr size_t kHelloBytes = 40;
+inline constexpr size_t kRejectionBytes = 16;
+static_assert(kHelloBytes <= kPrivateDataBytesMax);
+
+inline constexpr uint32_t kFeatureChecksum = 1u << 0;  // Identity blocks carry the payload's CRC32C.
+
+// In a connect request: what the client offers. In an accept: what was chosen and the server's own numbers.
+struct Hello {
+  uint8_t version_min = 1;
+  uint8_t version_max = 1;
+  uint16_t initial_credits = 0;       // Frames that the receiver of this hello may send at once.
+  uint32_t features = 0;              // Client: supported. Server: the intersection that is in force.
+  uint32_t receive_buffer_bytes = 0;  // The longest frame that the sender of this hello can receive.
+  uint16_t read_depth = 0;            // RDMA READs that the receiver of this hello may have outstanding at its sender.
+  uint32_t keepalive_ms = 0;          // The sender probes after this much silence; 0 = never.
+  uint64_t epoch = 0;  // This life of the connection: random, chosen by the client, echoed by the server.
+};
+
+enum class RejectReason : uint16_t {
+  kVersion = 1,    // No common version.
+  kMalformed = 2,  // The request's private data is no Hello.
+  kTooManyConnections = 3,
+  kShuttingDown = 4,
+  kNoMemory = 5,       // No receive buffers or pinned memory for one more connection.
+  kBadParameters = 6,  // A Hello with impossible numbers (receive buffer too small, no credits).
+  kDevice = 7,         // The server's device failed to make a queue pair.
+};
+
+struct Rejection {
+  RejectReason reason = RejectReason::kMalformed;
+  uint8_t version_min = 1;  // What the server speaks, so that the client can say both in its error.
+  uint8_t version_max = 1;
+};
+
+void EncodeHello(const Hello& hello, std::byte* to);                          // kHelloBytes at `to`.
+absl::StatusOr<Hello> DecodeHello(absl::Span<const std::byte> private_data);  // May be padded with zeros by the fabric.
+void EncodeRejection(const Rejection& rejection, std::byte* to);              // kRejectionBytes at `to`.
+absl::StatusOr<Rejection> DecodeRejection(absl::Span<const std::byte> private_data);
+
+absl::string_view ToString(RejectReason reason);
+
+}  // namespace verbena::wire
+
+#endif  // VERBENA_TRANSPORT_WIRE_HELLO_H_
