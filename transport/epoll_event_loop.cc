@@ -1,0 +1,208 @@
+#include "transport/epoll_event_loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::transport {
+namespace {
+
+// A loop that never sleeps still serves its file descriptors (connection manager, asynchronous events) once in so many
+// idle turns.
+constexpr uint32_t kIdleTurnsPerEpoll = 256;
+constexpr int kEventsPerWait = 16;
+
+// The steady clock, as an absl::Time whose epoch is the machine's boot.
+absl::Time SteadyNow() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return absl::TimeFromTimespec(now);
+}
+
+// epoll_wait counts milliseconds; rounded up, so that a timer that woke the loop is due.
+int ToEpollTimeout(absl::Duration wait) {
+  if (wait == absl::InfiniteDuration()) return -1;
+  const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
+  return static_cast<int>(std::clamp<int64_t>(milliseconds, 0, std::numeric_limits<int>::max()));
+}
+
+absl::Status ErrnoStatus(absl::string_view operation) {
+  return absl::ErrnoToStatus(errno, absl::StrCat("event loop: ", operation));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create(const EventLoopOptions& options) {
+  if (options.poll_duration < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("event loop: poll_duration is negative");
+  }
+  const int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_fd < 0) return ErrnoStatus("epoll_create1");
+  const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd < 0) {
+    const absl::Status status = ErrnoStatus("eventfd");
+    close(epoll_fd);
+    return status;
+  }
+  std::unique_ptr<EpollEventLoop> loop = std::make_unique<EpollEventLoop>(options, epoll_fd, wake_fd);
+  if (absl::Status added = loop->AddFd(wake_fd, nullptr); !added.ok()) return added;
+  return loop;
+}
+
+EpollEventLoop::EpollEventLoop(const EventLoopOptions& options, int epoll_fd, int wake_fd)
+    : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), now_(SteadyNow()), last_work_(now_) {}
+
+EpollEventLoop::~EpollEventLoop() {
+  close(wake_fd_);
+  close(epoll_fd_);
+}
+
+void EpollEventLoop::Post(absl::AnyInvocable<void()> task) {
+  {
+    const std::lock_guard lock(mu_);
+    tasks_.push_back(std::move(task));
+    has_tasks_.store(true, std::memory_order_seq_cst);
+  }
+  if (sleeping_.load(std::memory_order_seq_cst)) Wake();
+}
+
+void EpollEventLoop::Wake() {
+  const uint64_t one = 1;
+  // Fails only when the counter is full, and then the loop is awake.
+  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof(one));
+}
+
+TimerId EpollEventLoop::AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) {
+  return timers_.Add(when, std::move(callback));
+}
+
+void EpollEventLoop::CancelTimer(TimerId id) { timers_.Cancel(id); }
+
+void EpollEventLoop::AddSource(PollSource* source) { sources_.push_back(source); }
+
+void EpollEventLoop::RemoveSource(PollSource* source) {
+  // Set to null, not erased: a source may remove itself while the loop walks the list.
+  std::replace(sources_.begin(), sources_.end(), source, static_cast<PollSource*>(nullptr));
+}
+
+absl::Status EpollEventLoop::AddFd(int fd, PollSource* source) {
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  if (epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus("epoll_ctl");
+  readers_[fd] = source;
+  return absl::OkStatus();
+}
+
+void EpollEventLoop::RemoveFd(int fd) {
+  readers_.erase(fd);
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
+
+bool EpollEventLoop::InLoopThread() const {
+  return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+void EpollEventLoop::Stop() {
+  stopped_.store(true, std::memory_order_seq_cst);
+  Wake();
+}
+
+void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
+  const std::thread::id outer = thread_.exchange(std::this_thread::get_id(), std::memory_order_relaxed);
+  now_ = SteadyNow();
+  last_work_ = now_;
+  while (!stopped_.load(std::memory_order_relaxed) && !done()) Turn();
+  thread_.store(outer, std::memory_order_relaxed);
+}
+
+void EpollEventLoop::Turn() {
+  now_ = SteadyNow();
+  int handled = HasTasks() ? RunTasks() : 0;
+  handled += PollSources();
+  if (timers_.NextDeadline() <= now_) handled += timers_.RunExpired(now_);
+  if (handled > 0) {
+    last_work_ = now_;
+    idle_turns_ = 0;
+    return;
+  }
+  if (!MayKeepPolling()) {
+    ArmAndSleep();
+  } else if (++idle_turns_ % kIdleTurnsPerEpoll == 0) {
+    HandleReadable(absl::ZeroDuration());
+  }
+}
+
+bool EpollEventLoop::MayKeepPolling() {
+  switch (options_.wait) {
+    case WaitPolicy::kBusy:
+      return true;
+    case WaitPolicy::kEvent:
+      return false;
+    case WaitPolicy::kAdaptive:
+      return now_ - last_work_ < options_.poll_duration;
+  }
+  return false;
+}
+
+void EpollEventLoop::ArmAndSleep() {
+  for (PollSource* source : sources_) {
+    if (source != nullptr) source->Arm();
+  }
+  sleeping_.store(true, std::memory_order_seq_cst);
+  // What arrived before the arming raised no event, and a task posted before `sleeping_` woke nobody: look once more.
+  const bool nothing = PollSources() == 0 && !HasTasks() && !stopped_.load(std::memory_order_seq_cst);
+  HandleReadable(nothing ? timers_.NextDeadline() - now_ : absl::ZeroDuration());
+  sleeping_.store(false, std::memory_order_relaxed);
+}
+
+int EpollEventLoop::RunTasks() {
+  {
+    const std::lock_guard lock(mu_);
+    running_tasks_.swap(tasks_);
+    has_tasks_.store(false, std::memory_order_relaxed);
+  }
+  const int count = static_cast<int>(running_tasks_.size());
+  for (absl::AnyInvocable<void()>& task : running_tasks_) std::exchange(task, nullptr)();
+  running_tasks_.clear();
+  return count;
+}
+
+int EpollEventLoop::PollSources() {
+  int handled = 0;
+  bool removed = false;
+  for (size_t i = 0; i < sources_.size(); ++i) {  // By index: a source may add another.
+    if (sources_[i] != nullptr) handled += sources_[i]->Poll();
+    removed |= sources_[i] == nullptr;
+  }
+  if (removed) std::erase(sources_, nullptr);
+  return handled;
+}
+
+int EpollEventLoop::HandleReadable(absl::Duration wait) {
+  std::array<epoll_event, kEventsPerWait> events;
+  const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[i].data.fd;
+    if (fd == wake_fd_) {
+      uint64_t ignored;
+      [[maybe_unused]] const ssize_t bytes = read(wake_fd_, &ignored, sizeof(ignored));
+      continue;
+    }
+    // Looked up, not stored in the event: an earlier call-back of this round may have removed it.
+    const auto reader = readers_.find(fd);
+    if (reader != readers_.end()) reader->second->OnReadable(fd);
+  }
+  return std::max(count, 0);
+}
+
+}  // namespace verbena::transport

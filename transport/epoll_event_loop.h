@@ -1,0 +1,77 @@
+// The event loop on epoll(7). See event_loop.h for what a loop is.
+//
+// One turn: run posted tasks, poll the sources, run timers that are due. A turn that found nothing to do for as long as
+// the wait policy polls arms every source, polls once more (what came in between raised no event: the lost wake-up) and
+// sleeps.
+
+#ifndef VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
+#define VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "transport/event_loop.h"
+#include "transport/timer_queue.h"
+
+namespace verbena::transport {
+
+class EpollEventLoop : public EventLoop {
+ public:
+  EpollEventLoop(const EventLoopOptions& options, int epoll_fd, int wake_fd);
+  ~EpollEventLoop() override;
+
+  void Post(absl::AnyInvocable<void()> task) override;
+  TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) override;
+  void CancelTimer(TimerId id) override;
+  absl::Time Now() const override { return now_; }
+  void AddSource(PollSource* source) override;
+  void RemoveSource(PollSource* source) override;
+  absl::Status AddFd(int fd, PollSource* source) override;
+  void RemoveFd(int fd) override;
+  void RunUntil(absl::FunctionRef<bool()> done) override;
+  void Stop() override;
+  bool InLoopThread() const override;
+
+ private:
+  // Each returns how many items it handled.
+  int RunTasks();
+  int PollSources();
+  int HandleReadable(absl::Duration wait);
+
+  void Turn();
+  bool MayKeepPolling();
+  void ArmAndSleep();
+  void Wake();
+  bool HasTasks() const { return has_tasks_.load(std::memory_order_acquire); }
+
+  // Constant after construction.
+  const EventLoopOptions options_;
+  const int epoll_fd_;
+  const int wake_fd_;
+
+  // Owned by the loop's thread.
+  absl::Time now_;
+  absl::Time last_work_;
+  uint32_t idle_turns_ = 0;
+  std::vector<PollSource*> sources_;
+  absl::flat_hash_map<int, PollSource*> readers_;
+  TimerQueue timers_;
+  std::vector<absl::AnyInvocable<void()>> running_tasks_;
+
+  // Any thread.
+  std::atomic<std::thread::id> thread_;
+  std::atomic<bool> has_tasks_ = false;
+  std::atomic<bool> sleeping_ = false;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mu_;
+  std::vector<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_

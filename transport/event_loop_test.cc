@@ -1,0 +1,161 @@
+#include "transport/event_loop.h"
+
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <future>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "transport/epoll_event_loop.h"
+
+namespace verbena::transport {
+namespace {
+
+std::unique_ptr<EventLoop> MakeLoop(WaitPolicy wait) {
+  EventLoopOptions options;
+  options.wait = wait;
+  absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create(options);
+  EXPECT_TRUE(loop.ok()) << loop.status();
+  return *std::move(loop);
+}
+
+// Shows one item, but only to the Poll that follows the first Arm: what a completion does that arrives just before the
+// arming.
+class LateSource : public PollSource {
+ public:
+  int Poll() override {
+    if (!armed_ || seen_) return 0;
+    seen_ = true;
+    return 1;
+  }
+  void Arm() override { armed_ = true; }
+  void OnReadable(int) override {}
+  bool seen() const { return seen_; }
+
+ private:
+  bool armed_ = false;
+  bool seen_ = false;
+};
+
+class FdSource : public PollSource {
+ public:
+  explicit FdSource(int fd) : fd_(fd) {}
+  int Poll() override { return 0; }
+  void Arm() override {}
+  void OnReadable(int fd) override {
+    uint64_t value = 0;
+    EXPECT_EQ(fd, fd_);
+    EXPECT_EQ(read(fd, &value, sizeof(value)), static_cast<ssize_t>(sizeof(value)));
+    total += value;
+  }
+  uint64_t total = 0;
+
+ private:
+  const int fd_;
+};
+
+class EventLoopWithPolicy : public testing::TestWithParam<WaitPolicy> {};
+
+TEST_P(EventLoopWithPolicy, TasksRunInOrderOfPostingOnTheLoopsThread) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(GetParam());
+  std::thread thread([&] { loop->RunUntil([] { return false; }); });
+  std::vector<int> order;
+  std::promise<bool> in_thread;
+  for (int i = 0; i < 100; ++i) loop->Post([&order, i] { order.push_back(i); });
+  loop->Post([&] { in_thread.set_value(loop->InLoopThread()); });
+  EXPECT_TRUE(in_thread.get_future().get());
+  EXPECT_FALSE(loop->InLoopThread());
+  loop->Stop();
+  thread.join();
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST_P(EventLoopWithPolicy, ATimerRunsWhenItsTimeHasComeAndNotBefore) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(GetParam());
+  const absl::Time when = loop->Now() + absl::Milliseconds(5);
+  bool ran = false;
+  loop->AddTimer(when, [&] {
+    ran = true;
+    EXPECT_GE(loop->Now(), when);
+  });
+  loop->RunUntil([&] { return ran; });
+}
+
+TEST_P(EventLoopWithPolicy, AReadableFileDescriptorReachesItsSource) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(GetParam());
+  const int fd = eventfd(3, EFD_NONBLOCK);
+  FdSource source(fd);
+  loop->AddSource(&source);
+  ASSERT_TRUE(loop->AddFd(fd, &source).ok());
+  loop->RunUntil([&] { return source.total == 3; });
+  loop->RemoveFd(fd);
+  loop->RemoveSource(&source);
+  close(fd);
+}
+
+TEST_P(EventLoopWithPolicy, StopEndsALoopThatSleeps) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(GetParam());
+  std::thread thread([&] { loop->RunUntil([] { return false; }); });
+  loop->Stop();
+  thread.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, EventLoopWithPolicy,
+                         testing::Values(WaitPolicy::kBusy, WaitPolicy::kEvent, WaitPolicy::kAdaptive));
+
+TEST(EventLoop, WhatArrivesBetweenPollingAndArmingIsSeenBeforeItSleeps) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kEvent);
+  LateSource source;
+  loop->AddSource(&source);
+  loop->RunUntil([&] { return source.seen(); });  // Would sleep for ever otherwise.
+  EXPECT_TRUE(source.seen());
+}
+
+TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
+  class Once : public PollSource {
+   public:
+    explicit Once(EventLoop* loop) : loop_(loop) {}
+    int Poll() override {
+      ++polls;
+      loop_->RemoveSource(this);
+      return 1;
+    }
+    void Arm() override {}
+    void OnReadable(int) override {}
+    int polls = 0;
+
+   private:
+    EventLoop* const loop_;
+  };
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kBusy);
+  Once source(loop.get());
+  loop->AddSource(&source);
+  int turns = 0;
+  loop->RunUntil([&] { return ++turns > 3; });
+  EXPECT_EQ(source.polls, 1);
+}
+
+TEST(EventLoop, AnIdleLoopThatWaitsForEventsUsesNoProcessor) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kAdaptive);
+  bool ran = false;
+  loop->AddTimer(loop->Now() + absl::Milliseconds(300), [&] { ran = true; });
+  rusage before;
+  rusage after;
+  getrusage(RUSAGE_THREAD, &before);
+  loop->RunUntil([&] { return ran; });
+  getrusage(RUSAGE_THREAD, &after);
+  const absl::Duration used = absl::DurationFromTimeval(after.ru_utime) - absl::DurationFromTimeval(before.ru_utime);
+  EXPECT_LT(used, absl::Milliseconds(30));
+}
+
+TEST(EventLoop, ANegativePollDurationIsRejected) {
+  EventLoopOptions options;
+  options.poll_duration = absl::Microseconds(-1);
+  EXPECT_EQ(EventLoop::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace verbena::transport

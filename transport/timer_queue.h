@@ -1,0 +1,43 @@
+// Timers in order of their time. Sans-IO: the event loop says what time it is.
+//
+// Owner: an event loop. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_TIMER_QUEUE_H_
+#define VERBENA_TRANSPORT_TIMER_QUEUE_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+
+namespace verbena::transport {
+
+class TimerQueue {
+ public:
+  // Returns the timer's id, never 0 and never used again.
+  uint64_t Add(absl::Time when, absl::AnyInvocable<void()> callback);
+
+  // Nothing happens if it has run, or was cancelled. A callback may cancel any timer, its own included.
+  void Cancel(uint64_t id);
+
+  // Runs what is due at `now`, earliest first, timers of one time in order of adding. A timer that a callback adds for
+  // `now` or before runs in the next call. Returns how many ran.
+  int RunExpired(absl::Time now);
+
+  // InfiniteFuture when there is none.
+  absl::Time NextDeadline() const;
+
+ private:
+  using Key = std::pair<absl::Time, uint64_t>;  // Time, then id: ids grow with the order of adding.
+
+  absl::btree_map<Key, absl::AnyInvocable<void()>> timers_;
+  absl::flat_hash_map<uint64_t, absl::Time> times_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_TIMER_QUEUE_H_
