@@ -1,0 +1,83 @@
+// A client's handle to one server: connections, the loops they live on, and the calls in flight on them.
+//
+// A channel connects by itself, ahead of the first call or with it, and connects again after a failure: at once the
+// first time, then with exponential back-off and jitter. A call made while there is no connection waits for one.
+//
+//   absl::StatusOr<std::shared_ptr<verbena::Channel>> channel = verbena::Channel::Create("127.0.0.1:7471");
+//   if (!channel.ok()) …
+//   demo::Greeter::Stub stub(*channel);
+//
+// Owner: the user, shared with the stubs. Destroying the last reference fails what is in flight with CANCELLED, on the
+// loops' threads, and waits for it (unless that is done on a loop's own thread, which cannot wait for itself).
+// Thread: any; with ChannelOptions::loop see there.
+
+#ifndef VERBENA_RPC_CHANNEL_H_
+#define VERBENA_RPC_CHANNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "rpc/options.h"
+
+namespace verbena {
+
+namespace rpc {
+class ChannelCore;
+}  // namespace rpc
+
+struct ChannelOptions {
+  TransportOptions transport;  // Device, message limit, time limits of a connection.
+
+  // Event loops of this channel, a thread each, and how they wait.
+  int loops = 1;
+  WaitPolicy wait = WaitPolicy::kAdaptive;
+  absl::Duration poll_duration = absl::Microseconds(50);  // kAdaptive: how long a loop polls before it sleeps.
+  int first_cpu = -1;                                     // Loop i is pinned to core first_cpu + i; -1: to none.
+
+  // Instead of `loops`: a loop that the user drives, on one thread, the one that creates the channel. Blocking calls
+  // from that thread drive the loop while they wait; everything else happens while the user is in loop->RunUntil. The
+  // channel is destroyed on that thread, outside of RunUntil and before the loop. Not owned.
+  EventLoop* loop = nullptr;
+
+  int connections = 1;        // Spread over the loops; calls are spread over the connections.
+  bool connect_ahead = true;  // False: connect with the first call, and again only when a call needs it.
+
+  // How long a call waits for a connection before it fails as UNAVAILABLE, not sent. Zero: only for the attempt that is
+  // under way. The call's own deadline counts as well.
+  absl::Duration connect_timeout = absl::Seconds(3);
+  // For calls whose context sets none. Infinite: such calls have no deadline.
+  absl::Duration default_timeout = absl::InfiniteDuration();
+  // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.
+  uint32_t calls_in_flight_max = 16384;
+};
+
+class Channel {
+ public:
+  // Checks the address and the options, in words and at once; does not wait for a connection. `address` is
+  // "rdma://host:port", "soft://host:port" or "host:port" (RDMA where a device is there, else soft).
+  // InvalidArgument: the address or an option makes no sense. Else: the loops could not be started.
+  static absl::StatusOr<std::shared_ptr<Channel>> Create(absl::string_view address, const ChannelOptions& options = {});
+
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // For people: address, each connection's state with the peer (the device and path in use) or the last connect error,
+  // calls in flight. Says what was true a moment ago.
+  std::string DescribeState() const;
+
+  // For the runtime.
+  explicit Channel(std::unique_ptr<rpc::ChannelCore> core);
+  rpc::ChannelCore& core() { return *core_; }
+
+ private:
+  std::unique_ptr<rpc::ChannelCore> core_;
+};
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_CHANNEL_H_

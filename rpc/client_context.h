@@ -1,0 +1,67 @@
+// What a client says about one call beyond its request: how long it may take, bytes that bypass protobuf; and what it
+// learns beyond the reply.
+//
+// Owner: the caller; lives until the call is complete. One call at a time; a context whose call is complete may be used
+// again after Reset. Thread: one at a time, but TryCancel, which any thread may call while the context lives.
+
+#ifndef VERBENA_RPC_CLIENT_CONTEXT_H_
+#define VERBENA_RPC_CLIENT_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/cord.h"
+#include "absl/time/time.h"
+
+namespace verbena {
+
+namespace rpc {
+class CallCanceller;
+class ClientCallBinding;
+}  // namespace rpc
+
+class ClientContext {
+ public:
+  ClientContext();
+  ~ClientContext();
+  ClientContext(const ClientContext&) = delete;
+  ClientContext& operator=(const ClientContext&) = delete;
+
+  // How long the call may take, from the moment it is made. With set_deadline as well, what comes first counts.
+  void set_timeout(absl::Duration timeout);
+  // When the call must be complete, on the wall clock (absl::Now); turned into a timeout when the call is made.
+  void set_deadline(absl::Time deadline);
+
+  // Bytes that travel beside the request, not copied where they stand in memory from AllocatePayload.
+  void set_attachment(absl::Cord attachment) { request_attachment_ = std::move(attachment); }
+  // What the server sent beside the reply. Empty until the call is complete.
+  const absl::Cord& attachment() const { return response_attachment_; }
+
+  // Asks for the call to end as CANCELLED; what was not sent is not, and the server is told. A call that completes at
+  // the same time may complete as it would have. Before the call is made: it fails at once.
+  void TryCancel();
+
+  // As newly made. Not while a call is in flight, nor at the same time as TryCancel.
+  void Reset();
+
+ private:
+  friend class rpc::ClientCallBinding;
+
+  // Set by the user before the call.
+  absl::Duration timeout_ = absl::InfiniteDuration();
+  absl::Time deadline_ = absl::InfiniteFuture();
+  absl::Cord request_attachment_;
+
+  // Set by the call.
+  absl::Cord response_attachment_;
+  std::shared_ptr<rpc::CallCanceller> canceller_;  // Written before call_id_ is, read after it.
+
+  // Between TryCancel and the call's start, on whichever threads: each writes its own and then reads the other's.
+  std::atomic<bool> cancelled_ = false;
+  std::atomic<uint64_t> call_id_ = 0;  // 0 = not started.
+};
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_CLIENT_CONTEXT_H_

@@ -1,0 +1,111 @@
+// A server daemon: services, the addresses they are reachable at, the event loops that serve connections and the
+// executor that runs blocking handlers.
+//
+//   verbena::Server::Builder builder;
+//   builder.AddListeningAddress("127.0.0.1:7471").RegisterService(&greeter);
+//   absl::StatusOr<std::unique_ptr<verbena::Server>> server = builder.Build();
+//   if (!server.ok()) …
+//   (*server)->Wait();  // Until another thread, one that waits for SIGTERM perhaps, calls Shutdown.
+//
+// Owner: the user. Thread: any but one of the server's own (a handler's, a loop's); the destructor not at the same time
+// as another call.
+
+#ifndef VERBENA_RPC_SERVER_H_
+#define VERBENA_RPC_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "rpc/options.h"
+#include "rpc/service.h"
+
+namespace verbena {
+
+namespace rpc {
+class ServerCore;
+}  // namespace rpc
+
+struct ServerOptions {
+  TransportOptions transport;  // Device, message limit, time limits of a connection.
+
+  // Event loops, a thread each, and how they wait. Connections are spread over them.
+  int loops = 1;
+  WaitPolicy wait = WaitPolicy::kAdaptive;
+  absl::Duration poll_duration = absl::Microseconds(50);  // kAdaptive: how long a loop polls before it sleeps.
+  int first_cpu = -1;                                     // Loop i is pinned to core first_cpu + i; -1: to none.
+
+  // Threads for blocking handlers, started with the server if a service has such a handler, and how many calls may wait
+  // for one of them. Calls past that are answered RESOURCE_EXHAUSTED.
+  int executor_threads = 8;
+  uint32_t executor_queue_max = 1024;
+
+  // Calls past either limit are answered RESOURCE_EXHAUSTED, unfetched if they are large.
+  uint32_t calls_in_flight_per_connection_max = 16384;
+  uint32_t calls_in_flight_max = 65536;  // Of the whole server.
+};
+
+// Totals since the start unless said otherwise. Read without a common instant.
+struct ServerCounters {
+  uint64_t connections = 0;      // Now.
+  uint64_t calls_in_flight = 0;  // Now: announced, waiting, running, or with a reply under way.
+  uint64_t calls_accepted = 0;
+  uint64_t calls_refused = 0;  // Answered with an error without running a handler.
+  uint64_t calls_dropped = 0;  // Cancelled or expired before a handler ran.
+};
+
+class Server {
+ public:
+  class Builder {
+   public:
+    // "rdma://host:port", "soft://host:port" or "host:port" (both, on one port number). Port 0: any free one.
+    Builder& AddListeningAddress(absl::string_view address);
+    // `service` must outlive the server. Not owned.
+    Builder& RegisterService(Service* service);
+    Builder& SetOptions(const ServerOptions& options);
+
+    // Starts the server: it serves when this returns. InvalidArgument for options, services or addresses that make no
+    // sense (two services of one name, no address); else what the transport says of an address, in words.
+    absl::StatusOr<std::unique_ptr<Server>> Build();
+
+   private:
+    std::vector<std::string> addresses_;
+    std::vector<Service*> services_;
+    ServerOptions options_;
+  };
+
+  // Shuts down without waiting for handlers: their contexts become cancelled, their replies are dropped. Blocks until
+  // the blocking handlers that run have returned. Responders that a callback handler keeps may be called later.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Where the server really listens, with port and device: "soft://127.0.0.1:7471".
+  const std::vector<std::string>& addresses() const;
+
+  // Blocks until Shutdown is done.
+  void Wait();
+
+  // Drains: rejects new connections and new calls, lets the calls in flight finish and their replies leave, then closes
+  // the connections. At the deadline (wall clock), drops what is left. Blocks until it is done. A second caller waits
+  // for the first.
+  void Shutdown(absl::Time deadline);
+  void Shutdown(absl::Duration grace) { Shutdown(absl::Now() + grace); }
+
+  ServerCounters counters() const;
+
+  // For the runtime.
+  explicit Server(std::unique_ptr<rpc::ServerCore> core);
+
+ private:
+  std::unique_ptr<rpc::ServerCore> core_;
+};
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_SERVER_H_
