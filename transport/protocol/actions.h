@@ -1,0 +1,139 @@
+// What a ConnectionMachine asks its driver to do. Each action is a value; the driver performs them in the order it gets
+// them.
+//
+// Ids: a send_id names one Send until its Sent action and, for a rendezvous, until its ReleaseExport; a fetch_id names
+// one fetch until its Deliver, FetchFailed or ReleaseLanding, whichever is last. Both are an index (low 32 bits) and a
+// generation (high 32 bits), are never 0 and come back to the machine with the events that answer the actions. An event
+// with an id that is no longer in use is ignored, so a driver need not track what was cancelled.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_ACTIONS_H_
+#define VERBENA_TRANSPORT_PROTOCOL_ACTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "transport/wire/frame.h"
+
+namespace verbena::protocol {
+
+// How a Send ended. The same values, in the same order, as transport::SendOutcome.
+enum class SendOutcome {
+  kDelivered,  // The peer's transport has all of it.
+  kNotSent,    // Not a byte of it left.
+  kRefused,    // Announced; the peer refused it unfetched.
+  kUnknown,    // Announced or posted, and the connection failed or the sender withdrew.
+};
+
+// --- Frames. Each takes one send-queue slot, given back by OnSendCompleted. The header is complete: grant included.
+
+// Post header | call header | payload of this send.
+struct PostEager {
+  uint64_t send_id;
+  wire::FrameHeader header;
+};
+// Post header | call header | segments of this send. `segments` is valid until the next call to the machine.
+struct PostAnnounce {
+  uint64_t send_id;
+  wire::FrameHeader header;
+  absl::Span<const wire::Segment> segments;
+};
+// Post the header alone. A kGoodbye's reason in words is left to the log.
+struct PostControl {
+  wire::FrameHeader header;
+};
+
+// --- Rendezvous, sending side.
+
+// Put identity block | payload of this send into memory that the peer may READ; answer with OnExported or
+// OnExportFailed, at once or later (while memory is short, keep it waiting). At most `segments_max` segments.
+struct Export {
+  uint64_t send_id;
+  size_t segments_max;
+};
+// The export of this send (or the wait for its memory) is over: the peer cannot READ it any more. No event for this id
+// is needed after this.
+struct ReleaseExport {
+  uint64_t send_id;
+};
+// The one report about a Send. Its sources (header, payload) are not read after this; an export may outlive it.
+struct Sent {
+  uint64_t send_id;
+  SendOutcome outcome;
+};
+
+// --- Receiving. The spans point into the frame given to OnFrame: perform these before its buffer is reposted.
+
+struct DeliverEager {
+  uint8_t message_kind;
+  uint64_t call_id;
+  absl::Span<const std::byte> call_header;
+  absl::Span<const std::byte> payload;
+};
+// Answer with OnVerdict, at once or later.
+struct AskVerdict {
+  uint64_t fetch_id;
+  uint8_t message_kind;
+  uint16_t flags;  // kFlagChecksum: CheckIdentity must verify the payload's CRC32C.
+  uint64_t call_id;
+  absl::Span<const std::byte> call_header;
+  uint64_t payload_bytes;
+};
+
+// --- Rendezvous, receiving side.
+
+// Get `bytes` of landing memory (identity block included); answer with OnLanding or OnLandingFailed, at once or later.
+struct AllocateLanding {
+  uint64_t fetch_id;
+  uint64_t bytes;
+};
+// Post one READ. Takes no send slot: size the send queue as send_slots + read_depth. Answer: OnReadCompleted.
+struct PostRead {
+  uint64_t fetch_id;
+  uint64_t remote_address;
+  uint32_t remote_key;
+  uint64_t landing_offset;
+  uint32_t length;
+};
+// Compare the landed identity block with this one (the checksum only if `flags` says so); answer: OnIdentity.
+struct CheckIdentity {
+  uint64_t fetch_id;
+  uint16_t flags;
+  wire::Identity expected;  // `checksum` is not known beforehand and is 0 here.
+};
+// The payload is whole; the landing belongs to the driver from here on (no ReleaseLanding follows).
+struct Deliver {
+  uint64_t fetch_id;
+};
+// A fetch that was answered Verdict::kFetch has failed. ReleaseLanding follows or preceded where memory was asked for.
+struct FetchFailed {
+  uint64_t fetch_id;
+  absl::Status status;
+};
+// The landing memory (or the wait for it) is given up; no READ into it is outstanding.
+struct ReleaseLanding {
+  uint64_t fetch_id;
+};
+
+// --- The connection.
+
+// The peer takes no new message; Sends from here on end as kNotSent.
+struct PeerDraining {};
+// Tear the queue pair down; when it is destroyed and its completion queues are drained, call OnDisconnected.
+struct Disconnect {
+  absl::Status status;
+};
+// The last action. Every Send has had its Sent, every accepted fetch its Deliver or FetchFailed.
+struct Closed {
+  absl::Status status;
+};
+
+using Action = std::variant<PostEager, PostAnnounce, PostControl, Export, ReleaseExport, Sent, DeliverEager, AskVerdict,
+                            AllocateLanding, PostRead, CheckIdentity, Deliver, FetchFailed, ReleaseLanding,
+                            PeerDraining, Disconnect, Closed>;
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_ACTIONS_H_

@@ -1,0 +1,126 @@
+// The protocol of one connection, sans-IO: events and commands go in, actions come out.
+//
+// The machine decides what is sent when, what is fetched and how a connection ends; its driver owns buffers, memory
+// regions and the queue pair and performs the actions. The machine deals in ids, lengths and frame headers only. It
+// coordinates small machines and contains no protocol of its own: CreditWindow and SendSlots (the two gates before a
+// frame), EagerSender, RendezvousSender, RendezvousReceiver, Drain, Keepalive.
+//
+// Order of calls. Construct it when the connection is established (both Hellos known). Then any of the commands and
+// events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform what
+// it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an action may
+// call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the moment it
+// is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked for (or the
+// queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes; the remaining
+// actions come out, the last being Closed; then destroy the machine.
+//
+// Owner: the driver's connection. Thread: its event loop's. Errors: whatever a peer can do wrong ends in a Disconnect
+// with a status in words; no call returns an error. Memory: tables and queues grow to what is needed and are recycled;
+// nothing is allocated in the steady state.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_CONNECTION_MACHINE_H_
+#define VERBENA_TRANSPORT_PROTOCOL_CONNECTION_MACHINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "transport/protocol/actions.h"
+#include "transport/protocol/grant_budget.h"
+#include "transport/wire/frame.h"
+#include "transport/wire/hello.h"
+
+namespace verbena::protocol {
+
+struct ConnectionConfig {
+  bool initiator = false;  // This side connected (the client); the two sides differ in who may spend the last credit.
+  wire::Hello ours;        // As sent. `initial_credits` = the share's granted().
+  wire::Hello peers;       // As received and checked (handshake.h).
+  uint64_t message_bytes_max = uint64_t{1} << 30;     // Longer announcements are refused; longer Sends not sent.
+  uint64_t quarantine_bytes_max = uint64_t{2} << 30;  // Exports withdrawn and not finished by the peer.
+  uint32_t pending_sends_max = 1 << 16;               // Sends without their Sent; one more ends as kNotSent.
+  uint32_t read_chunk_bytes = 1 << 20;
+  uint32_t send_slots = 64;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.
+  absl::Duration keepalive_timeout = absl::Seconds(5);  // After ours.keepalive_ms of silence and a probe.
+  absl::Duration drain_timeout = absl::Seconds(30);
+  absl::Duration goodbye_timeout = absl::Milliseconds(200);  // For a Goodbye to leave before Disconnect.
+};
+
+// What a Send is about; the bytes stay with the driver.
+struct SendHead {
+  uint8_t message_kind = 0;
+  uint64_t call_id = 0;
+  uint16_t header_bytes = 0;  // At most header_bytes_max().
+  uint64_t payload_bytes = 0;
+};
+
+enum class Verdict { kFetch, kRefuse };
+
+class ConnectionMachine {
+ public:
+  // `share` is this connection's, taken before our Hello was sent.
+  ConnectionMachine(const ConnectionConfig& config, GrantShare share, absl::Time now);
+  ConnectionMachine(const ConnectionMachine&) = delete;
+  ConnectionMachine& operator=(const ConnectionMachine&) = delete;
+
+  // --- Commands.
+
+  // Eager where the frame fits the peer's receive buffer, else a rendezvous. Exactly one Sent follows, at once
+  // (kNotSent) if the connection is draining or closing or a limit is passed.
+  uint64_t Send(const SendHead& head);
+  void CancelSend(uint64_t send_id);   // Sent follows, unless it was posted eagerly already (then it stays as it is).
+  void CancelFetch(uint64_t call_id);  // Every fetch of this call; FetchFailed follows when its READs are done.
+  void Drain(absl::Time now);
+  void Abort(absl::Status status);  // Goodbye if it can be posted, then Disconnect.
+
+  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager and no
+  // PostAnnounce comes out. Control frames still do.
+  void HoldMessages(bool hold) { messages_held_ = hold; }
+
+  // --- Events: the queue pair.
+
+  // One frame arrived and was decoded. Its receive counts as consumed from here on; the driver reports its repost to
+  // the GrantBudget.
+  void OnFrame(const wire::FrameView& frame, absl::Time now);
+  // One frame arrived and could not be decoded (or its receive completed with an error). Consumes a receive likewise.
+  void OnMalformedFrame(absl::Status status, absl::Time now);
+  // The oldest `count` posted frames have completed on the send queue. READs are not counted.
+  void OnSendCompleted(uint32_t count, absl::Time now);
+  void OnReadCompleted(uint64_t fetch_id, bool ok, absl::Time now);
+  // The queue pair is destroyed, its completions drained. Ours or the peer's doing; `status` is the cause if the
+  // machine did not ask for it.
+  void OnDisconnected(absl::Status status);
+
+  // --- Events: answers to actions, and the clock.
+
+  void OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments);
+  void OnExportFailed(uint64_t send_id);  // The Send ends as kNotSent; nothing is left to release.
+  void OnVerdict(uint64_t fetch_id, Verdict verdict);
+  void OnLanding(uint64_t fetch_id);
+  void OnLandingFailed(uint64_t fetch_id);  // The announcer learns kNoMemory; nothing is left to release.
+  void OnIdentity(uint64_t fetch_id, bool ok);
+  void OnBudgetWakeup();  // GrantBudget::NextWakeup named this connection.
+  void OnDeadline(absl::Time now);
+
+  // --- Outputs.
+
+  std::optional<Action> NextAction();
+  // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
+  // Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
+  absl::Time NextDeadline() const;
+
+  // The longest call header that any message can have.
+  size_t header_bytes_max() const;
+  // Nothing is queued or in flight in either direction.
+  bool idle() const;
+  bool closed() const;
+
+ private:
+  bool messages_held_ = false;
+};
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_CONNECTION_MACHINE_H_

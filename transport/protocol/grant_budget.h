@@ -1,0 +1,160 @@
+// The accounting of one event loop's shared receive queue: who may send how many frames into it.
+//
+// A receive is posted, or consumed (a frame arrived in it and the driver has not reposted it yet). A grant is the right
+// of one peer to send one frame. Invariants, after every call, whatever honest peers do:
+//   - outstanding grants <= posted receives: a frame always finds a receive, so there is no RNR;
+//   - sum over members of max(grants, kCreditsPerConnectionMin) <= all receives: every connection can always be brought
+//     back to its minimum once consumed receives are reposted, so no connection starves another.
+// Beyond the minimum, credits go where frames arrive: each active member may hold a fair share of what is spare;
+// members without traffic for `idle_after` are asked to give theirs back when others are short.
+//
+// A peer that sends more frames than it was granted consumes receives that others were granted; its machine disconnects
+// it at the first such frame, and the budget grants nothing until the receives are back.
+//
+// Owner: the event loop; outlives the GrantShares made from it. Thread: the loop's. No allocation but in Admit.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_GRANT_BUDGET_H_
+#define VERBENA_TRANSPORT_PROTOCOL_GRANT_BUDGET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "transport/protocol/limits.h"
+
+namespace verbena::protocol {
+
+class GrantShare;
+
+class GrantBudget {
+ public:
+  struct Options {
+    uint32_t credits_per_connection_max = 64;            // An active connection's window, in frames.
+    absl::Duration idle_after = absl::Milliseconds(20);  // Silence after which credits may be asked back.
+  };
+
+  GrantBudget() : GrantBudget(Options()) {}
+  explicit GrantBudget(const Options& options);
+  GrantBudget(const GrantBudget&) = delete;
+  GrantBudget& operator=(const GrantBudget&) = delete;
+  ~GrantBudget();  // Every share must be gone.
+
+  // `count` receives more than before were posted (at the start, and kCreditsPerConnectionMin per connection before its
+  // Admit).
+  void OnReceivesAdded(uint32_t count);
+  // `count` consumed receives were posted again.
+  void OnReceivesReposted(uint32_t count);
+
+  // A share for one more connection, with its initial grants (kCreditsPerConnectionMin to `initial_wanted`) taken.
+  // `owner` is the driver's own number for the connection, handed back by NextWakeup. ResourceExhausted: the receives
+  // do not suffice for one more connection; post more first.
+  absl::StatusOr<GrantShare> Admit(uint32_t owner, uint16_t initial_wanted);
+
+  // A connection that has something to do because of what others did: grants that it waits for have become available,
+  // or it is asked to give credits back. The driver calls its OnBudgetWakeup, and asks again until nullopt; once per
+  // turn of the loop suffices.
+  std::optional<uint32_t> NextWakeup(absl::Time now);
+
+  uint64_t receives() const { return receives_; }
+  uint64_t posted() const { return receives_ - consumed_; }
+  uint64_t consumed() const { return consumed_; }
+  uint64_t outstanding() const { return outstanding_; }  // Granted to peers and not used yet.
+  size_t members() const { return member_count_; }
+
+ private:
+  friend class GrantShare;
+  static constexpr uint32_t kNone = 0xffffffff;
+
+  enum class ListName : uint8_t { kNoList, kActive, kIdleRich };
+
+  struct Member {
+    uint32_t owner = 0;
+    uint32_t granted = 0;
+    absl::Time last_active;
+    ListName list = ListName::kNoList;
+    uint32_t newer = kNone, older = kNone;  // In `list`.
+    bool starving = false;                  // Waits in starving_ for `wanted` grants.
+    bool reclaim_wanted = false;
+    bool in_use = false;
+    uint32_t wanted = 0;
+    uint32_t next_starving = kNone;
+    uint32_t next_free = kNone;
+  };
+  struct List {
+    uint32_t newest = kNone, oldest = kNone;
+  };
+
+  uint32_t Target() const;
+  uint32_t Grantable(const Member& member) const;
+  void SetGranted(Member& member, uint32_t granted);
+  void Touch(uint32_t index, absl::Time now);
+  void Starve(uint32_t index, uint32_t wanted);
+  void RemoveStarving(uint32_t index);
+  void ExpireActive(absl::Time now);
+  void PushNewest(ListName list, uint32_t index);
+  void Unlink(uint32_t index);
+  List& list(ListName name) { return name == ListName::kActive ? active_ : idle_rich_; }
+  void Release(uint32_t index);
+
+  // Constant after construction.
+  const Options options_;
+
+  // Owned by the loop.
+  uint64_t receives_ = 0;
+  uint64_t consumed_ = 0;
+  uint64_t outstanding_ = 0;
+  uint64_t deficit_ = 0;  // Sum over members of max(0, kCreditsPerConnectionMin - granted).
+  uint32_t active_count_ = 0;
+  bool shortage_ = false;  // An active member got less than its share because nothing was spare.
+  List active_;            // Members with traffic in the last `idle_after`, newest first.
+  List idle_rich_;         // Members without, that hold more than their minimum.
+  uint32_t starving_head_ = kNone, starving_tail_ = kNone;
+  std::vector<Member> table_;
+  uint32_t free_ = kNone;
+  size_t member_count_ = 0;
+};
+
+// One connection's part of the budget: the grants that its peer holds. Move-only; gives everything back when destroyed,
+// which must be after the queue pair can receive no more.
+class GrantShare {
+ public:
+  GrantShare() = default;
+  GrantShare(GrantShare&& other) noexcept;
+  GrantShare& operator=(GrantShare&& other) noexcept;
+  ~GrantShare();
+
+  // Grants that the peer holds, as far as this side knows: those in flight to it, held by it, and spent on frames that
+  // have not arrived.
+  uint32_t granted() const;
+  // The share that this connection should hold now.
+  uint32_t target() const;
+  // How many could be granted now: at most target() - granted().
+  uint32_t Grantable() const;
+  // Takes up to `limit` of them; they must go out in the next frame.
+  uint16_t Take(uint16_t limit);
+
+  // A frame has arrived in a posted receive, which is consumed. False: the peer held no grant for it.
+  bool OnFrame();
+  // The peer gives back `count` grants. False: it did not hold that many.
+  bool OnReturned(uint32_t count);
+  // There is traffic: the share becomes an active member's.
+  void Touch(absl::Time now);
+
+  // Asks for a wake-up when `wanted` can be granted.
+  void WaitFor(uint32_t wanted);
+  // The budget wants credits back (asked by NextWakeup); reading it clears it.
+  bool TakeReclaimWanted();
+
+ private:
+  friend class GrantBudget;
+  GrantShare(GrantBudget* budget, uint32_t index) : budget_(budget), index_(index) {}
+  GrantBudget* budget_ = nullptr;
+  uint32_t index_ = 0;
+};
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_GRANT_BUDGET_H_
