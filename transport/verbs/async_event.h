@@ -26,7 +26,7 @@ struct AsyncEvent {
   const ibv_srq* shared_receive_queue = nullptr;
   int port = 0;
 
-  // "last work request of queue pair 17 consumed", in the words of ibv_event_type_str.
+  // The words of ibv_event_type_str and what the event is about: "last WQE reached (queue pair 17)".
   std::string ToString() const;
 };
 

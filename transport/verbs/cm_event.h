@@ -32,7 +32,8 @@ class CmEvent {
   CmEvent(const VerbsApi& api, const rdma_cm_event& event);
 
   rdma_cm_event_type type() const { return type_; }
-  // For a rejection the reason that the transport gave (28: by the peer's program); otherwise 0 or an errno, positive.
+  // As librdmacm gives it: 0, a negative errno, or, for a rejection over InfiniBand or RoCE, the positive reason of the
+  // InfiniBand specification (28: by the peer's program). Failure() has the words.
   int status() const { return status_; }
   // Which ConnectionId (see ConnectionId::get) this is about; for a connect request the listener's.
   const rdma_cm_id* id() const { return id_; }

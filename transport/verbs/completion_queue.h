@@ -62,7 +62,6 @@ class CompletionQueue {
 
   CompletionQueue(std::unique_ptr<EventCount> events, OwnedQueue queue)
       : events_(std::move(events)), queue_(std::move(queue)) {}
-  void AcknowledgeEvents();
 
   std::unique_ptr<EventCount> events_;
   OwnedQueue queue_;

@@ -74,7 +74,7 @@ class ConnectionId {
   using OwnedId = OwnedObject<rdma_cm_id, &VerbsApi::cm_destroy_id>;
 
   explicit ConnectionId(OwnedId id) : id_(std::move(id)) {}
-  absl::Status Outcome(absl::string_view operation, int result, absl::string_view object = "") const;
+  absl::Status Outcome(absl::string_view operation, int result) const;
 
   OwnedId id_;
 };

@@ -10,7 +10,10 @@
 #ifndef VERBENA_TRANSPORT_VERBS_DEVICE_LIST_H_
 #define VERBENA_TRANSPORT_VERBS_DEVICE_LIST_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,13 +28,17 @@ class DeviceList {
   // An empty list is a success: a machine without a device, or without the kernel's RDMA support.
   static absl::StatusOr<DeviceList> Read(const VerbsApi& api);
 
-  absl::Span<ibv_device* const> devices() const { return {list_.get(), count_}; }
+  absl::Span<ibv_device* const> devices() const {
+    return count_ == 0 ? absl::Span<ibv_device* const>() : absl::MakeConstSpan(list_->get(), count_);
+  }
   std::vector<std::string> Names() const;
 
  private:
-  DeviceList(const VerbsApi& api, ibv_device** list, size_t count) : list_(api, list), count_(count) {}
+  using OwnedList = OwnedObject<ibv_device*, &VerbsApi::free_device_list>;
 
-  OwnedObject<ibv_device*, &VerbsApi::free_device_list> list_;
+  DeviceList(std::optional<OwnedList> list, size_t count) : list_(std::move(list)), count_(count) {}
+
+  std::optional<OwnedList> list_;  // Empty: there is no kernel support, hence no list.
   size_t count_;
 };
 
@@ -40,12 +47,16 @@ class CmDeviceList {
   // An empty list is a success, as above; a missing kernel module counts as no device.
   static absl::StatusOr<CmDeviceList> Read(const VerbsApi& api);
 
-  absl::Span<ibv_context* const> contexts() const { return {list_.get(), count_}; }
+  absl::Span<ibv_context* const> contexts() const {
+    return count_ == 0 ? absl::Span<ibv_context* const>() : absl::MakeConstSpan(list_->get(), count_);
+  }
 
  private:
-  CmDeviceList(const VerbsApi& api, ibv_context** list, size_t count) : list_(api, list), count_(count) {}
+  using OwnedList = OwnedObject<ibv_context*, &VerbsApi::cm_free_devices>;
 
-  OwnedObject<ibv_context*, &VerbsApi::cm_free_devices> list_;
+  CmDeviceList(std::optional<OwnedList> list, size_t count) : list_(std::move(list)), count_(count) {}
+
+  std::optional<OwnedList> list_;  // Empty: there is no kernel support, hence no list.
   size_t count_;
 };
 

@@ -44,12 +44,12 @@ class QueuePair {
   // before it were). ResourceExhausted: more in flight than sends_max().
   absl::Status PostSends(ibv_send_wr* list, ibv_send_wr** first_unposted) {
     int result = ibv_post_send(raw_, list, first_unposted);
-    return result == 0 ? absl::OkStatus() : PostError("ibv_post_send", result);
+    return result == 0 ? absl::OkStatus() : CallFailure("ibv_post_send", result);
   }
   // The same for a queue pair with a receive queue of its own.
   absl::Status PostReceives(ibv_recv_wr* list, ibv_recv_wr** first_unposted) {
     int result = ibv_post_recv(raw_, list, first_unposted);
-    return result == 0 ? absl::OkStatus() : PostError("ibv_post_recv", result);
+    return result == 0 ? absl::OkStatus() : CallFailure("ibv_post_recv", result);
   }
 
   // Everything posted completes with success or a flush error; nothing posted later is performed.
@@ -69,7 +69,8 @@ class QueuePair {
 
   QueuePair(OwnedQueuePair owned, const ibv_qp_cap& capabilities)
       : owned_(std::move(owned)), raw_(owned_->qp), capabilities_(capabilities) {}
-  absl::Status PostError(absl::string_view operation, int result) const;
+  absl::Status Modify(ibv_qp_attr* attributes, int mask);
+  absl::Status CallFailure(absl::string_view operation, int result) const;
 
   OwnedQueuePair owned_;  // The id's queue pair, not the id.
   ibv_qp* raw_;
