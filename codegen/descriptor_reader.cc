@@ -1,0 +1,150 @@
+#include "codegen/descriptor_reader.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "codegen/cpp_names.h"
+#include "google/protobuf/compiler/cpp/names.h"
+#include "google/protobuf/descriptor.pb.h"
+
+namespace verbena::codegen {
+namespace {
+
+using google::protobuf::FileDescriptor;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::ServiceDescriptor;
+using google::protobuf::SourceLocation;
+
+// A class cannot have a member class of its own name.
+const std::set<std::string>& ReservedServiceNames() {
+  static const auto* names = new std::set<std::string>{"Stub", "Service", "CallbackService"};
+  return *names;
+}
+
+// What a stub or a service has as members besides the methods of the .proto.
+const std::set<std::string>& ReservedMethodNames() {
+  static const auto* names =
+      new std::set<std::string>{"Stub",      "Service", "CallbackService", "Async",  "async",   "kFullName",
+                                "full_name", "methods", "methods_",        "async_", "channel_"};
+  return *names;
+}
+
+// "file:line" of a descriptor, or "file" if protoc did not say where it stands.
+template <typename Descriptor>
+std::string Position(const FileDescriptor& file, const Descriptor& descriptor) {
+  SourceLocation location;
+  if (!descriptor.GetSourceLocation(&location)) return file.name();
+  return absl::StrCat(file.name(), ":", location.start_line + 1);
+}
+
+void AppendLines(const std::string& text, Comment* comment) {
+  if (text.empty()) return;
+  for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
+    // A backslash at the end would make the next line of code part of the comment.
+    while (!line.empty() && (line.back() == '\\' || absl::ascii_isspace(static_cast<unsigned char>(line.back())))) {
+      line.remove_suffix(1);
+    }
+    comment->emplace_back(line);
+  }
+}
+
+template <typename Descriptor>
+Comment ReadComment(const Descriptor& descriptor) {
+  Comment comment;
+  SourceLocation location;
+  if (descriptor.GetSourceLocation(&location)) {
+    AppendLines(location.leading_comments, &comment);
+    AppendLines(location.trailing_comments, &comment);
+  }
+  return comment;
+}
+
+MethodModel ReadMethod(const MethodDescriptor& method, std::string cpp_name) {
+  MethodModel model;
+  model.wire_name = method.name();
+  model.cpp_name = std::move(cpp_name);
+  model.path = absl::StrCat(method.service()->full_name(), "/", method.name());
+  model.request_type = google::protobuf::compiler::cpp::QualifiedClassName(method.input_type());
+  model.reply_type = google::protobuf::compiler::cpp::QualifiedClassName(method.output_type());
+  model.comment = ReadComment(method);
+  return model;
+}
+
+ServiceModel ReadService(const ServiceDescriptor& service, std::string cpp_name) {
+  std::vector<std::string> names;
+  for (int i = 0; i < service.method_count(); ++i) names.push_back(service.method(i)->name());
+  std::vector<std::string> cpp_names = DistinctCppNames(names, ReservedMethodNames());
+
+  ServiceModel model;
+  model.full_name = service.full_name();
+  model.cpp_name = std::move(cpp_name);
+  model.comment = ReadComment(service);
+  for (int i = 0; i < service.method_count(); ++i) {
+    model.methods.push_back(ReadMethod(*service.method(i), std::move(cpp_names[i])));
+  }
+  return model;
+}
+
+std::vector<std::string> StreamingMethods(const FileDescriptor& file) {
+  std::vector<std::string> errors;
+  for (int i = 0; i < file.service_count(); ++i) {
+    for (int j = 0; j < file.service(i)->method_count(); ++j) {
+      const MethodDescriptor& method = *file.service(i)->method(j);
+      if (method.client_streaming() || method.server_streaming()) {
+        errors.push_back(absl::StrCat(Position(file, method), ": ", method.full_name(),
+                                      ": streaming methods are not supported yet"));
+      }
+    }
+  }
+  return errors;
+}
+
+// Things that protoc accepts, but of which it makes C++ that cannot be compiled, or not beside ours.
+std::vector<std::string> UnusableOptions(const FileDescriptor& file) {
+  std::vector<std::string> errors;
+  if (file.service_count() == 0) return errors;
+  if (file.options().cc_generic_services()) {
+    errors.push_back(absl::StrCat(file.name(), ": option cc_generic_services makes protoc generate classes of the ",
+                                  "same names as the services; remove it"));
+  }
+  for (absl::string_view part : absl::StrSplit(file.package(), '.')) {
+    if (IsCppKeyword(part)) {
+      errors.push_back(absl::StrCat(file.name(), ": package ", file.package(), ": '", part,
+                                    "' is a keyword of C++ and cannot name a namespace"));
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
+  const std::vector<std::string> unusable = UnusableOptions(file);
+  if (!unusable.empty()) return absl::InvalidArgumentError(absl::StrJoin(unusable, "\n"));
+  const std::vector<std::string> streaming = StreamingMethods(file);
+  if (!streaming.empty()) return absl::UnimplementedError(absl::StrJoin(streaming, "\n"));
+
+  const std::string stem = google::protobuf::compiler::cpp::StripProto(file.name());
+  FileModel model;
+  model.proto_path = file.name();
+  model.messages_header = stem + ".pb.h";
+  model.stubs_header = stem + ".verbena.h";
+  model.stubs_source = stem + ".verbena.cc";
+  model.include_guard = "VERBENA_INCLUDED_" + IdentifierFor(file.name());
+  if (!file.package().empty()) model.namespaces = absl::StrSplit(file.package(), '.');
+
+  std::vector<std::string> names;
+  for (int i = 0; i < file.service_count(); ++i) names.push_back(file.service(i)->name());
+  std::vector<std::string> cpp_names = DistinctCppNames(names, ReservedServiceNames());
+  for (int i = 0; i < file.service_count(); ++i) {
+    model.services.push_back(ReadService(*file.service(i), std::move(cpp_names[i])));
+  }
+  return model;
+}
+
+}  // namespace verbena::codegen

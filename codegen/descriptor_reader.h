@@ -1,0 +1,19 @@
+// From libprotoc's descriptors to the plain model. All that can be wrong with a .proto, from this generator's point of
+// view, is found here.
+
+#ifndef VERBENA_CODEGEN_DESCRIPTOR_READER_H_
+#define VERBENA_CODEGEN_DESCRIPTOR_READER_H_
+
+#include "absl/status/statusor.h"
+#include "codegen/model.h"
+#include "google/protobuf/descriptor.h"
+
+namespace verbena::codegen {
+
+// Reads `file`, which protoc has already found correct. Error: InvalidArgument (or Unimplemented, for a streaming
+// method), whose message has one line for each thing that is wrong, as "file:line: service.method: what".
+absl::StatusOr<FileModel> ReadFile(const google::protobuf::FileDescriptor& file);
+
+}  // namespace verbena::codegen
+
+#endif  // VERBENA_CODEGEN_DESCRIPTOR_READER_H_

@@ -1,0 +1,42 @@
+#include "codegen/generator.h"
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "codegen/descriptor_reader.h"
+#include "codegen/header_printer.h"
+#include "codegen/options.h"
+#include "codegen/source_printer.h"
+#include "google/protobuf/io/printer.h"
+#include "google/protobuf/io/zero_copy_stream.h"
+
+namespace verbena::codegen {
+namespace {
+
+void WriteFile(const std::string& name, const std::string& text,
+               google::protobuf::compiler::GeneratorContext* context) {
+  const std::unique_ptr<google::protobuf::io::ZeroCopyOutputStream> file(context->Open(name));
+  google::protobuf::io::Printer printer(file.get(), '$');
+  printer.WriteRaw(text.data(), static_cast<int>(text.size()));
+}
+
+}  // namespace
+
+bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
+                         google::protobuf::compiler::GeneratorContext* context, std::string* error) const {
+  const absl::StatusOr<Options> options = ParseOptions(parameter);
+  if (!options.ok()) {
+    *error = std::string(options.status().message());
+    return false;
+  }
+  const absl::StatusOr<FileModel> model = ReadFile(*file);
+  if (!model.ok()) {
+    *error = std::string(model.status().message());
+    return false;
+  }
+  WriteFile(model->stubs_header, PrintHeader(*model, *options), context);
+  WriteFile(model->stubs_source, PrintSource(*model), context);
+  return true;
+}
+
+}  // namespace verbena::codegen

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Plain protoc with the plugin, as a user without Bazel runs it: what it writes is compared with the golden files
+# (FILE.golden beside the .proto), and what it refuses, with the words it should say.
+#
+# Usage: plugin_test.sh PLUGIN [--update]     --update: writes the golden files anew, into the source tree
+set -euo pipefail
+
+plugin=$PWD/$1
+update=${2:-}
+testdata=codegen/testdata
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+failures=0
+
+run_protoc() { # arguments of protoc…
+  /usr/bin/protoc --plugin=protoc-gen-verbena="$plugin" --proto_path=. "$@"
+}
+
+fail() { # message
+  echo "FAILED: $1" >&2
+  failures=$((failures + 1))
+}
+
+expect_golden() { # name of a generated file
+  if [[ $update == --update ]]; then
+    cp "$output/$testdata/$1" "$BUILD_WORKSPACE_DIRECTORY/$testdata/$1.golden"
+  elif ! diff -u "$testdata/$1.golden" "$output/$testdata/$1"; then
+    fail "$1 differs; if that is intended: bazel run //codegen/testdata:plugin_test -- --update"
+  fi
+}
+
+expect_error() { # words, arguments of protoc…
+  local words=$1 said
+  shift
+  if said=$(run_protoc "$@" 2>&1); then
+    fail "protoc $* succeeded"
+  elif [[ $said != *"$words"* ]]; then
+    fail "protoc $* said '$said', not '$words'"
+  fi
+}
+
+protos=(greeter corners no_package lite imports)
+for name in "${protos[@]}"; do
+  run_protoc --verbena_out="$output" "$testdata/$name.proto"
+  expect_golden "$name.verbena.h"
+  expect_golden "$name.verbena.cc"
+done
+
+run_protoc --verbena_out="$output" "$testdata/common/base.proto"
+[[ -f $output/$testdata/common/base.verbena.cc ]] || fail "a file without services generates nothing"
+
+mkdir "$output/elsewhere"
+run_protoc --verbena_out=runtime_include_dir=verbena:"$output/elsewhere" "$testdata/greeter.proto"
+grep -qx '#include "verbena/rpc/service.h"' "$output/elsewhere/$testdata/greeter.verbena.h" ||
+  fail "runtime_include_dir is ignored"
+
+expect_error "codegen/testdata/streaming.proto:9: demo.Stream.Upload: streaming methods are not supported yet" \
+  --verbena_out="$output" "$testdata/streaming.proto"
+[[ ! -e $output/$testdata/streaming.verbena.h ]] || fail "a refused file was generated all the same"
+expect_error "unknown option 'colour'; the options are: runtime_include_dir=DIR" \
+  --verbena_out="$output" --verbena_opt=colour=red "$testdata/greeter.proto"
+
+((failures == 0)) && echo "PASSED"
+exit $((failures != 0))
