@@ -1,0 +1,254 @@
+#include "rpc/testing/memory_connection.h"
+
+#include <cassert>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace verbena::testing {
+
+using transport::SendOutcome;
+
+// Which ends are there. An end is set to null by its own loop's thread, so a task on that thread may use what it finds.
+class MemoryLink {
+ public:
+  void set_end(int side, MemoryConnection* end) {
+    const std::lock_guard lock(mu_);
+    ends_[side] = end;
+  }
+  MemoryConnection* end(int side) {
+    const std::lock_guard lock(mu_);
+    return ends_[side];
+  }
+  static void PostTo(const std::shared_ptr<MemoryLink>& link, int side,
+                     absl::AnyInvocable<void(MemoryConnection&)> task) {
+    const std::lock_guard lock(link->mu_);
+    if (link->ends_[side] == nullptr) return;
+    link->ends_[side]->loop()->Post([link, side, task = std::move(task)]() mutable {
+      if (MemoryConnection* end = link->end(side)) task(*end);
+    });
+  }
+
+ private:
+  std::mutex mu_;
+  MemoryConnection* ends_[2] ABSL_GUARDED_BY(mu_) = {nullptr, nullptr};
+};
+
+namespace {
+
+class StringPayload : public transport::ReceivedPayload {
+ public:
+  explicit StringPayload(const std::string& body) : body_(body) {}
+  absl::Span<const std::byte> bytes() const override {
+    return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(body_.data()), body_.size());
+  }
+  absl::Cord Share(size_t offset) override { return absl::Cord(absl::string_view(body_).substr(offset)); }
+
+ private:
+  const std::string& body_;
+};
+
+}  // namespace
+
+MemoryConnection::Pair MemoryConnection::MakePair(transport::EventLoop* first_loop, transport::EventLoop* second_loop,
+                                                  std::string peer_of_first, std::string peer_of_second,
+                                                  const Options& options) {
+  auto link = std::make_shared<MemoryLink>();
+  return {
+      std::unique_ptr<MemoryConnection>(new MemoryConnection(link, 0, first_loop, std::move(peer_of_first), options)),
+      std::unique_ptr<MemoryConnection>(
+          new MemoryConnection(link, 1, second_loop, std::move(peer_of_second), options))};
+}
+
+MemoryConnection::MemoryConnection(std::shared_ptr<MemoryLink> link, int side, transport::EventLoop* loop,
+                                   std::string peer, const Options& options)
+    : link_(std::move(link)), side_(side), loop_(loop), peer_(std::move(peer)), options_(options) {
+  link_->set_end(side_, this);
+}
+
+MemoryConnection::~MemoryConnection() {
+  link_->set_end(side_, nullptr);
+  PostToPeer([](MemoryConnection& peer) { peer.CloseLater(absl::UnavailableError("the peer is gone")); });
+}
+
+void MemoryConnection::PostToPeer(EndTask task) {
+  if (!black_hole_) MemoryLink::PostTo(link_, 1 - side_, std::move(task));
+}
+
+void MemoryConnection::PostToSelf(EndTask task) { MemoryLink::PostTo(link_, side_, std::move(task)); }
+
+uint64_t MemoryConnection::Send(transport::OutboundMessage message) {
+  assert(!draining_ && "no Send after Drain");
+  Queued queued{++last_send_id_,
+                {message.kind, message.call_id,
+                 std::string(reinterpret_cast<const char*>(message.header.data()), message.header.size()), ""},
+                message.payload,
+                std::move(message.attachment)};
+  if (closing_) {
+    ReportLater(queued.send_id, SendOutcome::kNotSent);  // Lost if OnClosed has been made: the caller knows then.
+    return last_send_id_;
+  }
+  ++messages_sent_;
+  if (stalled_) {
+    queued_.push_back(std::move(queued));
+  } else {
+    Transmit(std::move(queued));
+  }
+  return last_send_id_;
+}
+
+void MemoryConnection::Transmit(Queued queued) {
+  Message& message = queued.message;
+  if (queued.payload != nullptr) {
+    message.body.resize(queued.payload->size());
+    queued.payload->WriteTo(reinterpret_cast<std::byte*>(message.body.data()));
+  }
+  message.body += std::string(queued.attachment);
+  const uint64_t send_id = queued.send_id;
+  const Message head{message.kind, message.call_id, message.header, ""};
+  unreported_.emplace(send_id, head);
+  if (message.header.size() + message.body.size() <= options_.eager_bytes_max) {
+    PostToPeer([send_id, message](MemoryConnection& peer) { peer.Deliver(send_id, message); });
+    return;
+  }
+  const size_t payload_bytes = message.body.size();
+  announced_.emplace(send_id, std::move(message));
+  PostToPeer(
+      [send_id, head, payload_bytes](MemoryConnection& peer) { peer.OnAnnouncement(send_id, head, payload_bytes); });
+}
+
+void MemoryConnection::Unstall() {
+  stalled_ = false;
+  std::deque<Queued> queued = std::exchange(queued_, {});
+  for (Queued& one : queued) Transmit(std::move(one));
+}
+
+void MemoryConnection::Report(uint64_t send_id, SendOutcome outcome) {
+  if (closed_ || unreported_.erase(send_id) == 0) return;
+  announced_.erase(send_id);
+  if (handler_ != nullptr) handler_->OnSent(send_id, outcome);
+  DrainIfFinished();
+}
+
+void MemoryConnection::ReportLater(uint64_t send_id, SendOutcome outcome) {
+  unreported_.emplace(send_id, Message());
+  PostToSelf([send_id, outcome](MemoryConnection& self) { self.Report(send_id, outcome); });
+}
+
+void MemoryConnection::CancelSend(uint64_t send_id) {
+  if (std::erase_if(queued_, [send_id](const Queued& queued) { return queued.send_id == send_id; }) > 0) {
+    ReportLater(send_id, SendOutcome::kNotSent);
+  } else if (announced_.erase(send_id) > 0) {
+    PostToPeer([send_id](MemoryConnection& peer) { peer.OnWithdrawn(send_id); });
+    ReportLater(send_id, SendOutcome::kUnknown);
+  }
+}
+
+transport::MessageHead MemoryConnection::HeadOf(const Message& message) const {
+  return {message.kind, message.call_id,
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(message.header.data()), message.header.size()),
+          message.body.size()};
+}
+
+void MemoryConnection::Deliver(uint64_t send_id, const Message& message) {
+  if (closed_ || handler_ == nullptr) return;
+  PostToPeer([send_id](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kDelivered); });
+  StringPayload payload(message.body);
+  handler_->OnMessage(HeadOf(message), payload);
+}
+
+void MemoryConnection::OnAnnouncement(uint64_t send_id, Message head, size_t payload_bytes) {
+  if (closed_ || handler_ == nullptr) return;
+  transport::MessageHead announced = HeadOf(head);
+  announced.payload_bytes = payload_bytes;
+  if (handler_->OnAnnounced(announced) == transport::Verdict::kRefuse) {
+    PostToPeer([send_id](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kRefused); });
+    return;
+  }
+  fetching_.emplace(send_id, std::move(head));
+  if (!hold_fetches_) PostToPeer([send_id](MemoryConnection& peer) { peer.OnFetchRequested(send_id); });
+}
+
+void MemoryConnection::ReleaseFetches() {
+  hold_fetches_ = false;
+  for (const auto& [send_id, head] : fetching_) {
+    PostToPeer([send_id = send_id](MemoryConnection& peer) { peer.OnFetchRequested(send_id); });
+  }
+}
+
+void MemoryConnection::OnFetchRequested(uint64_t send_id) {
+  const auto announced = announced_.find(send_id);
+  if (announced == announced_.end()) return;
+  PostToPeer(
+      [send_id, message = std::move(announced->second)](MemoryConnection& peer) { peer.OnFetched(send_id, message); });
+  announced_.erase(announced);
+}
+
+void MemoryConnection::OnFetched(uint64_t send_id, const Message& message) {
+  if (fetching_.erase(send_id) > 0) Deliver(send_id, message);
+}
+
+void MemoryConnection::OnWithdrawn(uint64_t send_id) {
+  const auto fetching = fetching_.find(send_id);
+  if (fetching == fetching_.end() || closed_) return;
+  const Message head = std::move(fetching->second);
+  fetching_.erase(fetching);
+  handler_->OnFetchFailed(HeadOf(head), absl::CancelledError("the sender withdrew it"));
+}
+
+void MemoryConnection::CancelFetch(uint64_t call_id) {
+  for (auto fetching = fetching_.begin(); fetching != fetching_.end(); ++fetching) {
+    if (fetching->second.call_id != call_id) continue;
+    PostToPeer([send_id = fetching->first](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kRefused); });
+    PostToSelf([head = std::move(fetching->second)](MemoryConnection& self) {
+      if (!self.closed_) self.handler_->OnFetchFailed(self.HeadOf(head), absl::CancelledError("fetch cancelled"));
+    });
+    fetching_.erase(fetching);
+    return;
+  }
+}
+
+void MemoryConnection::Drain() {
+  draining_ = true;
+  PostToPeer([](MemoryConnection& peer) {
+    if (!peer.closed_ && peer.handler_ != nullptr) peer.handler_->OnPeerDraining();
+  });
+  DrainIfFinished();
+}
+
+void MemoryConnection::DrainIfFinished() {
+  if (!draining_ || !unreported_.empty() || !queued_.empty() || closing_) return;
+  PostToPeer([](MemoryConnection& peer) { peer.CloseLater(absl::OkStatus()); });
+  CloseLater(absl::OkStatus());
+}
+
+void MemoryConnection::Abort(absl::Status status) {
+  PostToPeer([](MemoryConnection& peer) { peer.CloseLater(absl::UnavailableError("the peer closed the connection")); });
+  CloseLater(std::move(status));
+}
+
+void MemoryConnection::Sever() {
+  PostToPeer([](MemoryConnection& peer) { peer.CloseLater(absl::UnavailableError("the link broke")); });
+  CloseLater(absl::UnavailableError("the link broke"));
+}
+
+void MemoryConnection::CloseLater(absl::Status status) {
+  if (std::exchange(closing_, true)) return;
+  PostToSelf([status = std::move(status)](MemoryConnection& self) mutable { self.Close(std::move(status)); });
+}
+
+void MemoryConnection::Close(absl::Status status) {
+  announced_.clear();
+  fetching_.clear();
+  // Until none is left: a call-back may send, in vain.
+  while (handler_ != nullptr && (!unreported_.empty() || !queued_.empty())) {
+    const auto unreported = std::exchange(unreported_, {});
+    const auto queued = std::exchange(queued_, {});
+    for (const auto& [send_id, head] : unreported) handler_->OnSent(send_id, SendOutcome::kUnknown);
+    for (const Queued& one : queued) handler_->OnSent(one.send_id, SendOutcome::kNotSent);
+  }
+  closed_ = true;
+  if (handler_ != nullptr) handler_->OnClosed(status);  // May destroy this.
+}
+
+}  // namespace verbena::testing

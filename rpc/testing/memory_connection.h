@@ -1,0 +1,128 @@
+// Connections in memory: pairs of ends that keep the promises of transport/connection.h, with faults on demand.
+//
+// Small messages arrive as they are; larger ones than `eager_bytes_max` are announced, fetched or refused, and
+// withdrawn, like the transport's. Everything between the two ends goes through their loops' Post, so ends may live on
+// different threads.
+//
+// Owner: each end its user, as the seam says. Thread: each end its loop's, faults too.
+
+#ifndef VERBENA_RPC_TESTING_MEMORY_CONNECTION_H_
+#define VERBENA_RPC_TESTING_MEMORY_CONNECTION_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "transport/connection.h"
+#include "transport/event_loop.h"
+
+namespace verbena::testing {
+
+class MemoryLink;
+
+class MemoryConnection : public transport::Connection {
+ public:
+  struct Options {
+    size_t eager_bytes_max = 4096;  // Header and payload.
+    size_t header_bytes_max = 1024;
+  };
+  using Pair = std::pair<std::unique_ptr<MemoryConnection>, std::unique_ptr<MemoryConnection>>;
+
+  // Two ends on their loops; `peer_of_first` is what the first says of its peer.
+  static Pair MakePair(transport::EventLoop* first_loop, transport::EventLoop* second_loop, std::string peer_of_first,
+                       std::string peer_of_second, const Options& options);
+  static Pair MakePair(transport::EventLoop* loop) { return MakePair(loop, loop, "memory:b", "memory:a", Options()); }
+
+  ~MemoryConnection() override;
+
+  uint64_t Send(transport::OutboundMessage message) override;
+  void CancelSend(uint64_t send_id) override;
+  void CancelFetch(uint64_t call_id) override;
+  void Drain() override;
+  void Abort(absl::Status status) override;
+  void set_handler(transport::ConnectionHandler* handler) override { handler_ = handler; }
+  size_t header_bytes_max() const override { return options_.header_bytes_max; }
+  const std::string& peer() const override { return peer_; }
+  transport::EventLoop* loop() const override { return loop_; }
+
+  // Faults. No credit: sends queue, unwritten, until Unstall.
+  void Stall() { stalled_ = true; }
+  void Unstall();
+  // Fetches of this end begin and stay unfinished until ReleaseFetches.
+  void HoldFetches() { hold_fetches_ = true; }
+  void ReleaseFetches();
+  // A peer that is gone without a word: nothing that is sent arrives, no outcome is reported.
+  void BlackHole() { black_hole_ = true; }
+  // The link breaks: both ends close with UNAVAILABLE; what was queued was not sent, the rest is unknown.
+  void Sever();
+
+  size_t messages_sent() const { return messages_sent_; }
+  bool closed() const { return closed_; }
+
+ private:
+  struct Message {
+    uint8_t kind = 0;
+    uint64_t call_id = 0;
+    std::string header;
+    std::string body;
+  };
+  struct Queued {
+    uint64_t send_id = 0;
+    Message message;
+    transport::PayloadSource* payload = nullptr;
+    absl::Cord attachment;
+  };
+
+  MemoryConnection(std::shared_ptr<MemoryLink> link, int side, transport::EventLoop* loop, std::string peer,
+                   const Options& options);
+
+  using EndTask = absl::AnyInvocable<void(MemoryConnection&)>;
+  void PostToPeer(EndTask task);
+  void PostToSelf(EndTask task);
+  transport::MessageHead HeadOf(const Message& message) const;
+
+  // The sender's side.
+  void Transmit(Queued queued);
+  void ReportLater(uint64_t send_id, transport::SendOutcome outcome);
+  void Report(uint64_t send_id, transport::SendOutcome outcome);
+  void OnFetchRequested(uint64_t send_id);
+  void DrainIfFinished();
+
+  // The receiver's side.
+  void Deliver(uint64_t send_id, const Message& message);
+  void OnAnnouncement(uint64_t send_id, Message head, size_t payload_bytes);
+  void OnFetched(uint64_t send_id, const Message& message);
+  void OnWithdrawn(uint64_t send_id);
+
+  void CloseLater(absl::Status status);
+  void Close(absl::Status status);
+
+  // Constant after construction.
+  const std::shared_ptr<MemoryLink> link_;
+  const int side_;
+  transport::EventLoop* const loop_;
+  const std::string peer_;
+  const Options options_;
+
+  // Owned by the loop's thread.
+  transport::ConnectionHandler* handler_ = nullptr;
+  uint64_t last_send_id_ = 0;
+  std::deque<Queued> queued_;               // For want of credit.
+  std::map<uint64_t, Message> announced_;   // By send id; not fetched yet.
+  std::map<uint64_t, Message> unreported_;  // Sent; no outcome reported yet. Bodies empty.
+  std::map<uint64_t, Message> fetching_;    // By the peer's send id; bodies empty.
+  size_t messages_sent_ = 0;
+  bool stalled_ = false;
+  bool hold_fetches_ = false;
+  bool black_hole_ = false;
+  bool draining_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace verbena::testing
+
+#endif  // VERBENA_RPC_TESTING_MEMORY_CONNECTION_H_

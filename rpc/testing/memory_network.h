@@ -1,0 +1,62 @@
+// A network in memory: listeners by address, connections between them, loops with virtual time or with real threads.
+//
+// Owner: the test; outlives every channel and server on it. Thread: any; faults: the loops' threads are idle or one.
+
+#ifndef VERBENA_RPC_TESTING_MEMORY_NETWORK_H_
+#define VERBENA_RPC_TESTING_MEMORY_NETWORK_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "rpc/network.h"
+#include "rpc/testing/manual_loop.h"
+#include "rpc/testing/memory_connection.h"
+
+namespace verbena::testing {
+
+class MemoryNetwork : public rpc::Network {
+ public:
+  // Every loop that is asked for is `loop`, in virtual time; or, with null, a loop with a thread of its own.
+  explicit MemoryNetwork(ManualLoop* loop = nullptr) : manual_loop_(loop) {}
+
+  absl::StatusOr<std::unique_ptr<transport::EventLoopGroup>> StartLoops(
+      int count, const transport::EventLoopOptions& options) override;
+  absl::StatusOr<std::unique_ptr<transport::Listener>> Listen(absl::string_view address,
+                                                              const transport::TransportOptions& options,
+                                                              std::vector<transport::EventLoop*> loops,
+                                                              transport::Listener::AcceptCallback on_accept) override;
+  void Connect(absl::string_view address, const transport::TransportOptions& options, transport::EventLoop* loop,
+               transport::ConnectCallback done) override;
+
+  void set_connection_options(const MemoryConnection::Options& options) { connection_options_ = options; }
+  // Connects stay unanswered for this long (virtual time).
+  void set_connect_delay(absl::Duration delay) { connect_delay_ = delay; }
+  size_t connects() const;
+  // The latest connection's ends, while they live: their owners may have destroyed them.
+  MemoryConnection* latest_client() const { return latest_client_; }
+  MemoryConnection* latest_server() const { return latest_server_; }
+
+ private:
+  class MemoryListener;
+  void Forget(MemoryListener* listener);
+  void ConnectNow(const std::string& address, transport::EventLoop* loop, transport::ConnectCallback& done);
+
+  ManualLoop* const manual_loop_;
+  MemoryConnection::Options connection_options_;
+  absl::Duration connect_delay_ = absl::ZeroDuration();
+  MemoryConnection* latest_client_ = nullptr;
+  MemoryConnection* latest_server_ = nullptr;
+
+  mutable std::mutex mu_;
+  std::map<std::string, MemoryListener*> listeners_ ABSL_GUARDED_BY(mu_);
+  size_t connects_ ABSL_GUARDED_BY(mu_) = 0;
+  int last_port_ ABSL_GUARDED_BY(mu_) = 40000;
+};
+
+}  // namespace verbena::testing
+
+#endif  // VERBENA_RPC_TESTING_MEMORY_NETWORK_H_
