@@ -28,11 +28,11 @@ inline constexpr size_t kCallHeaderBytesMax =
 enum class FrameType : uint8_t {
   kEager = 1,     // A message with its payload.
   kAnnounce = 2,  // A message whose payload is to be fetched by RDMA READ.
-  kFinish =
-      3,  // Answer to kAnnounce: fetched, or refused with a FinishReason. The announcer may free the exported memory.
-  kWithdraw = 4,  // The announcer asks the fetcher to stop; answered by kFinish.
+  kFinish = 3,    // The one answer to each kAnnounce, with a FinishReason. The announcer may free the exported memory.
+  kWithdraw = 4,  // The announcer asks the fetcher to stop. The announcement's kFinish may have crossed it.
   kGrant = 5,     // Carries a credit grant and nothing else.
-  kReclaim = 6,   // Asks the peer to give back credits that it holds and does not use; answered by kReturn.
+  kReclaim =
+      6,  // Asks the peer to give back credits that it holds and does not use; answered by kReturn, or not at all.
   kReturn = 7,    // Gives credits back: as many as the header's `aux` says.
   kPing = 8,      // Keepalive probe.
   kPong = 9,      // Answer to kPing.
@@ -40,8 +40,8 @@ enum class FrameType : uint8_t {
   kGoodbye = 11,  // The last frame: why the connection ends (`aux` = GoodbyeReason; call header = reason in words).
 };
 
-// Why a fetch ended; `aux` of a kFinish.
-enum class FinishReason : uint32_t { kFetched = 0, kRefused = 1, kWithdrawn = 2, kFailed = 3, kNoMemory = 4 };
+// Why a fetch ended; `message_kind` of a kFinish.
+enum class FinishReason : uint8_t { kFetched = 0, kRefused = 1, kWithdrawn = 2, kFailed = 3, kNoMemory = 4 };
 
 // Why a connection ends; `aux` of a kGoodbye.
 enum class GoodbyeReason : uint32_t { kClosed = 0, kProtocolError = 1, kQuarantineFull = 2, kShutdown = 3 };
@@ -56,10 +56,13 @@ struct FrameHeader {
   uint16_t credit_grant = 0;       // Credits given to the receiver of this frame, in frames.
   uint16_t extension_bytes = 0;    // Length of the TLVs that follow the header.
   uint16_t call_header_bytes = 0;  // Length of the call header that follows the TLVs.
-  uint8_t message_kind = 0;
-  uint32_t aux =
-      0;  // Meaning depends on the type: segment count, FinishReason, credits returned, transfer id … see docs/wire.md.
-  uint64_t call_id = 0;        // Index (low 32 bits) and generation (high 32 bits); never a pointer.
+  uint8_t message_kind = 0;        // kFinish: FinishReason.
+  // kAnnounce, kFinish, kWithdraw: the transfer id, chosen by the announcer: a slot below 32 in the low 16 bits, a
+  // count of its uses in the high 16; the slot is taken from the announcement to its kFinish. kReturn: credits given
+  // back. kGoodbye: GoodbyeReason. Else 0.
+  uint32_t aux = 0;
+  // Index (low 32 bits) and generation (high 32 bits); never a pointer. kFinish, kWithdraw: the announcement's.
+  uint64_t call_id = 0;
   uint64_t payload_bytes = 0;  // Eager: bytes of body. Announce: bytes of payload to fetch, without the identity block.
 };
 
