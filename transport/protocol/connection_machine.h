@@ -73,7 +73,7 @@ class ConnectionMachine {
   void CancelSend(uint64_t send_id);   // Sent follows, unless it was posted eagerly already (then it stays as it is).
   void CancelFetch(uint64_t call_id);  // Every fetch of this call; FetchFailed follows when its READs are done.
   void Drain(absl::Time now);
-  void Abort(absl::Status status);  // Goodbye if it can be posted, then Disconnect.
+  void Abort(absl::Status status, absl::Time now);  // Goodbye if it can be posted, then Disconnect.
 
   // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager and no
   // PostAnnounce comes out. Control frames still do.
