@@ -8,8 +8,10 @@
 
 namespace verbena {
 
-using transport::EventLoop;         // A loop that a user drives himself: EventLoop::Create, RunUntil.
-using transport::EventLoopOptions;  // How such a loop waits.
+using transport::EventLoop;              // A loop that a user drives himself: EventLoop::Create, RunUntil.
+using transport::EventLoopOptions;       // How such a loop waits.
+using transport::ReadTransportCounters;  // What the transport of this process counts: connections, READs, doorbells …
+using transport::TransportCounters;
 using transport::TransportOptions;  // Device, buffer sizes and limits, time limits of one connection.
 using transport::WaitPolicy;        // kBusy, kEvent, kAdaptive.
 
