@@ -1,0 +1,166 @@
+#include "rpc/core/call_header.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/core/little_endian.h"
+
+namespace verbena::rpc {
+namespace {
+
+// Where things stand. Reserved bytes are written as 0 and must be 0.
+//   request:  0 version u8, 1 reserved u8, 2 method length u16, 4 reserved u32, 8 timeout u64, 16 body length u64
+//   response: 0 version u8, 1 status code u8, 2 certainty u8, 3 reserved u8, 4 message length u16, 6 reserved u16,
+//             8 body length u64
+constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
+
+absl::Status Malformed(absl::string_view what) { return absl::InvalidArgumentError(what); }
+
+absl::Status CheckMethod(absl::string_view method) {
+  if (method.empty()) return Malformed("a request names no method");
+  if (method.size() > kMethodBytesMax) {
+    return Malformed(
+        absl::StrCat("a request's method name is ", method.size(), " bytes long; the limit is ", kMethodBytesMax));
+  }
+  if (!std::all_of(method.begin(), method.end(), [](char c) { return c > ' ' && c <= '~'; })) {
+    return Malformed("a request's method name has characters that are not printable ASCII");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckResponse(const ResponseHeader& header) {
+  const int code = static_cast<int>(header.code);
+  if (code < 0 || code > kStatusCodeMax)
+    return Malformed(absl::StrCat("a response has the unknown status code ", code));
+  if (header.certainty > Certainty::kExecuted) {
+    return Malformed(absl::StrCat("a response has the unknown certainty ", static_cast<int>(header.certainty)));
+  }
+  if (header.code == absl::StatusCode::kOk && header.certainty != Certainty::kExecuted) {
+    return Malformed("an OK response says that the call was not executed");
+  }
+  if (header.code == absl::StatusCode::kOk && !header.message.empty()) {
+    return Malformed("an OK response has an error message");
+  }
+  if (header.message.size() > kStatusMessageBytesMax) {
+    return Malformed(absl::StrCat("a response's error message is ", header.message.size(), " bytes long; the limit is ",
+                                  kStatusMessageBytesMax));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRoom(size_t needed, size_t room) {
+  if (needed <= room) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the call header takes ", needed, " bytes; the connection has room for ", room));
+}
+
+absl::Status CheckStart(absl::string_view what, absl::Span<const std::byte> bytes, size_t fixed_bytes) {
+  if (bytes.size() < fixed_bytes) {
+    return Malformed(absl::StrCat("a ", what, " header is ", bytes.size(), " bytes long; the least is ", fixed_bytes));
+  }
+  const int version = static_cast<int>(bytes[0]);
+  if (version != kCallHeaderVersion) {
+    return Malformed(absl::StrCat("a ", what, " header has version ", version, "; this side speaks ",
+                                  static_cast<int>(kCallHeaderVersion)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBody(uint64_t body_bytes, uint64_t payload_bytes) {
+  if (body_bytes <= payload_bytes) return absl::OkStatus();
+  return Malformed(
+      absl::StrCat("a call header says that ", body_bytes, " bytes of a payload of ", payload_bytes, " are the body"));
+}
+
+// Splits what follows the fixed part: `text_bytes` of text, then the fields, which are checked.
+absl::Status SplitRest(absl::Span<const std::byte> rest, size_t text_bytes, absl::string_view* text,
+                       absl::Span<const std::byte>* fields) {
+  if (text_bytes > rest.size()) {
+    return Malformed(
+        absl::StrCat("a call header's text is ", text_bytes, " bytes long where ", rest.size(), " are left"));
+  }
+  *text = absl::string_view(reinterpret_cast<const char*>(rest.data()), text_bytes);
+  *fields = rest.subspan(text_bytes);
+  return CheckHeaderFields(*fields);
+}
+
+// Copies text and fields behind the fixed part. The fields may stand there already.
+void AppendRest(absl::string_view text, absl::Span<const std::byte> fields, std::byte* to) {
+  if (!text.empty()) std::memcpy(to, text.data(), text.size());
+  if (!fields.empty()) std::memmove(to + text.size(), fields.data(), fields.size());
+}
+
+}  // namespace
+
+size_t EncodedBytes(const RequestHeader& header) {
+  return kRequestHeaderFixedBytes + header.method.size() + header.fields.size();
+}
+
+size_t EncodedBytes(const ResponseHeader& header) {
+  return kResponseHeaderFixedBytes + header.message.size() + header.fields.size();
+}
+
+absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to) {
+  if (absl::Status status = CheckMethod(header.method); !status.ok()) return status;
+  if (absl::Status status = CheckHeaderFields(header.fields); !status.ok()) return status;
+  if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
+  std::fill_n(to.data(), kRequestHeaderFixedBytes, std::byte{0});
+  StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
+  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.method.size()), &to[2]);
+  StoreLittleEndian<uint64_t>(header.timeout_ns, &to[8]);
+  StoreLittleEndian<uint64_t>(header.body_bytes, &to[16]);
+  AppendRest(header.method, header.fields, to.data() + kRequestHeaderFixedBytes);
+  return EncodedBytes(header);
+}
+
+absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
+  if (absl::Status status = CheckStart("request", bytes, kRequestHeaderFixedBytes); !status.ok()) return status;
+  if (bytes[1] != std::byte{0} || LoadLittleEndian<uint32_t>(&bytes[4]) != 0) {
+    return Malformed("a request header has reserved bits set");
+  }
+  RequestHeader header;
+  header.timeout_ns = LoadLittleEndian<uint64_t>(&bytes[8]);
+  header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[16]);
+  const uint16_t method_bytes = LoadLittleEndian<uint16_t>(&bytes[2]);
+  absl::Status status =
+      SplitRest(bytes.subspan(kRequestHeaderFixedBytes), method_bytes, &header.method, &header.fields);
+  if (status.ok()) status = CheckMethod(header.method);
+  if (status.ok()) status = CheckBody(header.body_bytes, payload_bytes);
+  if (!status.ok()) return status;
+  return header;
+}
+
+absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::Span<std::byte> to) {
+  if (absl::Status status = CheckResponse(header); !status.ok()) return status;
+  if (absl::Status status = CheckHeaderFields(header.fields); !status.ok()) return status;
+  if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
+  std::fill_n(to.data(), kResponseHeaderFixedBytes, std::byte{0});
+  StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
+  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.code), &to[1]);
+  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.certainty), &to[2]);
+  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.message.size()), &to[4]);
+  StoreLittleEndian<uint64_t>(header.body_bytes, &to[8]);
+  AppendRest(header.message, header.fields, to.data() + kResponseHeaderFixedBytes);
+  return EncodedBytes(header);
+}
+
+absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
+  if (absl::Status status = CheckStart("response", bytes, kResponseHeaderFixedBytes); !status.ok()) return status;
+  if (bytes[3] != std::byte{0} || LoadLittleEndian<uint16_t>(&bytes[6]) != 0) {
+    return Malformed("a response header has reserved bits set");
+  }
+  ResponseHeader header;
+  header.code = static_cast<absl::StatusCode>(bytes[1]);
+  header.certainty = static_cast<Certainty>(bytes[2]);
+  header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[8]);
+  const uint16_t message_bytes = LoadLittleEndian<uint16_t>(&bytes[4]);
+  absl::Status status =
+      SplitRest(bytes.subspan(kResponseHeaderFixedBytes), message_bytes, &header.message, &header.fields);
+  if (status.ok()) status = CheckResponse(header);
+  if (status.ok()) status = CheckBody(header.body_bytes, payload_bytes);
+  if (!status.ok()) return status;
+  return header;
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,67 @@
+// What rpc says about a request and a response in the call header of its message, which the transport carries unread.
+// Specification: docs/wire.md, "Call headers".
+//
+//   request:  | version, method length, timeout, body length: 24 bytes | method | fields |
+//   response: | version, status code, certainty, message length, body length: 16 bytes | message | fields |
+//
+// A message's payload is the protobuf body followed by the attachment; `body_bytes` says where one ends and the other
+// begins. The fields (header_field.h) are how the format grows: unknown ones are skipped. All integers little-endian.
+//
+// Pure. Encoding writes into the caller's memory and allocates nothing; decoding returns views into the bytes it read.
+// What decodes, encodes to the same bytes.
+
+#ifndef VERBENA_RPC_CORE_CALL_HEADER_H_
+#define VERBENA_RPC_CORE_CALL_HEADER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "rpc/core/certainty.h"
+#include "rpc/core/header_field.h"
+
+namespace verbena::rpc {
+
+inline constexpr uint8_t kCallHeaderVersion = 1;
+inline constexpr size_t kRequestHeaderFixedBytes = 24;
+inline constexpr size_t kResponseHeaderFixedBytes = 16;
+inline constexpr size_t kMethodBytesMax = 512;
+inline constexpr size_t kStatusMessageBytesMax = 4096;
+
+struct RequestHeader {
+  absl::string_view method;            // "package.Service/Method": printable ASCII, 1 to kMethodBytesMax bytes.
+  uint64_t timeout_ns = 0;             // What is left of the call's time when the request is sent; 0 = no limit.
+  uint64_t body_bytes = 0;             // Of the payload; the rest is the attachment.
+  absl::Span<const std::byte> fields;  // Whole list; see header_field.h.
+};
+
+struct ResponseHeader {
+  absl::StatusCode code = absl::StatusCode::kOk;
+  Certainty certainty = Certainty::kExecuted;  // OK is always kExecuted.
+  absl::string_view message;                   // The status's; at most kStatusMessageBytesMax bytes; empty if OK.
+  uint64_t body_bytes = 0;                     // Of the payload; the rest is the attachment.
+  absl::Span<const std::byte> fields;          // Whole list; see header_field.h.
+};
+
+// Bytes that the encoded header takes.
+size_t EncodedBytes(const RequestHeader& header);
+size_t EncodedBytes(const ResponseHeader& header);
+
+// Write the header at the start of `to` and return its length. Errors: `to` is too short for it (ResourceExhausted; it
+// says how many bytes are needed), the header breaks the rules above (InvalidArgument). Then `to` is unchanged.
+// The header's fields may stand in `to` already, where they belong.
+absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to);
+absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::Span<std::byte> to);
+
+// Decode a whole call header that came with a payload of `payload_bytes`. Everything is checked: version, lengths,
+// ranges, reserved bits, the fields' form. InvalidArgument says in words what is wrong; the peer does not speak the
+// protocol.
+absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes);
+absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes);
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_CALL_HEADER_H_

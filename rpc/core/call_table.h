@@ -1,0 +1,127 @@
+// The calls of one session, by call id.
+//
+// An id is a slot's index (low 32 bits) and its generation (high 32 bits), is never 0, and dies with its call: an id
+// that is stale, forged or from another connection finds nothing. A slot's generation is used again after 2^32 - 1
+// calls in that slot.
+//
+// Bounded by `capacity` calls; memory grows to the most calls that were ever there at once and is then recycled, so the
+// steady state allocates nothing. Insert, Find, Take and Erase are O(1). A Call* is valid until that call is taken or
+// erased, whatever happens to others. Owner and thread: the session's.
+
+#ifndef VERBENA_RPC_CORE_CALL_TABLE_H_
+#define VERBENA_RPC_CORE_CALL_TABLE_H_
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace verbena::rpc {
+
+inline constexpr uint32_t CallIndex(uint64_t call_id) { return static_cast<uint32_t>(call_id); }
+inline constexpr uint32_t CallGeneration(uint64_t call_id) { return static_cast<uint32_t>(call_id >> 32); }
+
+template <typename Call>
+class CallTable {
+ public:
+  // `capacity` in calls, less than 2^32 - 1.
+  explicit CallTable(uint32_t capacity) : capacity_(capacity) { assert(capacity < kNone); }
+  CallTable(const CallTable&) = delete;
+  CallTable& operator=(const CallTable&) = delete;
+
+  // Makes a call in place and returns its id; nullopt when the table is full.
+  template <typename... Arguments>
+  std::optional<uint64_t> Emplace(Arguments&&... arguments) {
+    if (full()) return std::nullopt;
+    if (free_ == kNone) AddSlot();
+    const uint32_t index = free_;
+    Slot& slot = slots_[index];
+    slot.call.emplace(std::forward<Arguments>(arguments)...);
+    free_ = slot.next_free;
+    ++size_;
+    return IdOf(index);
+  }
+
+  // Null: no call has this id now.
+  Call* Find(uint64_t call_id) {
+    Slot* slot = FindSlot(call_id);
+    return slot == nullptr ? nullptr : &*slot->call;
+  }
+
+  // Removes the call and hands it over; nullopt: no call has this id now.
+  std::optional<Call> Take(uint64_t call_id) {
+    Slot* slot = FindSlot(call_id);
+    if (slot == nullptr) return std::nullopt;
+    std::optional<Call> taken(std::move(slot->call));
+    Free(*slot, CallIndex(call_id));
+    return taken;
+  }
+
+  // Removes and destroys the call. False: no call has this id now.
+  bool Erase(uint64_t call_id) {
+    Slot* slot = FindSlot(call_id);
+    if (slot == nullptr) return false;
+    Free(*slot, CallIndex(call_id));
+    return true;
+  }
+
+  // Calls `visit(id, call)` for every call, in no order that means anything. `visit` may take or erase calls and add
+  // new ones; new ones may or may not be visited.
+  template <typename Visitor>
+  void ForEach(Visitor&& visit) {
+    for (uint32_t index = 0; index < slots_.size(); ++index) {
+      if (slots_[index].call.has_value()) visit(IdOf(index), *slots_[index].call);
+    }
+  }
+
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  bool empty() const { return size_ == 0; }
+  bool full() const { return size_ == capacity_; }
+
+ private:
+  static constexpr uint32_t kNone = 0xffffffff;
+
+  struct Slot {
+    std::optional<Call> call;
+    uint32_t generation = 1;  // Of the call in it, or of the next one. Never 0.
+    uint32_t next_free = kNone;
+  };
+
+  uint64_t IdOf(uint32_t index) const { return uint64_t{slots_[index].generation} << 32 | index; }
+
+  Slot* FindSlot(uint64_t call_id) {
+    const uint32_t index = CallIndex(call_id);
+    if (index >= slots_.size()) return nullptr;
+    Slot& slot = slots_[index];
+    return slot.call.has_value() && slot.generation == CallGeneration(call_id) ? &slot : nullptr;
+  }
+
+  void AddSlot() {
+    slots_.emplace_back();
+    free_ = static_cast<uint32_t>(slots_.size() - 1);
+  }
+
+  void Free(Slot& slot, uint32_t index) {
+    // The id dies before the call does: a destructor that looks for its call finds nothing.
+    if (++slot.generation == 0) slot.generation = 1;
+    slot.call.reset();
+    slot.next_free = free_;
+    free_ = index;
+    --size_;
+  }
+
+  // Constant after construction.
+  const uint32_t capacity_;
+
+  // Owned by the session.
+  std::deque<Slot> slots_;  // Keeps its elements in place as it grows.
+  uint32_t free_ = kNone;   // The slot that was freed last: the warmest.
+  uint32_t size_ = 0;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_CALL_TABLE_H_

@@ -1,0 +1,80 @@
+// The open end of a call header: a list of fields {type u16, length u16, value}, in which later versions say more.
+//
+// A reader skips types that it does not know. Fields whose value is a name and a value (metadata, status details) have
+// the form {name length u16, name, value}. Pure; spans and views point into the caller's bytes.
+
+#ifndef VERBENA_RPC_CORE_HEADER_FIELD_H_
+#define VERBENA_RPC_CORE_HEADER_FIELD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace verbena::rpc {
+
+// Type and length.
+inline constexpr size_t kHeaderFieldOverheadBytes = 4;
+// Of a field that holds a name and a value.
+inline constexpr size_t kNamedValueOverheadBytes = kHeaderFieldOverheadBytes + 2;
+
+enum class HeaderFieldType : uint16_t {
+  kMetadata = 1,        // A named value that the application attached to the call. Reserved: written by nobody yet.
+  kStatusDetail = 2,    // A named value: type url and bytes of one absl::Status payload.
+  kDetailsLeftOut = 3,  // A u32: how many payloads the status had that the header had no room for.
+};
+
+struct HeaderField {
+  uint16_t type = 0;  // May be none of HeaderFieldType's: then it is to be skipped.
+  absl::Span<const std::byte> value;
+};
+
+struct NamedValue {
+  absl::string_view name;
+  absl::string_view value;
+};
+
+// Whether the list is whole: every length within it, every field of a known type of that type's form. InvalidArgument
+// says in words what is not.
+absl::Status CheckHeaderFields(absl::Span<const std::byte> fields);
+
+// Reads a list that CheckHeaderFields found whole: Next until nullopt.
+class HeaderFieldReader {
+ public:
+  explicit HeaderFieldReader(absl::Span<const std::byte> fields) : rest_(fields) {}
+  std::optional<HeaderField> Next();
+
+ private:
+  absl::Span<const std::byte> rest_;
+};
+
+// The name and the value in a field of a known named type, checked before.
+NamedValue ReadNamedValue(const HeaderField& field);
+
+// The number in a kDetailsLeftOut, checked before.
+uint32_t ReadCount(const HeaderField& field);
+
+// Appends fields to memory of the caller.
+class HeaderFieldWriter {
+ public:
+  explicit HeaderFieldWriter(absl::Span<std::byte> to) : to_(to) {}
+
+  // Appends a whole field, or nothing and false: it does not fit the memory, or is longer than 65,535 bytes.
+  bool AppendNamedValue(HeaderFieldType type, absl::string_view name, const absl::Cord& value);
+  bool AppendCount(HeaderFieldType type, uint32_t count);
+
+  // Bytes written.
+  size_t size() const { return size_; }
+
+ private:
+  absl::Span<std::byte> to_;
+  size_t size_ = 0;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_HEADER_FIELD_H_
