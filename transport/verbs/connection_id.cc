@@ -2,6 +2,9 @@
 
 #include <endian.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "transport/verbs/address_text.h"
 #include "transport/verbs/verbs_error.h"
@@ -12,8 +15,10 @@ namespace {
 // The connection manager's calls take addresses and private data without const, and only read them.
 sockaddr* Mutable(const sockaddr* address) { return const_cast<sockaddr*>(address); }
 
+// Rounded up, for 0 means "at once".
 int WholeMilliseconds(absl::Duration timeout) {
-  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1))));
+  int64_t whole = absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1)));
+  return static_cast<int>(std::clamp<int64_t>(whole, 0, std::numeric_limits<int>::max()));
 }
 
 absl::Status CheckPrivateDataLength(absl::string_view operation, size_t length) {
