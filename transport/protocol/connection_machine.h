@@ -28,7 +28,16 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "transport/protocol/actions.h"
+#include "transport/protocol/control_frames.h"
+#include "transport/protocol/credit_window.h"
+#include "transport/protocol/drain.h"
+#include "transport/protocol/eager_sender.h"
 #include "transport/protocol/grant_budget.h"
+#include "transport/protocol/keepalive.h"
+#include "transport/protocol/rendezvous_receiver.h"
+#include "transport/protocol/rendezvous_sender.h"
+#include "transport/protocol/send_head.h"
+#include "transport/protocol/send_slots.h"
 #include "transport/wire/frame.h"
 #include "transport/wire/hello.h"
 
@@ -48,14 +57,6 @@ struct ConnectionConfig {
   absl::Duration goodbye_timeout = absl::Milliseconds(200);  // For a Goodbye to leave before Disconnect.
 };
 
-// What a Send is about; the bytes stay with the driver.
-struct SendHead {
-  uint8_t message_kind = 0;
-  uint64_t call_id = 0;
-  uint16_t header_bytes = 0;  // At most header_bytes_max().
-  uint64_t payload_bytes = 0;
-};
-
 enum class Verdict { kFetch, kRefuse };
 
 class ConnectionMachine {
@@ -70,7 +71,7 @@ class ConnectionMachine {
   // Eager where the frame fits the peer's receive buffer, else a rendezvous. Exactly one Sent follows, at once
   // (kNotSent) if the connection is draining or closing or a limit is passed.
   uint64_t Send(const SendHead& head);
-  void CancelSend(uint64_t send_id);   // Sent follows, unless it was posted eagerly already (then it stays as it is).
+  void CancelSend(uint64_t send_id, absl::Time now);  // Sent follows, unless it was posted eagerly already.
   void CancelFetch(uint64_t call_id);  // Every fetch of this call; FetchFailed follows when its READs are done.
   void Drain(absl::Time now);
   void Abort(absl::Status status, absl::Time now);  // Goodbye if it can be posted, then Disconnect.
@@ -88,7 +89,8 @@ class ConnectionMachine {
   void OnMalformedFrame(absl::Status status, absl::Time now);
   // The oldest `count` posted frames have completed on the send queue. READs are not counted.
   void OnSendCompleted(uint32_t count, absl::Time now);
-  void OnReadCompleted(uint64_t fetch_id, bool ok, absl::Time now);
+  // READs complete in the order of posting. Not ok: the queue pair has failed; a Disconnect follows.
+  void OnReadCompleted(uint64_t fetch_id, bool ok);
   // The queue pair is destroyed, its completions drained. Ours or the peer's doing; `status` is the cause if the
   // machine did not ask for it.
   void OnDisconnected(absl::Status status);
@@ -113,12 +115,57 @@ class ConnectionMachine {
 
   // The longest call header that any message can have.
   size_t header_bytes_max() const;
-  // Nothing is queued or in flight in either direction.
+  // Nothing is queued, in flight or in quarantine in either direction.
   bool idle() const;
-  bool closed() const;
+  bool closed() const { return state_ == State::kClosed; }
+  // For tests and counters.
+  uint32_t credits_held() const { return credits_.held(); }
+  uint32_t credits_granted() const { return credits_.granted(); }
+  size_t frames_in_flight() const { return slots_.posted(); }
 
  private:
+  enum class State : uint8_t {
+    kOpen,           // Messages flow, or drain.
+    kGoodbye,        // The end is decided; the Goodbye is to be posted and completed. Woken by that, or its deadline.
+    kDisconnecting,  // Disconnect was asked for. Woken by OnDisconnected.
+    kClosed,         // Closed was the last action.
+  };
+
+  absl::Status Dispatch(const wire::FrameView& frame, absl::Time now);
+  absl::Status OnPeerMessage(const wire::FrameView& frame, absl::Time now);
+  void OnPeerDrain(absl::Time now);
+  void OnPeerGoodbye(wire::GoodbyeReason reason);
+
+  std::optional<Action> NextFrame();
+  std::optional<wire::FrameHeader> NextControl();
+  std::optional<Action> NextMessage();
+  PostControl PostHeader(wire::FrameHeader header);
+
+  // Ends the connection with `status`, saying why to the peer if it can be said in time.
+  void SayGoodbye(absl::Status status, wire::GoodbyeReason reason, absl::Time now);
+  void StartDisconnect(absl::Status status);
+  bool DrainedBothWays() const;
+
+  // Constant after construction.
+  const ConnectionConfig config_;
+
+  // Owned by the loop.
+  ActionQueue actions_;
+  CreditWindow credits_;
+  SendSlots slots_;
+  EagerSender eager_;
+  RendezvousSender announcer_;
+  RendezvousReceiver fetcher_;
+  ControlFrames control_;
+  protocol::Drain drain_;
+  Keepalive keepalive_;
+  State state_ = State::kOpen;
+  absl::Time now_;  // Of the last event that told it.
+  bool closed_due_ = false;
   bool messages_held_ = false;
+  bool announce_next_ = false;  // Announcements and eager messages take turns.
+  absl::Time goodbye_deadline_ = absl::InfiniteFuture();
+  absl::Status close_status_;  // Decided when the end is.
 };
 
 }  // namespace verbena::protocol

@@ -87,8 +87,10 @@ class GrantBudget {
     uint32_t newest = kNone, oldest = kNone;
   };
 
-  uint32_t Target() const;
-  uint32_t Grantable(const Member& member) const;
+  uint32_t FairShareMax() const;
+  void UpdateFairShare();
+  uint32_t TargetOf(const Member& member) const;
+  uint32_t GrantableTo(const Member& member) const;
   void SetGranted(Member& member, uint32_t granted);
   void Touch(uint32_t index, absl::Time now);
   void Starve(uint32_t index, uint32_t wanted);
@@ -108,6 +110,7 @@ class GrantBudget {
   uint64_t outstanding_ = 0;
   uint64_t deficit_ = 0;  // Sum over members of max(0, kCreditsPerConnectionMin - granted).
   uint32_t active_count_ = 0;
+  uint32_t fair_share_ = kCreditsPerConnectionMin;  // What an active member should hold.
   bool shortage_ = false;  // An active member got less than its share because nothing was spare.
   List active_;            // Members with traffic in the last `idle_after`, newest first.
   List idle_rich_;         // Members without, that hold more than their minimum.

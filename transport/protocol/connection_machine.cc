@@ -1,0 +1,353 @@
+#include "transport/protocol/connection_machine.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::protocol {
+
+namespace {
+
+using wire::FrameHeader;
+using wire::FrameType;
+using wire::GoodbyeReason;
+
+FrameHeader HeaderOf(FrameType type) {
+  FrameHeader header;
+  header.type = type;
+  return header;
+}
+
+RendezvousReceiver::Limits FetchLimits(const ConnectionConfig& config) {
+  const uint16_t depth = std::max<uint16_t>(1, std::min(config.ours.read_depth, config.peers.read_depth));
+  return {config.message_bytes_max, config.read_chunk_bytes, depth};
+}
+
+}  // namespace
+
+ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare share, absl::Time now)
+    : config_(config),
+      credits_(config.initiator, config.peers.initial_credits, std::move(share)),
+      slots_(config.send_slots),
+      eager_(&actions_),
+      announcer_(config.peers.receive_buffer_bytes, config.quarantine_bytes_max, &actions_),
+      fetcher_(FetchLimits(config), config.ours.epoch, &actions_),
+      drain_(config.drain_timeout),
+      keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),
+      now_(now) {
+  assert(config.ours.epoch == config.peers.epoch);
+  assert(config.peers.receive_buffer_bytes >= kReceiveBufferBytesMin);
+}
+
+size_t ConnectionMachine::header_bytes_max() const {
+  const size_t room =
+      config_.peers.receive_buffer_bytes - wire::kFrameHeaderBytes - kSegmentsRoomMin * wire::kSegmentBytes;
+  return std::min(room, wire::kCallHeaderBytesMax);
+}
+
+bool ConnectionMachine::idle() const {
+  return actions_.empty() && eager_.empty() && announcer_.empty() && fetcher_.empty() && slots_.posted() == 0;
+}
+
+// --- Commands.
+
+uint64_t ConnectionMachine::Send(const SendHead& head) {
+  assert(head.header_bytes <= header_bytes_max());
+  const uint64_t frame_bytes = wire::kFrameHeaderBytes + head.header_bytes;
+  const bool eager = head.payload_bytes <= config_.peers.receive_buffer_bytes - frame_bytes;
+  const bool accepted = state_ == State::kOpen && !drain_.requested() &&
+                        head.payload_bytes <= config_.message_bytes_max &&
+                        eager_.size() + announcer_.size() < config_.pending_sends_max;
+  if (accepted && !eager) return announcer_.Add(head);
+  const uint64_t send_id = eager_.Add(head);
+  if (!accepted) eager_.Cancel(send_id);
+  return send_id;
+}
+
+void ConnectionMachine::CancelSend(uint64_t send_id, absl::Time now) {
+  if (state_ == State::kClosed) return;
+  eager_.Cancel(send_id);
+  announcer_.Cancel(send_id);
+  if (!announcer_.quarantine_full()) return;
+  SayGoodbye(absl::UnavailableError("the peer holds on to too much withdrawn memory: its quarantine is full"),
+             GoodbyeReason::kQuarantineFull, now);
+}
+
+void ConnectionMachine::CancelFetch(uint64_t call_id) {
+  if (state_ != State::kClosed) fetcher_.Cancel(call_id);
+}
+
+void ConnectionMachine::Drain(absl::Time now) {
+  now_ = now;
+  drain_.Request(now);
+}
+
+void ConnectionMachine::Abort(absl::Status status, absl::Time now) {
+  SayGoodbye(std::move(status), GoodbyeReason::kShutdown, now);
+}
+
+// --- Events.
+
+void ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
+  now_ = now;
+  if (state_ == State::kClosed) return;
+  if (absl::Status status = credits_.OnFrame(); !status.ok()) {
+    StartDisconnect(std::move(status));  // At once: each such frame takes a receive from another connection.
+    return;
+  }
+  if (state_ == State::kDisconnecting) return;
+  keepalive_.OnFrame(now);
+  absl::Status status = credits_.OnGrant(frame.header.credit_grant);
+  if (status.ok()) status = Dispatch(frame, now);
+  if (!status.ok()) SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
+}
+
+void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
+  if (state_ == State::kClosed) return;
+  if (absl::Status overdrawn = credits_.OnFrame(); !overdrawn.ok()) {
+    StartDisconnect(std::move(overdrawn));
+    return;
+  }
+  SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
+}
+
+absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
+  if (state_ == State::kGoodbye && frame.header.type != FrameType::kGoodbye) return absl::OkStatus();
+  switch (frame.header.type) {
+    case FrameType::kEager:
+    case FrameType::kAnnounce:
+      return OnPeerMessage(frame, now);
+    case FrameType::kFinish:
+      return announcer_.OnFinish(frame.header);
+    case FrameType::kWithdraw:
+      return fetcher_.OnWithdraw(frame.header);
+    case FrameType::kReturn:
+      return credits_.OnReturned(frame.header.aux);
+    case FrameType::kGrant:
+    case FrameType::kPong:
+      return absl::OkStatus();
+    case FrameType::kReclaim:
+      control_.give_back = true;
+      return absl::OkStatus();
+    case FrameType::kPing:
+      control_.pong = true;
+      return absl::OkStatus();
+    case FrameType::kDrain:
+      OnPeerDrain(now);
+      return absl::OkStatus();
+    case FrameType::kGoodbye:
+      OnPeerGoodbye(static_cast<GoodbyeReason>(frame.header.aux));
+      return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("protocol error: a frame of an unknown type");
+}
+
+absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl::Time now) {
+  if (drain_.peer_drained()) {
+    return absl::InvalidArgumentError("protocol error: the peer sent a message after its kDrain");
+  }
+  credits_.OnMessage(now);
+  if (frame.header.type == FrameType::kAnnounce) return fetcher_.OnAnnounce(frame);
+  actions_.Push(DeliverEager{frame.header.message_kind, frame.header.call_id, frame.call_header, frame.body});
+  return absl::OkStatus();
+}
+
+void ConnectionMachine::OnPeerDrain(absl::Time now) {
+  if (drain_.peer_drained()) return;
+  drain_.OnPeerDrain();
+  drain_.Request(now);
+  actions_.Push(PeerDraining());
+}
+
+void ConnectionMachine::OnPeerGoodbye(GoodbyeReason reason) {
+  const bool finished = drain_.agreed() && announcer_.empty() && fetcher_.empty() && !eager_.HasFrame();
+  if (reason == GoodbyeReason::kClosed && finished) {
+    eager_.OnAllReceived();  // The peer's Goodbye follows our kDrain, which follows our last message.
+    StartDisconnect(absl::OkStatus());
+    return;
+  }
+  StartDisconnect(absl::UnavailableError(absl::StrCat("the peer closed the connection: ", wire::ToString(reason))));
+}
+
+void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
+  now_ = now;
+  for (; count > 0 && state_ != State::kClosed; --count) {
+    const uint64_t send_id = slots_.Complete();
+    if (send_id != SendSlots::kNoSend) eager_.OnCompleted(send_id);
+  }
+  if (state_ == State::kGoodbye && !control_.goodbye && slots_.posted() == 0) StartDisconnect(close_status_);
+}
+
+void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
+  if (state_ == State::kClosed) return;
+  if (fetcher_.OnReadCompleted(fetch_id, ok)) return;
+  StartDisconnect(absl::UnavailableError("an RDMA READ failed, and with it the queue pair"));
+}
+
+void ConnectionMachine::OnDisconnected(absl::Status status) {
+  if (state_ == State::kClosed) return;
+  if (state_ == State::kOpen) close_status_ = std::move(status);
+  state_ = State::kClosed;
+  eager_.Close();
+  announcer_.Close();
+  fetcher_.Close(close_status_.ok() ? absl::UnavailableError("the connection was closed") : close_status_);
+  credits_.ReleaseShare();
+  closed_due_ = true;
+}
+
+void ConnectionMachine::OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments) {
+  announcer_.OnExported(send_id, segments);
+}
+
+void ConnectionMachine::OnExportFailed(uint64_t send_id) { announcer_.OnExportFailed(send_id); }
+
+void ConnectionMachine::OnVerdict(uint64_t fetch_id, Verdict verdict) {
+  fetcher_.OnVerdict(fetch_id, verdict == Verdict::kFetch);
+}
+
+void ConnectionMachine::OnLanding(uint64_t fetch_id) { fetcher_.OnLanding(fetch_id); }
+
+void ConnectionMachine::OnLandingFailed(uint64_t fetch_id) { fetcher_.OnLandingFailed(fetch_id); }
+
+void ConnectionMachine::OnIdentity(uint64_t fetch_id, bool ok) { fetcher_.OnIdentity(fetch_id, ok); }
+
+void ConnectionMachine::OnBudgetWakeup() {
+  if (state_ == State::kOpen && credits_.TakeReclaimWanted()) control_.reclaim = true;
+}
+
+void ConnectionMachine::OnDeadline(absl::Time now) {
+  if (state_ == State::kGoodbye && now >= goodbye_deadline_) StartDisconnect(close_status_);
+  if (state_ != State::kOpen) return;
+  if (now >= drain_.Deadline()) {
+    SayGoodbye(absl::DeadlineExceededError("the connection did not drain in time"), GoodbyeReason::kShutdown, now);
+    return;
+  }
+  switch (keepalive_.Judge(now)) {
+    case Keepalive::Judgement::kAlive:
+      return;
+    case Keepalive::Judgement::kProbe:
+      control_.ping = true;
+      return;
+    case Keepalive::Judgement::kDead:
+      StartDisconnect(absl::UnavailableError("the peer does not answer: a keepalive probe timed out"));
+      return;
+  }
+}
+
+absl::Time ConnectionMachine::NextDeadline() const {
+  switch (state_) {
+    case State::kOpen:
+      return std::min(keepalive_.Deadline(), drain_.Deadline());
+    case State::kGoodbye:
+      return goodbye_deadline_;
+    case State::kDisconnecting:
+    case State::kClosed:
+      return absl::InfiniteFuture();
+  }
+  return absl::InfiniteFuture();
+}
+
+// --- Outputs.
+
+std::optional<Action> ConnectionMachine::NextAction() {
+  if (!actions_.empty()) return actions_.Pop();
+  if (state_ == State::kClosed && std::exchange(closed_due_, false)) return Closed{close_status_};
+  if (state_ != State::kOpen && state_ != State::kGoodbye) return std::nullopt;
+  if (std::optional<Action> frame = NextFrame()) return frame;
+  if (state_ != State::kOpen) return std::nullopt;
+  if (std::optional<PostRead> read = fetcher_.NextRead()) return *read;
+  if (!DrainedBothWays()) return std::nullopt;
+  SayGoodbye(absl::OkStatus(), GoodbyeReason::kClosed, now_);
+  return NextFrame();
+}
+
+// Control first, then messages; a frame for its grant alone only if nothing else carries it.
+std::optional<Action> ConnectionMachine::NextFrame() {
+  if (!slots_.HasRoomForControl()) return std::nullopt;
+  if (credits_.MaySpend()) {
+    if (std::optional<FrameHeader> header = NextControl()) return PostHeader(*header);
+    if (state_ == State::kOpen) {
+      if (std::optional<Action> message = NextMessage()) return message;
+      if (drain_.FrameDue(eager_.HasFrame() || announcer_.HasUnannounced())) {
+        drain_.OnPosted();
+        return PostHeader(HeaderOf(FrameType::kDrain));
+      }
+    }
+  }
+  if (state_ == State::kOpen && credits_.GrantDue()) return PostHeader(HeaderOf(FrameType::kGrant));
+  return std::nullopt;
+}
+
+std::optional<FrameHeader> ConnectionMachine::NextControl() {
+  if (state_ == State::kGoodbye) {
+    if (!control_.goodbye) return std::nullopt;
+    FrameHeader header = HeaderOf(FrameType::kGoodbye);
+    header.aux = static_cast<uint32_t>(*control_.goodbye);
+    control_.goodbye.reset();
+    return header;
+  }
+  if (fetcher_.HasFinish()) return fetcher_.NextFinish();
+  if (announcer_.HasWithdraw()) return announcer_.NextWithdraw();
+  if (std::exchange(control_.pong, false)) return HeaderOf(FrameType::kPong);
+  if (std::exchange(control_.ping, false)) return HeaderOf(FrameType::kPing);
+  if (std::exchange(control_.reclaim, false)) return HeaderOf(FrameType::kReclaim);
+  if (std::exchange(control_.give_back, false)) {
+    const bool busy = eager_.HasFrame() || announcer_.HasUnannounced();
+    const uint32_t count = busy ? 0 : std::min<uint32_t>(credits_.Returnable(), kCreditsHeldMax);
+    if (count > 0) {
+      credits_.GiveUp(count);
+      FrameHeader header = HeaderOf(FrameType::kReturn);
+      header.aux = count;
+      return header;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Action> ConnectionMachine::NextMessage() {
+  if (messages_held_ || !slots_.HasRoomForMessage()) return std::nullopt;
+  if (announcer_.HasAnnounce() && (announce_next_ || !eager_.HasFrame())) {
+    announce_next_ = false;
+    PostAnnounce frame = announcer_.NextAnnounce();
+    frame.header.credit_grant = credits_.Spend();
+    slots_.Post(SendSlots::kNoSend);
+    return frame;
+  }
+  if (!eager_.HasFrame()) return std::nullopt;
+  announce_next_ = true;
+  PostEager frame = eager_.NextFrame();
+  frame.header.credit_grant = credits_.Spend();
+  slots_.Post(frame.send_id);
+  return frame;
+}
+
+PostControl ConnectionMachine::PostHeader(FrameHeader header) {
+  header.credit_grant = credits_.Spend();
+  slots_.Post(SendSlots::kNoSend);
+  return PostControl{header};
+}
+
+// --- The end.
+
+bool ConnectionMachine::DrainedBothWays() const {
+  return drain_.agreed() && eager_.empty() && announcer_.empty() && fetcher_.empty() && slots_.posted() == 0;
+}
+
+void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, absl::Time now) {
+  if (state_ != State::kOpen) return;
+  state_ = State::kGoodbye;
+  close_status_ = std::move(status);
+  control_.goodbye = reason;
+  goodbye_deadline_ = now + config_.goodbye_timeout;
+}
+
+void ConnectionMachine::StartDisconnect(absl::Status status) {
+  if (state_ == State::kDisconnecting || state_ == State::kClosed) return;
+  if (state_ == State::kOpen) close_status_ = std::move(status);
+  state_ = State::kDisconnecting;
+  actions_.Push(Disconnect{close_status_});
+}
+
+}  // namespace verbena::protocol

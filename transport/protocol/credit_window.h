@@ -1,0 +1,81 @@
+// The credits of one connection, both ways: those we hold at the peer, and those the peer holds at us (a GrantShare).
+//
+// Every frame spends one credit, control frames too, and carries as many new grants as our share allows at that moment.
+// The danger is that both sides hold none: a grant is a frame and needs a credit itself. Three rules exclude it, for
+// windows as small as kCreditsPerConnectionMin = 2:
+//
+//   1. The acceptor spends its last credit only on a frame that grants at least one.
+//   2. The initiator spends its last credit only if the peer then holds, or is being sent, at least one of ours.
+//   3. A side that sees its peer low sends a pure grant: the initiator as soon as the acceptor is below the minimum,
+//   the
+//      acceptor when the initiator has none.
+//
+// Why it suffices: suppose both end up with none and nothing in flight. The acceptor's last frame carried a grant (1).
+// If the initiator spent its last credit before that frame arrived, it holds that grant still; if after, it knew that
+// the acceptor holds nothing of its own and so granted something in that very frame (2). Either way one side has a
+// credit, and by (3) uses it to refill the other. Pure grants do not answer each other for ever: each either raises the
+// number of credits held on both sides together, which is bounded, or lifts the acceptor back to its minimum, where it
+// stays until it has something to say. The asymmetry is the point: with equal rules and a window of two, one pure grant
+// would call for the next. (tests/simulation runs this with the smallest windows.)
+//
+// Owner: the connection machine. Thread: its loop's. Errors: a peer that breaks the accounting gets a Status.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_CREDIT_WINDOW_H_
+#define VERBENA_TRANSPORT_PROTOCOL_CREDIT_WINDOW_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "transport/protocol/grant_budget.h"
+
+namespace verbena::protocol {
+
+class CreditWindow {
+ public:
+  // `held`: the peer's initial credits. `share`: ours to it, its initial grants already taken.
+  CreditWindow(bool initiator, uint32_t held, GrantShare share);
+
+  // --- Sending.
+
+  // May a frame be sent now? (The other gate is SendSlots.)
+  bool MaySpend() const;
+  // Spends one credit; returns the grant that the frame must carry. MaySpend() must hold.
+  uint16_t Spend();
+  // Is the peer so low that a frame is due for the sake of the grant alone? If it is but nothing can be granted, asks
+  // the budget for a wake-up.
+  bool GrantDue();
+
+  // --- Receiving.
+
+  // A frame arrived. Error: the peer held no credit for it.
+  absl::Status OnFrame();
+  // It carried `count` credits for us. Error: more than kCreditsHeldMax in all.
+  absl::Status OnGrant(uint32_t count);
+  // A message among them: this connection's share is an active one's.
+  void OnMessage(absl::Time now) { share_.Touch(now); }
+
+  // --- Giving back.
+
+  // The budget wants credits back from our peer; reading it clears it.
+  bool TakeReclaimWanted() { return share_.TakeReclaimWanted(); }
+  // The peer gives back `count`. Error: more than it held.
+  absl::Status OnReturned(uint32_t count);
+  // Credits that an idle side can do without, the frame that returns them accounted for.
+  uint32_t Returnable() const;
+  // Gives up that many, after the frame that says so was spent.
+  void GiveUp(uint32_t count);
+
+  uint32_t held() const { return held_; }
+  uint32_t granted() const { return share_.granted(); }
+  void ReleaseShare() { share_ = GrantShare(); }
+
+ private:
+  const bool initiator_;
+  uint32_t held_;
+  GrantShare share_;
+};
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_CREDIT_WINDOW_H_

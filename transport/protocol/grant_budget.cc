@@ -1,0 +1,246 @@
+#include "transport/protocol/grant_budget.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace verbena::protocol {
+
+namespace {
+
+uint32_t DeficitOf(uint32_t granted) {
+  return granted < kCreditsPerConnectionMin ? kCreditsPerConnectionMin - granted : 0;
+}
+
+}  // namespace
+
+GrantBudget::GrantBudget(const Options& options) : options_(options) {
+  assert(options.credits_per_connection_max >= kCreditsPerConnectionMin);
+}
+
+GrantBudget::~GrantBudget() { assert(member_count_ == 0); }
+
+void GrantBudget::OnReceivesAdded(uint32_t count) {
+  receives_ += count;
+  UpdateFairShare();
+}
+
+void GrantBudget::OnReceivesReposted(uint32_t count) {
+  assert(count <= consumed_);
+  consumed_ -= count;
+}
+
+absl::StatusOr<GrantShare> GrantBudget::Admit(uint32_t owner, uint16_t initial_wanted) {
+  const uint64_t spoken_for = outstanding_ + deficit_;
+  if (posted() < spoken_for + kCreditsPerConnectionMin) {
+    return absl::ResourceExhaustedError(absl::StrCat("no receive buffers for one more connection: ", posted(),
+                                                     " posted, ", spoken_for, " promised to ", member_count_,
+                                                     " connections, ", kCreditsPerConnectionMin, " more needed"));
+  }
+  if (free_ == kNone) {
+    table_.emplace_back();
+    free_ = static_cast<uint32_t>(table_.size() - 1);
+  }
+  const uint32_t index = free_;
+  Member& member = table_[index];
+  free_ = member.next_free;
+  member = Member();
+  member.owner = owner;
+  member.in_use = true;
+  ++member_count_;
+  deficit_ += kCreditsPerConnectionMin;
+  const uint64_t wanted = std::clamp<uint64_t>(initial_wanted, kCreditsPerConnectionMin, FairShareMax());
+  SetGranted(member, static_cast<uint32_t>(std::min(wanted, posted() - spoken_for)));
+  UpdateFairShare();
+  return GrantShare(this, index);
+}
+
+void GrantBudget::Release(uint32_t index) {
+  Member& member = table_[index];
+  Unlink(index);
+  RemoveStarving(index);
+  SetGranted(member, 0);
+  deficit_ -= kCreditsPerConnectionMin;
+  member.in_use = false;
+  member.next_free = free_;
+  free_ = index;
+  --member_count_;
+  UpdateFairShare();
+}
+
+void GrantBudget::SetGranted(Member& member, uint32_t granted) {
+  outstanding_ += granted;
+  outstanding_ -= member.granted;
+  deficit_ += DeficitOf(granted);
+  deficit_ -= DeficitOf(member.granted);
+  member.granted = granted;
+}
+
+uint32_t GrantBudget::FairShareMax() const {
+  return std::max(options_.credits_per_connection_max, kCreditsPerConnectionMin);
+}
+
+// What is beyond every member's minimum is divided among the active ones.
+void GrantBudget::UpdateFairShare() {
+  const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_;
+  const uint64_t spare = receives_ > reserved ? receives_ - reserved : 0;
+  const uint64_t share = kCreditsPerConnectionMin + spare / std::max<uint32_t>(active_count_, 1);
+  fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
+}
+
+uint32_t GrantBudget::TargetOf(const Member& member) const {
+  return member.list == ListName::kActive ? fair_share_ : kCreditsPerConnectionMin;
+}
+
+// Its own minimum is covered by whatever is posted; more only by what no member's minimum needs.
+uint32_t GrantBudget::GrantableTo(const Member& member) const {
+  const uint32_t target = TargetOf(member);
+  if (member.granted >= target || posted() <= outstanding_) return 0;
+  const uint64_t free_now = posted() - outstanding_;
+  const uint64_t minimum = std::min<uint64_t>(DeficitOf(member.granted), free_now);
+  const uint64_t spare = free_now > deficit_ ? free_now - deficit_ : 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(target - member.granted, minimum + spare));
+}
+
+void GrantBudget::Touch(uint32_t index, absl::Time now) {
+  Member& member = table_[index];
+  member.last_active = now;
+  if (active_.newest == index) return;
+  Unlink(index);
+  member.reclaim_wanted = false;
+  PushNewest(ListName::kActive, index);
+}
+
+void GrantBudget::PushNewest(ListName name, uint32_t index) {
+  List& to = list(name);
+  Member& member = table_[index];
+  member.list = name;
+  member.newer = kNone;
+  member.older = to.newest;
+  (to.newest == kNone ? to.oldest : table_[to.newest].newer) = index;
+  to.newest = index;
+  if (name != ListName::kActive) return;
+  ++active_count_;
+  UpdateFairShare();
+}
+
+void GrantBudget::Unlink(uint32_t index) {
+  Member& member = table_[index];
+  if (member.list == ListName::kNoList) return;
+  List& from = list(member.list);
+  (member.newer == kNone ? from.newest : table_[member.newer].older) = member.older;
+  (member.older == kNone ? from.oldest : table_[member.older].newer) = member.newer;
+  const bool was_active = member.list == ListName::kActive;
+  member.list = ListName::kNoList;
+  if (!was_active) return;
+  --active_count_;
+  UpdateFairShare();
+}
+
+void GrantBudget::ExpireActive(absl::Time now) {
+  while (active_.oldest != kNone && table_[active_.oldest].last_active + options_.idle_after <= now) {
+    const uint32_t index = active_.oldest;
+    Unlink(index);
+    // The answer to a reclaim costs a credit itself: with one above the minimum there is nothing to gain.
+    if (table_[index].granted > kCreditsPerConnectionMin + 1) PushNewest(ListName::kIdleRich, index);
+  }
+}
+
+void GrantBudget::Starve(uint32_t index, uint32_t wanted) {
+  Member& member = table_[index];
+  member.wanted = wanted;
+  if (member.starving) return;
+  member.starving = true;
+  member.next_starving = kNone;
+  (starving_tail_ == kNone ? starving_head_ : table_[starving_tail_].next_starving) = index;
+  starving_tail_ = index;
+}
+
+void GrantBudget::RemoveStarving(uint32_t index) {
+  if (!table_[index].starving) return;
+  table_[index].starving = false;
+  uint32_t previous = kNone;
+  for (uint32_t at = starving_head_; at != index; at = table_[at].next_starving) previous = at;
+  (previous == kNone ? starving_head_ : table_[previous].next_starving) = table_[index].next_starving;
+  if (starving_tail_ == index) starving_tail_ = previous;
+}
+
+std::optional<uint32_t> GrantBudget::NextWakeup(absl::Time now) {
+  ExpireActive(now);
+  if (starving_head_ != kNone) {
+    const uint32_t index = starving_head_;
+    const Member& member = table_[index];
+    // Granted meanwhile by piggyback: the wait is over too.
+    if (TargetOf(member) - std::min(TargetOf(member), member.granted) < member.wanted ||
+        GrantableTo(member) >= member.wanted) {
+      RemoveStarving(index);
+      return member.owner;
+    }
+  }
+  if (!shortage_) return std::nullopt;
+  if (idle_rich_.oldest == kNone) {
+    shortage_ = false;
+    return std::nullopt;
+  }
+  const uint32_t index = idle_rich_.oldest;
+  Unlink(index);
+  table_[index].reclaim_wanted = true;
+  return table_[index].owner;
+}
+
+GrantShare::GrantShare(GrantShare&& other) noexcept
+    : budget_(std::exchange(other.budget_, nullptr)), index_(other.index_) {}
+
+GrantShare& GrantShare::operator=(GrantShare&& other) noexcept {
+  if (this == &other) return *this;
+  if (budget_ != nullptr) budget_->Release(index_);
+  budget_ = std::exchange(other.budget_, nullptr);
+  index_ = other.index_;
+  return *this;
+}
+
+GrantShare::~GrantShare() {
+  if (budget_ != nullptr) budget_->Release(index_);
+}
+
+uint32_t GrantShare::granted() const { return budget_->table_[index_].granted; }
+
+uint32_t GrantShare::target() const { return budget_->TargetOf(budget_->table_[index_]); }
+
+uint32_t GrantShare::Grantable() const { return budget_->GrantableTo(budget_->table_[index_]); }
+
+uint16_t GrantShare::Take(uint16_t limit) {
+  GrantBudget::Member& member = budget_->table_[index_];
+  const uint32_t grantable = budget_->GrantableTo(member);
+  const uint32_t target = budget_->TargetOf(member);
+  if (grantable + member.granted < target) budget_->shortage_ = true;
+  const uint32_t taken = std::min<uint32_t>(grantable, limit);
+  if (taken > 0) budget_->SetGranted(member, member.granted + taken);
+  return static_cast<uint16_t>(taken);
+}
+
+bool GrantShare::OnFrame() {
+  GrantBudget::Member& member = budget_->table_[index_];
+  ++budget_->consumed_;
+  if (member.granted == 0) return false;
+  budget_->SetGranted(member, member.granted - 1);
+  return true;
+}
+
+bool GrantShare::OnReturned(uint32_t count) {
+  GrantBudget::Member& member = budget_->table_[index_];
+  if (count > member.granted) return false;
+  budget_->SetGranted(member, member.granted - count);
+  return true;
+}
+
+void GrantShare::Touch(absl::Time now) { budget_->Touch(index_, now); }
+
+void GrantShare::WaitFor(uint32_t wanted) { budget_->Starve(index_, wanted); }
+
+bool GrantShare::TakeReclaimWanted() { return std::exchange(budget_->table_[index_].reclaim_wanted, false); }
+
+}  // namespace verbena::protocol

@@ -1,0 +1,259 @@
+#include "transport/protocol/rendezvous_receiver.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::protocol {
+
+namespace {
+
+constexpr uint32_t kNone = SlotQueue::kNone;
+
+absl::Status BadAnnouncement(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("protocol error: the peer announced ", what));
+}
+
+}  // namespace
+
+RendezvousReceiver::RendezvousReceiver(const Limits& limits, uint64_t epoch, ActionQueue* actions)
+    : limits_(limits), epoch_(epoch), actions_(actions) {
+  assert(limits.read_depth > 0 && limits.read_chunk_bytes > 0);
+  transfers_.fill(kNone);
+}
+
+absl::Status RendezvousReceiver::Check(const wire::FrameView& frame) const {
+  const uint32_t slot = frame.header.aux & 0xffff;
+  if (slot >= kTransfersMax) return BadAnnouncement(absl::StrCat("transfer slot ", slot, " of ", kTransfersMax));
+  if (transfers_[slot] != kNone) return BadAnnouncement(absl::StrCat("transfer slot ", slot, " which is in use"));
+  uint64_t left = frame.header.payload_bytes + wire::kIdentityBytes;
+  if (left < wire::kIdentityBytes) return BadAnnouncement("an impossible length");
+  const size_t count = wire::SegmentCount(frame);
+  for (size_t i = 0; i < count; ++i) {
+    const wire::Segment segment = wire::DecodeSegment(frame, i);
+    if (segment.length == 0 || segment.length > left || segment.address + segment.length < segment.address) {
+      return BadAnnouncement(absl::StrCat("a segment of ", segment.length, " bytes where ", left, " are left"));
+    }
+    left -= segment.length;
+  }
+  if (left != 0) return BadAnnouncement(absl::StrCat("segments that lack ", left, " bytes of the payload"));
+  return absl::OkStatus();
+}
+
+void RendezvousReceiver::CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch) {
+  fetch.state = State::kOffered;
+  fetch.failure = absl::OkStatus();
+  fetch.flags = frame.header.flags;
+  fetch.transfer = frame.header.aux;
+  fetch.call_id = frame.header.call_id;
+  fetch.payload_bytes = frame.header.payload_bytes;
+  fetch.segment = 0;
+  fetch.segment_offset = 0;
+  fetch.landing_offset = 0;
+  fetch.reads_in_flight = 0;
+  fetch.segments.resize(wire::SegmentCount(frame));
+  for (size_t i = 0; i < fetch.segments.size(); ++i) fetch.segments[i] = wire::DecodeSegment(frame, i);
+}
+
+absl::Status RendezvousReceiver::OnAnnounce(const wire::FrameView& frame) {
+  if (absl::Status status = Check(frame); !status.ok()) return status;
+  const uint32_t index = table_.Allocate();
+  Fetch& fetch = table_[index];
+  CopyAnnouncement(frame, fetch);
+  transfers_[fetch.transfer & 0xffff] = index;
+  if (fetch.payload_bytes > limits_.message_bytes_max) {
+    Finish(index, wire::FinishReason::kRefused);
+    return absl::OkStatus();
+  }
+  actions_->Push(AskVerdict{table_.IdOf(index), frame.header.message_kind, fetch.flags, fetch.call_id,
+                            frame.call_header, fetch.payload_bytes});
+  return absl::OkStatus();
+}
+
+absl::Status RendezvousReceiver::OnWithdraw(const wire::FrameHeader& withdraw) {
+  const uint32_t slot = withdraw.aux & 0xffff;
+  if (slot >= kTransfersMax) {
+    return absl::InvalidArgumentError(absl::StrCat("protocol error: the peer withdrew transfer slot ", slot));
+  }
+  const uint32_t index = transfers_[slot];
+  if (index == kNone || table_[index].transfer != withdraw.aux) return absl::OkStatus();  // Our kFinish crossed it.
+  if (table_[index].call_id != withdraw.call_id) {
+    return absl::InvalidArgumentError("protocol error: the peer withdrew a transfer of another call");
+  }
+  Stop(index, wire::FinishReason::kWithdrawn, absl::CancelledError("the sender withdrew the message"));
+  return absl::OkStatus();
+}
+
+uint32_t RendezvousReceiver::Find(uint64_t fetch_id, State state) const {
+  const uint32_t index = table_.Find(fetch_id);
+  return index != kNone && table_[index].state == state ? index : kNone;
+}
+
+void RendezvousReceiver::OnVerdict(uint64_t fetch_id, bool fetch) {
+  const uint32_t index = Find(fetch_id, State::kOffered);
+  if (index == kNone) return;
+  Fetch& offered = table_[index];
+  if (!fetch) {
+    Finish(index, offered.failure.ok() ? wire::FinishReason::kRefused : offered.reason);
+  } else if (!offered.failure.ok()) {
+    actions_->Push(FetchFailed{fetch_id, offered.failure});
+    Finish(index, offered.reason);
+  } else {
+    offered.state = State::kAllocating;
+    actions_->Push(AllocateLanding{fetch_id, offered.payload_bytes + wire::kIdentityBytes});
+  }
+}
+
+void RendezvousReceiver::OnLanding(uint64_t fetch_id) {
+  const uint32_t index = Find(fetch_id, State::kAllocating);
+  if (index == kNone) return;
+  table_[index].state = State::kReading;
+  table_.PushBack(reading_, index);
+}
+
+void RendezvousReceiver::OnLandingFailed(uint64_t fetch_id) {
+  const uint32_t index = Find(fetch_id, State::kAllocating);
+  if (index == kNone) return;
+  actions_->Push(FetchFailed{fetch_id, absl::ResourceExhaustedError("no memory to land the message in")});
+  Finish(index, wire::FinishReason::kNoMemory);
+}
+
+std::optional<PostRead> RendezvousReceiver::NextRead() {
+  if (reading_.empty() || reads_.size() >= limits_.read_depth) return std::nullopt;
+  const uint32_t index = reading_.head;
+  Fetch& fetch = table_[index];
+  const wire::Segment& segment = fetch.segments[fetch.segment];
+  const uint32_t bytes =
+      static_cast<uint32_t>(std::min<uint64_t>(segment.length - fetch.segment_offset, limits_.read_chunk_bytes));
+  const uint64_t bytes_max = uint64_t{kReadChunksInFlightMax} * limits_.read_chunk_bytes;
+  if (read_bytes_in_flight_ + bytes > bytes_max) return std::nullopt;
+
+  const PostRead read{table_.IdOf(index), segment.address + fetch.segment_offset, segment.key, fetch.landing_offset,
+                      bytes};
+  reads_.Push(Read{index, bytes});
+  read_bytes_in_flight_ += bytes;
+  ++fetch.reads_in_flight;
+  fetch.landing_offset += bytes;
+  fetch.segment_offset += bytes;
+  if (fetch.segment_offset == segment.length) {
+    ++fetch.segment;
+    fetch.segment_offset = 0;
+  }
+  table_.Remove(reading_, index);
+  if (fetch.segment < fetch.segments.size()) table_.PushBack(reading_, index);  // Behind the others: their turn.
+  return read;
+}
+
+bool RendezvousReceiver::OnReadCompleted(uint64_t fetch_id, bool ok) {
+  const Read read = reads_.Pop();
+  read_bytes_in_flight_ -= read.bytes;
+  Fetch& fetch = table_[read.fetch];
+  assert(table_.IdOf(read.fetch) == fetch_id);
+  --fetch.reads_in_flight;
+  if (!ok && fetch.state == State::kReading) {
+    Stop(read.fetch, wire::FinishReason::kFailed, absl::UnavailableError("an RDMA READ of the message failed"));
+    return false;
+  }
+  if (fetch.reads_in_flight > 0) return ok;
+  if (fetch.state == State::kStopping) {
+    Abandon(read.fetch);
+  } else if (fetch.segment == fetch.segments.size()) {
+    fetch.state = State::kChecking;
+    wire::Identity expected;
+    expected.epoch = epoch_;
+    expected.call_id = fetch.call_id;
+    expected.payload_bytes = fetch.payload_bytes;
+    actions_->Push(CheckIdentity{fetch_id, fetch.flags, expected});
+  }
+  return ok;
+}
+
+void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {
+  const uint32_t index = Find(fetch_id, State::kChecking);
+  if (index == kNone) return;
+  Fetch& fetch = table_[index];
+  if (ok && fetch.failure.ok()) {
+    actions_->Push(Deliver{fetch_id});
+    Finish(index, wire::FinishReason::kFetched);
+    return;
+  }
+  if (fetch.failure.ok()) {
+    fetch.reason = wire::FinishReason::kFailed;
+    fetch.failure = absl::DataLossError("what was fetched is not what was announced: its identity does not match");
+  }
+  Abandon(index);
+}
+
+void RendezvousReceiver::Cancel(uint64_t call_id) {
+  for (uint32_t index = 0; index < table_.capacity(); ++index) {
+    if (!table_.in_use(index) || table_[index].call_id != call_id) continue;
+    Stop(index, wire::FinishReason::kRefused, absl::CancelledError("the receiver cancelled the fetch"));
+  }
+}
+
+void RendezvousReceiver::Stop(uint32_t index, wire::FinishReason reason, absl::Status failure) {
+  Fetch& fetch = table_[index];
+  if (fetch.state == State::kFinishing || !fetch.failure.ok()) return;
+  fetch.reason = reason;
+  fetch.failure = std::move(failure);
+  switch (fetch.state) {
+    case State::kOffered:   // OnVerdict ends it.
+    case State::kChecking:  // OnIdentity ends it.
+    case State::kStopping:
+    case State::kFinishing:
+      return;
+    case State::kAllocating:
+      Abandon(index);
+      return;
+    case State::kReading:
+      if (fetch.segment < fetch.segments.size()) table_.Remove(reading_, index);
+      fetch.state = State::kStopping;
+      if (fetch.reads_in_flight == 0) Abandon(index);
+      return;
+  }
+}
+
+void RendezvousReceiver::Abandon(uint32_t index) {
+  const uint64_t fetch_id = table_.IdOf(index);
+  actions_->Push(ReleaseLanding{fetch_id});
+  actions_->Push(FetchFailed{fetch_id, table_[index].failure});
+  Finish(index, table_[index].reason);
+}
+
+void RendezvousReceiver::Finish(uint32_t index, wire::FinishReason reason) {
+  table_[index].reason = reason;
+  table_[index].state = State::kFinishing;
+  table_.PushBack(finishing_, index);
+}
+
+wire::FrameHeader RendezvousReceiver::NextFinish() {
+  const uint32_t index = table_.PopFront(finishing_);
+  const Fetch& fetch = table_[index];
+  wire::FrameHeader header;
+  header.type = wire::FrameType::kFinish;
+  header.message_kind = static_cast<uint8_t>(fetch.reason);
+  header.aux = fetch.transfer;
+  header.call_id = fetch.call_id;
+  transfers_[fetch.transfer & 0xffff] = kNone;
+  table_.Free(index);
+  return header;
+}
+
+void RendezvousReceiver::Close(const absl::Status& status) {
+  reads_ = Ring<Read>();
+  read_bytes_in_flight_ = 0;
+  reading_ = SlotQueue();
+  for (uint32_t index = 0; index < table_.capacity(); ++index) {
+    if (!table_.in_use(index)) continue;
+    Fetch& fetch = table_[index];
+    if (fetch.state == State::kOffered) Finish(index, wire::FinishReason::kFailed);
+    if (fetch.state == State::kFinishing) continue;
+    if (fetch.failure.ok()) fetch.failure = status;
+    Abandon(index);
+  }
+  while (HasFinish()) NextFinish();
+}
+
+}  // namespace verbena::protocol

@@ -1,0 +1,115 @@
+// Large messages of the peer: asked about, fetched by READs into landing memory, checked, delivered, finished.
+//
+// READs are made in chunks, one chunk per fetch in turn, so that a small fetch waits for a few chunks and not for a
+// large fetch; at most `read_depth` of them and kReadChunksInFlightMax chunks' worth of bytes are in flight. A fetch
+// that ends early (withdrawn, cancelled, failed) is finished and its landing given up only when its READs in flight
+// have completed: not before may either side reuse its memory.
+//
+// Owner: the connection machine. Thread: its loop's. Invariants: exactly one kFinish per announcement; exactly one
+// Deliver or FetchFailed per Verdict::kFetch; exactly one Deliver, ReleaseLanding or OnLandingFailed per
+// AllocateLanding. Errors: announcements that are out of bounds.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
+#define VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "transport/protocol/action_queue.h"
+#include "transport/protocol/limits.h"
+#include "transport/protocol/ring.h"
+#include "transport/protocol/slot_table.h"
+#include "transport/wire/frame.h"
+
+namespace verbena::protocol {
+
+class RendezvousReceiver {
+ public:
+  struct Limits {
+    uint64_t message_bytes_max = 0;  // Longer ones are refused without asking.
+    uint32_t read_chunk_bytes = 0;
+    uint16_t read_depth = 0;  // READs in flight; at least 1.
+  };
+
+  // `epoch` is what the identity blocks must say.
+  RendezvousReceiver(const Limits& limits, uint64_t epoch, ActionQueue* actions);
+
+  absl::Status OnAnnounce(const wire::FrameView& frame);
+  absl::Status OnWithdraw(const wire::FrameHeader& withdraw);
+
+  void OnVerdict(uint64_t fetch_id, bool fetch);
+  void OnLanding(uint64_t fetch_id);
+  void OnLandingFailed(uint64_t fetch_id);
+  // READs complete in the order of posting. False: a READ has failed, and with it the queue pair.
+  bool OnReadCompleted(uint64_t fetch_id, bool ok);
+  void OnIdentity(uint64_t fetch_id, bool ok);
+  // Ends every fetch of this call.
+  void Cancel(uint64_t call_id);
+
+  // The next READ within the budget, if there is one.
+  std::optional<PostRead> NextRead();
+  // The next answer to an announcement. HasFinish() must hold.
+  bool HasFinish() const { return !finishing_.empty(); }
+  wire::FrameHeader NextFinish();
+
+  bool empty() const { return table_.empty(); }
+  size_t size() const { return table_.size(); }
+
+  // The queue pair is destroyed: no READ is in flight any more. Fetches end with `status`.
+  void Close(const absl::Status& status);
+
+ private:
+  enum class State : uint8_t {
+    kOffered,     // The layer above is asked. Woken by OnVerdict.
+    kAllocating,  // Woken by OnLanding or OnLandingFailed.
+    kReading,     // In reading_ while there are chunks to post. Woken by OnReadCompleted.
+    kChecking,    // All has landed. Woken by OnIdentity.
+    kStopping,    // Ended early; READs are in flight. Woken by OnReadCompleted.
+    kFinishing,   // In finishing_ until both gates are open.
+  };
+  struct Fetch {
+    State state = State::kOffered;
+    wire::FinishReason reason = wire::FinishReason::kFetched;
+    absl::Status failure;  // Not OK: this fetch is to end early.
+    uint16_t flags = 0;
+    uint32_t transfer = 0;
+    uint64_t call_id = 0;
+    uint64_t payload_bytes = 0;
+    std::vector<wire::Segment> segments;
+    size_t segment = 0;           // Where the next READ starts.
+    uint64_t segment_offset = 0;  // In bytes.
+    uint64_t landing_offset = 0;  // In bytes.
+    uint32_t reads_in_flight = 0;
+  };
+  struct Read {
+    uint32_t fetch;
+    uint32_t bytes;
+  };
+
+  // Why the announcement cannot be, or OK.
+  absl::Status Check(const wire::FrameView& frame) const;
+  void CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch);
+  uint32_t Find(uint64_t fetch_id, State state) const;
+  void Stop(uint32_t index, wire::FinishReason reason, absl::Status failure);
+  // Ends a fetch that has landing memory (or waits for it) and no READ in flight.
+  void Abandon(uint32_t index);
+  void Finish(uint32_t index, wire::FinishReason reason);
+
+  const Limits limits_;
+  const uint64_t epoch_;
+  ActionQueue* const actions_;
+  SlotTable<Fetch> table_;
+  std::array<uint32_t, kTransfersMax> transfers_;  // The fetch of each transfer slot of the peer, or kNone.
+  SlotQueue reading_;
+  SlotQueue finishing_;
+  Ring<Read> reads_;
+  uint64_t read_bytes_in_flight_ = 0;
+};
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_

@@ -1,0 +1,220 @@
+#include "transport/protocol/rendezvous_sender.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::protocol {
+
+namespace {
+
+SendOutcome OutcomeOf(wire::FinishReason reason) {
+  switch (reason) {
+    case wire::FinishReason::kFetched:
+      return SendOutcome::kDelivered;
+    case wire::FinishReason::kRefused:
+    case wire::FinishReason::kNoMemory:
+      return SendOutcome::kRefused;
+    case wire::FinishReason::kWithdrawn:
+    case wire::FinishReason::kFailed:
+      return SendOutcome::kUnknown;
+  }
+  return SendOutcome::kUnknown;
+}
+
+}  // namespace
+
+RendezvousSender::RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, ActionQueue* actions)
+    : frame_bytes_max_(frame_bytes_max), quarantine_bytes_max_(quarantine_bytes_max), actions_(actions) {}
+
+uint64_t RendezvousSender::Add(const SendHead& head) {
+  const uint32_t index = table_.Allocate();
+  Message& message = table_[index];
+  message.head = head;
+  message.state = State::kWaiting;
+  table_.PushBack(waiting_, index);
+  ++unannounced_;
+  const uint64_t id = table_.IdOf(index);
+  StartExports();
+  return id;
+}
+
+void RendezvousSender::StartExports() {
+  while (!waiting_.empty() && transfers_free_ != 0) {
+    const uint32_t index = table_.PopFront(waiting_);
+    const uint32_t slot = static_cast<uint32_t>(std::countr_zero(transfers_free_));
+    transfers_free_ &= ~(uint32_t{1} << slot);
+    Transfer& transfer = transfers_[slot];
+    transfer.message = index;
+    ++transfer.uses;
+    Message& message = table_[index];
+    message.state = State::kExporting;
+    message.transfer = uint32_t{transfer.uses} << 16 | slot;
+    const size_t room = (frame_bytes_max_ - wire::kFrameHeaderBytes - message.head.header_bytes) / wire::kSegmentBytes;
+    actions_->Push(Export{table_.IdOf(index), std::min(room, wire::kSegmentsMax)});
+  }
+}
+
+void RendezvousSender::OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments) {
+  const uint32_t index = table_.Find(send_id);
+  if (index == SlotQueue::kNone || table_[index].state != State::kExporting) return;
+  Message& message = table_[index];
+  assert(!segments.empty() && segments.size() <= wire::kSegmentsMax);
+  message.segments.assign(segments.begin(), segments.end());
+  message.state = State::kReady;
+  table_.PushBack(ready_, index);
+}
+
+void RendezvousSender::OnExportFailed(uint64_t send_id) {
+  const uint32_t index = table_.Find(send_id);
+  if (index == SlotQueue::kNone || table_[index].state != State::kExporting) return;
+  actions_->Push(Sent{send_id, SendOutcome::kNotSent});
+  Free(index);
+}
+
+PostAnnounce RendezvousSender::NextAnnounce() {
+  const uint32_t index = table_.PopFront(ready_);
+  Message& message = table_[index];
+  message.state = State::kAnnounced;
+  --unannounced_;
+  PostAnnounce frame{table_.IdOf(index), {}, message.segments};
+  frame.header.type = wire::FrameType::kAnnounce;
+  frame.header.call_header_bytes = message.head.header_bytes;
+  frame.header.message_kind = message.head.message_kind;
+  frame.header.aux = message.transfer;
+  frame.header.call_id = message.head.call_id;
+  frame.header.payload_bytes = message.head.payload_bytes;
+  return frame;
+}
+
+wire::FrameHeader RendezvousSender::NextWithdraw() {
+  Message& message = table_[table_.PopFront(withdrawing_)];
+  message.state = State::kWithdrawn;
+  wire::FrameHeader header;
+  header.type = wire::FrameType::kWithdraw;
+  header.aux = message.transfer;
+  header.call_id = message.head.call_id;
+  return header;
+}
+
+void RendezvousSender::Cancel(uint64_t send_id) {
+  const uint32_t index = table_.Find(send_id);
+  if (index == SlotQueue::kNone) return;
+  switch (table_[index].state) {
+    case State::kWaiting:
+      actions_->Push(Sent{send_id, SendOutcome::kNotSent});
+      Free(index);
+      return;
+    case State::kExporting:
+    case State::kReady:
+      actions_->Push(Sent{send_id, SendOutcome::kNotSent});
+      actions_->Push(ReleaseExport{send_id});
+      Free(index);
+      return;
+    case State::kAnnounced:
+      actions_->Push(Sent{send_id, SendOutcome::kUnknown});
+      Quarantine(index);
+      return;
+    case State::kWithdrawing:
+    case State::kWithdrawn:
+      return;
+  }
+}
+
+void RendezvousSender::Quarantine(uint32_t index) {
+  Message& message = table_[index];
+  message.state = State::kWithdrawing;
+  table_.PushBack(withdrawing_, index);
+  ++quarantined_exports_;
+  quarantined_bytes_ += message.head.payload_bytes;
+}
+
+void RendezvousSender::LeaveQuarantine(const Message& message) {
+  --quarantined_exports_;
+  quarantined_bytes_ -= message.head.payload_bytes;
+}
+
+uint32_t RendezvousSender::FindTransfer(uint32_t transfer) const {
+  const uint32_t slot = transfer & 0xffff;
+  if (slot >= kTransfersMax || transfers_[slot].message == SlotQueue::kNone) return SlotQueue::kNone;
+  return table_[transfers_[slot].message].transfer == transfer ? transfers_[slot].message : SlotQueue::kNone;
+}
+
+absl::Status RendezvousSender::OnFinish(const wire::FrameHeader& finish) {
+  const uint32_t index = FindTransfer(finish.aux);
+  if (index == SlotQueue::kNone || table_[index].head.call_id != finish.call_id) {
+    return absl::InvalidArgumentError(absl::StrCat("protocol error: the peer finished transfer ", finish.aux,
+                                                   " of call ", finish.call_id, ", which is not announced"));
+  }
+  if (finish.message_kind > static_cast<uint8_t>(wire::FinishReason::kNoMemory)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("protocol error: the peer finished a transfer for an unknown reason, ", finish.message_kind));
+  }
+  const uint64_t send_id = table_.IdOf(index);
+  switch (table_[index].state) {
+    case State::kWaiting:
+    case State::kExporting:
+    case State::kReady:
+      return absl::InvalidArgumentError(
+          absl::StrCat("protocol error: the peer finished transfer ", finish.aux, " before it was announced"));
+    case State::kAnnounced:
+      actions_->Push(Sent{send_id, OutcomeOf(static_cast<wire::FinishReason>(finish.message_kind))});
+      break;
+    case State::kWithdrawing:
+    case State::kWithdrawn:
+      break;  // Its Sent was reported when it was cancelled.
+  }
+  actions_->Push(ReleaseExport{send_id});
+  Free(index);
+  return absl::OkStatus();
+}
+
+void RendezvousSender::LeaveQueue(uint32_t index) {
+  switch (table_[index].state) {
+    case State::kWaiting:
+      table_.Remove(waiting_, index);
+      return;
+    case State::kReady:
+      table_.Remove(ready_, index);
+      return;
+    case State::kWithdrawing:
+      table_.Remove(withdrawing_, index);
+      return;
+    case State::kExporting:
+    case State::kAnnounced:
+    case State::kWithdrawn:
+      return;
+  }
+}
+
+void RendezvousSender::Free(uint32_t index) {
+  const Message& message = table_[index];
+  LeaveQueue(index);
+  if (message.state == State::kWithdrawing || message.state == State::kWithdrawn) LeaveQuarantine(message);
+  if (message.state <= State::kReady) --unannounced_;
+  if (message.state != State::kWaiting) {
+    const uint32_t slot = message.transfer & 0xffff;
+    transfers_[slot].message = SlotQueue::kNone;
+    transfers_free_ |= uint32_t{1} << slot;
+  }
+  table_.Free(index);
+  StartExports();
+}
+
+void RendezvousSender::Close() {
+  // Those that wait first, so that the end of the others starts no export.
+  while (!waiting_.empty()) Cancel(table_.IdOf(waiting_.head));
+  for (uint32_t index = 0; index < table_.capacity(); ++index) {
+    if (!table_.in_use(index)) continue;
+    const uint64_t send_id = table_.IdOf(index);
+    const State state = table_[index].state;
+    if (state == State::kExporting || state == State::kReady) actions_->Push(Sent{send_id, SendOutcome::kNotSent});
+    if (state == State::kAnnounced) actions_->Push(Sent{send_id, SendOutcome::kUnknown});
+    actions_->Push(ReleaseExport{send_id});
+    Free(index);
+  }
+}
+
+}  // namespace verbena::protocol

@@ -1,0 +1,110 @@
+// Messages whose payload the peer fetches: exported, announced, finished by the peer; or withdrawn.
+//
+// An export is released only when the peer cannot READ it any more: by its kFinish, or when the queue pair is destroyed
+// (Close). A cancelled message that was announced reports its Sent at once and leaves its export in quarantine until
+// then; a full quarantine is for the caller to act upon, by ending the connection.
+//
+// A transfer is a numbered slot (kTransfersMax of them) taken from export to kFinish; messages beyond wait, unexported,
+// so one connection's exports are bounded by number.
+//
+// Owner: the connection machine. Thread: its loop's. Invariants: every Add is answered by exactly one Sent; every
+// Export by exactly one OnExportFailed or ReleaseExport. Errors: a kFinish that answers no announcement.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_SENDER_H_
+#define VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_SENDER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "transport/protocol/action_queue.h"
+#include "transport/protocol/limits.h"
+#include "transport/protocol/send_head.h"
+#include "transport/protocol/slot_table.h"
+#include "transport/wire/frame.h"
+
+namespace verbena::protocol {
+
+class RendezvousSender {
+ public:
+  static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
+
+  // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full().
+  RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, ActionQueue* actions);
+
+  // Queues a message; its Export comes when a transfer is free. Returns its id.
+  uint64_t Add(const SendHead& head);
+  void Cancel(uint64_t send_id);
+
+  void OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments);
+  void OnExportFailed(uint64_t send_id);
+  absl::Status OnFinish(const wire::FrameHeader& finish);
+
+  // The next announcement in order of export; the grant is left to the caller. HasAnnounce() must hold.
+  bool HasAnnounce() const { return !ready_.empty(); }
+  PostAnnounce NextAnnounce();
+  // The next withdrawal. HasWithdraw() must hold.
+  bool HasWithdraw() const { return !withdrawing_.empty(); }
+  wire::FrameHeader NextWithdraw();
+
+  // Too much is withdrawn and unfinished, in number or in bytes.
+  bool quarantine_full() const {
+    return quarantined_exports_ > kQuarantineExportsMax || quarantined_bytes_ > quarantine_bytes_max_;
+  }
+  // Messages that are not announced yet.
+  bool HasUnannounced() const { return unannounced_ > 0; }
+  size_t size() const { return table_.size(); }  // Quarantine included.
+  bool empty() const { return table_.empty(); }
+
+  // The queue pair is destroyed: nothing can be READ any more.
+  void Close();
+
+ private:
+  enum class State : uint8_t {
+    kWaiting,      // For a free transfer; in waiting_. Woken by another's end.
+    kExporting,    // The driver is asked to export.
+    kReady,        // Exported; in ready_ until both gates are open.
+    kAnnounced,    // The peer may READ. Woken by kFinish.
+    kWithdrawing,  // Cancelled after the announcement; in withdrawing_ until both gates are open.
+    kWithdrawn,    // kWithdraw is posted. Woken by kFinish.
+  };
+  struct Message {
+    SendHead head;
+    State state = State::kWaiting;
+    uint32_t transfer = 0;  // Of all states but kWaiting.
+    std::vector<wire::Segment> segments;
+  };
+  struct Transfer {
+    uint32_t message = SlotQueue::kNone;
+    uint16_t uses = 0;
+  };
+
+  void StartExports();
+  void LeaveQueue(uint32_t index);
+  void Quarantine(uint32_t index);
+  void LeaveQuarantine(const Message& message);
+  uint32_t FindTransfer(uint32_t transfer) const;
+  // Ends a message for good: its transfer is free again.
+  void Free(uint32_t index);
+
+  const uint32_t frame_bytes_max_;
+  const uint64_t quarantine_bytes_max_;
+  ActionQueue* const actions_;
+  SlotTable<Message> table_{kIdTag};
+  SlotQueue waiting_;
+  SlotQueue ready_;
+  SlotQueue withdrawing_;
+  std::array<Transfer, kTransfersMax> transfers_;
+  uint32_t transfers_free_ = ~uint32_t{0};  // A bit for each.
+  static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
+  size_t unannounced_ = 0;
+  uint32_t quarantined_exports_ = 0;
+  uint64_t quarantined_bytes_ = 0;
+};
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_SENDER_H_

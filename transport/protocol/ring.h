@@ -1,0 +1,59 @@
+// A first-in first-out queue that reuses its memory: grows by doubling, never shrinks.
+//
+// Owner: the machine that holds it. Thread: the owner's. No allocation in the steady state.
+
+#ifndef VERBENA_TRANSPORT_PROTOCOL_RING_H_
+#define VERBENA_TRANSPORT_PROTOCOL_RING_H_
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace verbena::protocol {
+
+template <typename T>
+class Ring {
+ public:
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+
+  void Push(T value) {
+    if (size_ == slots_.size()) Grow();
+    slots_[(head_ + size_) & (slots_.size() - 1)] = std::move(value);
+    ++size_;
+  }
+
+  // Not empty. The reference is valid until the next Push or Pop.
+  T& front() {
+    assert(size_ > 0);
+    return slots_[head_];
+  }
+
+  // Not empty.
+  T Pop() {
+    assert(size_ > 0);
+    T value = std::move(slots_[head_]);
+    head_ = (head_ + 1) & (slots_.size() - 1);
+    --size_;
+    return value;
+  }
+
+ private:
+  static constexpr size_t kSlotsInitial = 16;  // Powers of two throughout: positions wrap by a mask.
+
+  void Grow() {
+    std::vector<T> larger(slots_.empty() ? kSlotsInitial : 2 * slots_.size());
+    for (size_t i = 0; i < size_; ++i) larger[i] = std::move(slots_[(head_ + i) & (slots_.size() - 1)]);
+    slots_ = std::move(larger);
+    head_ = 0;
+  }
+
+  std::vector<T> slots_;
+  size_t head_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace verbena::protocol
+
+#endif  // VERBENA_TRANSPORT_PROTOCOL_RING_H_
