@@ -1,0 +1,67 @@
+#include "examples/filecopy/source_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "examples/filecopy/file_error.h"
+
+namespace verbena::examples {
+namespace {
+
+ssize_t ReadSome(int fd, void* to, size_t size) {
+  ssize_t result;
+  do {
+    result = read(fd, to, size);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<SourceFile> SourceFile::Open(const std::string& path) {
+  // O_NONBLOCK: opening a pipe must not wait for its other end; it changes nothing for a file.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return FileError("open", path, errno);
+  SourceFile file(path, fd, 0);
+  struct stat attributes;
+  if (fstat(fd, &attributes) != 0) return FileError("examine", path, errno);
+  if (!S_ISREG(attributes.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, S_ISDIR(attributes.st_mode) ? " is a directory" : " is not a regular file"));
+  }
+  file.size_ = static_cast<uint64_t>(attributes.st_size);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  return file;
+}
+
+SourceFile::SourceFile(SourceFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
+SourceFile::~SourceFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+absl::Status SourceFile::Read(absl::Span<std::byte> to) {
+  while (!to.empty()) {
+    const ssize_t read = ReadSome(fd_, to.data(), to.size());
+    if (read < 0) return FileError("read", path_, errno);
+    if (read == 0) return absl::AbortedError(absl::StrCat(path_, " became shorter while it was read"));
+    to.remove_prefix(read);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SourceFile::CheckEnd() {
+  std::byte extra;
+  const ssize_t read = ReadSome(fd_, &extra, 1);
+  if (read < 0) return FileError("read", path_, errno);
+  if (read > 0) return absl::AbortedError(absl::StrCat(path_, " became longer while it was read"));
+  return absl::OkStatus();
+}
+
+}  // namespace verbena::examples
