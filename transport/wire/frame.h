@@ -1,9 +1,13 @@
 // The frame: what one SEND carries. Specification: docs/wire.md. Pure; nothing here touches a device.
 //
-//   | FrameHeader, 32 bytes | extensions (TLVs) | call header | body |
+//   | header, 32 bytes | extensions | call header | body |
 //
-// The body of an eager frame is the payload; the body of an announcement is a list of Segments; control frames have
-// none, or a small fixed one. All integers are little-endian.
+// Extensions (extension.h) are how the format grows. The call header belongs to the layer above and is opaque here. The
+// body of an eager frame is the payload; the body of an announcement is a list of Segments; other frames have none. All
+// integers are little-endian.
+//
+// What a peer sends is validated once, whole, by DecodeFrame; whoever holds a FrameView may rely on every rule of the
+// format. What decodes, encodes to the same bytes. Thread: any; spans point into the caller's bytes and live as long.
 
 #ifndef VERBENA_TRANSPORT_WIRE_FRAME_H_
 #define VERBENA_TRANSPORT_WIRE_FRAME_H_
@@ -17,13 +21,16 @@
 
 namespace verbena::wire {
 
+// The version of the protocol that this code speaks: in every frame, and the only one offered in a Hello.
 inline constexpr uint8_t kVersion = 1;
+
+// Sizes, in bytes and pieces.
 inline constexpr size_t kFrameHeaderBytes = 32;
 inline constexpr size_t kSegmentBytes = 24;
 inline constexpr size_t kIdentityBytes = 32;
 inline constexpr size_t kSegmentsMax = 64;  // In one announcement.
-inline constexpr size_t kCallHeaderBytesMax =
-    0xffff;  // The field's width; a connection's real limit is its receive buffer.
+// The field's width; a connection's real limit is what its peer's receive buffer leaves.
+inline constexpr size_t kCallHeaderBytesMax = 0xffff;
 
 enum class FrameType : uint8_t {
   kEager = 1,     // A message with its payload.
@@ -31,8 +38,7 @@ enum class FrameType : uint8_t {
   kFinish = 3,    // The one answer to each kAnnounce, with a FinishReason. The announcer may free the exported memory.
   kWithdraw = 4,  // The announcer asks the fetcher to stop. The announcement's kFinish may have crossed it.
   kGrant = 5,     // Carries a credit grant and nothing else.
-  kReclaim =
-      6,  // Asks the peer to give back credits that it holds and does not use; answered by kReturn, or not at all.
+  kReclaim = 6,   // Asks the peer to give back credits that it holds unused; answered by kReturn, or not at all.
   kReturn = 7,    // Gives credits back: as many as the header's `aux` says.
   kPing = 8,      // Keepalive probe.
   kPong = 9,      // Answer to kPing.
@@ -71,6 +77,8 @@ struct Segment {
   uint64_t address = 0;
   uint64_t length = 0;
   uint32_t key = 0;  // rkey
+
+  bool operator==(const Segment&) const = default;
 };
 
 // The first kIdentityBytes of what is fetched: compared with the announcement before a byte of it is parsed.
@@ -78,7 +86,9 @@ struct Identity {
   uint64_t epoch = 0;
   uint64_t call_id = 0;
   uint64_t payload_bytes = 0;
-  uint32_t checksum = 0;  // CRC32C of the payload when kFlagChecksum is set, else 0.
+  uint32_t checksum = 0;  // CRC32C of the payload (checksum.h) when kFlagChecksum is set, else 0.
+
+  bool operator==(const Identity&) const = default;
 };
 
 // A decoded frame. The spans point into the bytes it was decoded from.
@@ -92,19 +102,21 @@ struct FrameView {
 // Writes the header's 32 bytes at `to`.
 void EncodeFrameHeader(const FrameHeader& header, std::byte* to);
 
-// Decodes and validates one received frame: version, type, every length against `bytes`, the body's length against the
-// type. The error (InvalidArgument) says in words what is wrong; the connection that received it is then closed with a
-// protocol error.
+// Decodes and validates one received frame of exactly `bytes`: version, type, every length, the extensions' form, the
+// body against the type (an announcement's segments included), and that whatever its type does not use is zero. The
+// error (InvalidArgument) says in words what is wrong; the connection that received it is then closed with a protocol
+// error. Allocates only for an error.
 absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes);
 
 void EncodeSegment(const Segment& segment, std::byte* to);  // kSegmentBytes at `to`.
-// The segments of an announcement: count from the body's length; each non-empty, no address overflow, the sum = payload
-// + identity block. `index` < SegmentCount(frame).
+// The segments of a decoded announcement: 1 to kSegmentsMax, none empty, none past the end of the address space, their
+// lengths adding up to payload_bytes + kIdentityBytes. `index` < SegmentCount(announce).
 size_t SegmentCount(const FrameView& announce);
 Segment DecodeSegment(const FrameView& announce, size_t index);
 
 void EncodeIdentity(const Identity& identity, std::byte* to);  // kIdentityBytes at `to`.
-// Error: the magic is wrong.
+// Decodes the first kIdentityBytes of `bytes`. Error (DataLoss): too short, or it is no identity block at all. Whether
+// it is the expected one is the caller's to compare.
 absl::StatusOr<Identity> DecodeIdentity(absl::Span<const std::byte> bytes);
 
 absl::string_view ToString(FrameType type);

@@ -1,5 +1,11 @@
-// The handshake's bytes: what each side says in the connection manager's private data (at most 56 bytes on a connect
-// request).
+// The handshake's bytes: what each side says in the connection manager's private data before there is a connection.
+// Specification: docs/wire.md, "Handshake". Pure.
+//
+//   client: Hello in the connect request -> server: Hello in the accept, or Rejection in the reject
+//
+// These bytes are read before a version is agreed on, so their layout is fixed for all versions; what a later version
+// adds stands in reserved bytes or behind, and is ignored by this one. Only the form is checked here; whether the
+// numbers make sense together is the handshake's to judge (transport/protocol/handshake.h).
 
 #ifndef VERBENA_TRANSPORT_WIRE_HELLO_H_
 #define VERBENA_TRANSPORT_WIRE_HELLO_H_
@@ -13,10 +19,11 @@
 
 namespace verbena::wire {
 
-inline constexpr size_t kPrivateDataBytesMax = 56;  // RDMA_PS_TCP over InfiniBand: 92 less the CMA header of 36.
+// What a connect request has room for: RDMA_PS_TCP over InfiniBand has 92 bytes less the connection manager's own 36.
+inline constexpr size_t kPrivateDataBytesMax = 56;
 inline constexpr size_t kHelloBytes = 40;
 inline constexpr size_t kRejectionBytes = 16;
-static_assert(kHelloBytes <= kPrivateDataBytesMax);
+static_assert(kHelloBytes <= kPrivateDataBytesMax && kRejectionBytes <= kPrivateDataBytesMax);
 
 inline constexpr uint32_t kFeatureChecksum = 1u << 0;  // Identity blocks carry the payload's CRC32C.
 
@@ -48,9 +55,13 @@ struct Rejection {
   uint8_t version_max = 1;
 };
 
-void EncodeHello(const Hello& hello, std::byte* to);                          // kHelloBytes at `to`.
-absl::StatusOr<Hello> DecodeHello(absl::Span<const std::byte> private_data);  // May be padded with zeros by the fabric.
-void EncodeRejection(const Rejection& rejection, std::byte* to);              // kRejectionBytes at `to`.
+void EncodeHello(const Hello& hello, std::byte* to);  // kHelloBytes at `to`.
+// `private_data` may be longer: fabrics pad it with zeros. InvalidArgument in words: too short, another protocol's, or
+// a version range that is empty.
+absl::StatusOr<Hello> DecodeHello(absl::Span<const std::byte> private_data);
+
+void EncodeRejection(const Rejection& rejection, std::byte* to);  // kRejectionBytes at `to`.
+// As DecodeHello. A reason that this version does not know is kept; its name is "unknown reason".
 absl::StatusOr<Rejection> DecodeRejection(absl::Span<const std::byte> private_data);
 
 absl::string_view ToString(RejectReason reason);

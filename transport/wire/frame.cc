@@ -1,0 +1,324 @@
+#include "transport/wire/frame.h"
+
+#include <cassert>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "transport/wire/extension.h"
+#include "transport/wire/little_endian.h"
+
+namespace verbena::wire {
+namespace {
+
+constexpr uint32_t kIdentityMagic = 0x49425256;  // "VRBI"
+
+// Where the fields of a frame's header stand.
+namespace header_at {
+constexpr size_t kVersion = 0;
+constexpr size_t kType = 1;
+constexpr size_t kFlags = 2;
+constexpr size_t kCreditGrant = 4;
+constexpr size_t kExtensionBytes = 6;
+constexpr size_t kCallHeaderBytes = 8;
+constexpr size_t kMessageKind = 10;
+constexpr size_t kReserved = 11;
+constexpr size_t kAux = 12;
+constexpr size_t kCallId = 16;
+constexpr size_t kPayloadBytes = 24;
+}  // namespace header_at
+static_assert(header_at::kPayloadBytes + sizeof(uint64_t) == kFrameHeaderBytes);
+
+namespace segment_at {
+constexpr size_t kAddress = 0;
+constexpr size_t kLength = 8;
+constexpr size_t kKey = 16;
+constexpr size_t kReserved = 20;
+}  // namespace segment_at
+static_assert(segment_at::kReserved + sizeof(uint32_t) == kSegmentBytes);
+
+namespace identity_at {
+constexpr size_t kMagic = 0;
+constexpr size_t kChecksum = 4;
+constexpr size_t kEpoch = 8;
+constexpr size_t kCallId = 16;
+constexpr size_t kPayloadBytes = 24;
+}  // namespace identity_at
+static_assert(identity_at::kPayloadBytes + sizeof(uint64_t) == kIdentityBytes);
+
+// What a frame of some type may use beyond type, grant and extensions. What it may not use must be zero.
+struct Usage {
+  bool message = false;  // Call header with opaque message kind and call id, payload_bytes and body.
+  bool call_id = false;  // It is about one call.
+  bool aux = false;      // The field aux has a meaning.
+  bool reason = false;   // message_kind is a FinishReason.
+  bool words = false;    // The call header is text for people.
+  uint16_t flags = 0;    // The flags that it may carry.
+};
+
+// Nullopt: no such type.
+std::optional<Usage> UsageOf(FrameType type) {
+  switch (type) {
+    case FrameType::kEager:
+      return Usage{.message = true, .call_id = true};
+    case FrameType::kAnnounce:
+      return Usage{.message = true, .call_id = true, .aux = true, .flags = kFlagChecksum};
+    case FrameType::kFinish:
+      return Usage{.call_id = true, .aux = true, .reason = true};
+    case FrameType::kWithdraw:
+      return Usage{.call_id = true, .aux = true};
+    case FrameType::kReturn:
+      return Usage{.aux = true};
+    case FrameType::kGoodbye:
+      return Usage{.aux = true, .words = true};
+    case FrameType::kGrant:
+    case FrameType::kReclaim:
+    case FrameType::kPing:
+    case FrameType::kPong:
+    case FrameType::kDrain:
+      return Usage{};
+  }
+  return std::nullopt;
+}
+
+template <typename... Pieces>
+absl::Status Malformed(const Pieces&... pieces) {
+  return absl::InvalidArgumentError(absl::StrCat(pieces...));
+}
+
+FrameHeader ReadHeader(const std::byte* from) {
+  FrameHeader header;
+  header.type = static_cast<FrameType>(LoadLittleEndian<uint8_t>(from + header_at::kType));
+  header.flags = LoadLittleEndian<uint16_t>(from + header_at::kFlags);
+  header.credit_grant = LoadLittleEndian<uint16_t>(from + header_at::kCreditGrant);
+  header.extension_bytes = LoadLittleEndian<uint16_t>(from + header_at::kExtensionBytes);
+  header.call_header_bytes = LoadLittleEndian<uint16_t>(from + header_at::kCallHeaderBytes);
+  header.message_kind = LoadLittleEndian<uint8_t>(from + header_at::kMessageKind);
+  header.aux = LoadLittleEndian<uint32_t>(from + header_at::kAux);
+  header.call_id = LoadLittleEndian<uint64_t>(from + header_at::kCallId);
+  header.payload_bytes = LoadLittleEndian<uint64_t>(from + header_at::kPayloadBytes);
+  return header;
+}
+
+// The fields against the type: unused ones are zero.
+absl::Status CheckHeader(const FrameHeader& header) {
+  const std::optional<Usage> usage = UsageOf(header.type);
+  if (!usage.has_value()) return Malformed("unknown frame type ", static_cast<int>(header.type));
+  const absl::string_view type = ToString(header.type);
+  if ((header.flags & ~usage->flags) != 0) return Malformed("a ", type, " frame has unknown flags ", header.flags);
+  if (usage->reason && header.message_kind > static_cast<uint8_t>(FinishReason::kNoMemory)) {
+    return Malformed("a finish frame has the unknown reason ", static_cast<int>(header.message_kind));
+  }
+  if (!usage->reason && !usage->message && header.message_kind != 0) {
+    return Malformed("a ", type, " frame has a message kind");
+  }
+  if (!usage->aux && header.aux != 0) return Malformed("a ", type, " frame uses the field aux");
+  if (!usage->call_id && header.call_id != 0) return Malformed("a ", type, " frame has a call id");
+  if (!usage->message && header.payload_bytes != 0) return Malformed("a ", type, " frame has a payload length");
+  if (!usage->message && !usage->words && header.call_header_bytes != 0) {
+    return Malformed("a ", type, " frame has a call header");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSegments(const FrameView& announce) {
+  const size_t body_bytes = announce.body.size();
+  if (body_bytes == 0) return Malformed("an announcement without segments");
+  if (body_bytes % kSegmentBytes != 0) {
+    return Malformed("an announcement's body of ", body_bytes, " bytes is no whole number of segments");
+  }
+  const size_t count = body_bytes / kSegmentBytes;
+  if (count > kSegmentsMax) return Malformed("an announcement has ", count, " segments; the limit is ", kSegmentsMax);
+
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  const uint64_t payload_bytes = announce.header.payload_bytes;
+  if (payload_bytes > kMax - kIdentityBytes) return Malformed("an announcement of ", payload_bytes, " bytes");
+  uint64_t left = payload_bytes + kIdentityBytes;
+  for (size_t i = 0; i < count; ++i) {
+    const Segment segment = DecodeSegment(announce, i);
+    if (LoadLittleEndian<uint32_t>(&announce.body[i * kSegmentBytes + segment_at::kReserved]) != 0) {
+      return Malformed("segment ", i, " has reserved bits set");
+    }
+    if (segment.length == 0) return Malformed("segment ", i, " is empty");
+    if (segment.address > kMax - segment.length) return Malformed("segment ", i, " runs past the end of memory");
+    if (segment.length > left) {
+      return Malformed("the segments are longer than the announced payload of ", payload_bytes, " bytes");
+    }
+    left -= segment.length;
+  }
+  if (left != 0) return Malformed("the segments are ", left, " bytes shorter than the announced payload");
+  return absl::OkStatus();
+}
+
+absl::Status CheckBody(const FrameView& frame) {
+  switch (frame.header.type) {
+    case FrameType::kEager:
+      if (frame.body.size() == frame.header.payload_bytes) return absl::OkStatus();
+      return Malformed("an eager frame carries ", frame.body.size(), " bytes of payload and says ",
+                       frame.header.payload_bytes);
+    case FrameType::kAnnounce:
+      return CheckSegments(frame);
+    case FrameType::kFinish:
+    case FrameType::kWithdraw:
+    case FrameType::kGrant:
+    case FrameType::kReclaim:
+    case FrameType::kReturn:
+    case FrameType::kPing:
+    case FrameType::kPong:
+    case FrameType::kDrain:
+    case FrameType::kGoodbye:
+      break;
+  }
+  if (frame.body.empty()) return absl::OkStatus();
+  return Malformed("a ", ToString(frame.header.type), " frame has ", frame.body.size(), " bytes behind its end");
+}
+
+}  // namespace
+
+void EncodeFrameHeader(const FrameHeader& header, std::byte* to) {
+  StoreLittleEndian<uint8_t>(kVersion, to + header_at::kVersion);
+  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.type), to + header_at::kType);
+  StoreLittleEndian<uint16_t>(header.flags, to + header_at::kFlags);
+  StoreLittleEndian<uint16_t>(header.credit_grant, to + header_at::kCreditGrant);
+  StoreLittleEndian<uint16_t>(header.extension_bytes, to + header_at::kExtensionBytes);
+  StoreLittleEndian<uint16_t>(header.call_header_bytes, to + header_at::kCallHeaderBytes);
+  StoreLittleEndian<uint8_t>(header.message_kind, to + header_at::kMessageKind);
+  StoreLittleEndian<uint8_t>(0, to + header_at::kReserved);
+  StoreLittleEndian<uint32_t>(header.aux, to + header_at::kAux);
+  StoreLittleEndian<uint64_t>(header.call_id, to + header_at::kCallId);
+  StoreLittleEndian<uint64_t>(header.payload_bytes, to + header_at::kPayloadBytes);
+}
+
+absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes) {
+  if (bytes.size() < kFrameHeaderBytes) {
+    return Malformed("a frame of ", bytes.size(), " bytes; the header alone has ", kFrameHeaderBytes);
+  }
+  const int version = static_cast<int>(bytes[header_at::kVersion]);
+  if (version != kVersion) {
+    return Malformed("a frame of version ", version, "; this connection speaks ", static_cast<int>(kVersion));
+  }
+  if (bytes[header_at::kReserved] != std::byte{0}) return Malformed("a frame header has reserved bits set");
+
+  FrameView frame;
+  frame.header = ReadHeader(bytes.data());
+  if (absl::Status status = CheckHeader(frame.header); !status.ok()) return status;
+
+  absl::Span<const std::byte> rest = bytes.subspan(kFrameHeaderBytes);
+  const size_t extension_bytes = frame.header.extension_bytes;
+  const size_t call_header_bytes = frame.header.call_header_bytes;
+  if (extension_bytes + call_header_bytes > rest.size()) {
+    return Malformed("extensions of ", extension_bytes, " and a call header of ", call_header_bytes,
+                     " bytes do not fit a frame of ", bytes.size());
+  }
+  frame.extensions = rest.first(extension_bytes);
+  frame.call_header = rest.subspan(extension_bytes, call_header_bytes);
+  frame.body = rest.subspan(extension_bytes + call_header_bytes);
+  if (absl::Status status = CheckExtensions(frame.extensions); !status.ok()) return status;
+  if (absl::Status status = CheckBody(frame); !status.ok()) return status;
+  return frame;
+}
+
+void EncodeSegment(const Segment& segment, std::byte* to) {
+  StoreLittleEndian<uint64_t>(segment.address, to + segment_at::kAddress);
+  StoreLittleEndian<uint64_t>(segment.length, to + segment_at::kLength);
+  StoreLittleEndian<uint32_t>(segment.key, to + segment_at::kKey);
+  StoreLittleEndian<uint32_t>(0, to + segment_at::kReserved);
+}
+
+size_t SegmentCount(const FrameView& announce) {
+  assert(announce.header.type == FrameType::kAnnounce);
+  return announce.body.size() / kSegmentBytes;
+}
+
+Segment DecodeSegment(const FrameView& announce, size_t index) {
+  assert(index < SegmentCount(announce));
+  const std::byte* from = announce.body.data() + index * kSegmentBytes;
+  Segment segment;
+  segment.address = LoadLittleEndian<uint64_t>(from + segment_at::kAddress);
+  segment.length = LoadLittleEndian<uint64_t>(from + segment_at::kLength);
+  segment.key = LoadLittleEndian<uint32_t>(from + segment_at::kKey);
+  return segment;
+}
+
+void EncodeIdentity(const Identity& identity, std::byte* to) {
+  StoreLittleEndian<uint32_t>(kIdentityMagic, to + identity_at::kMagic);
+  StoreLittleEndian<uint32_t>(identity.checksum, to + identity_at::kChecksum);
+  StoreLittleEndian<uint64_t>(identity.epoch, to + identity_at::kEpoch);
+  StoreLittleEndian<uint64_t>(identity.call_id, to + identity_at::kCallId);
+  StoreLittleEndian<uint64_t>(identity.payload_bytes, to + identity_at::kPayloadBytes);
+}
+
+absl::StatusOr<Identity> DecodeIdentity(absl::Span<const std::byte> bytes) {
+  if (bytes.size() < kIdentityBytes) {
+    return absl::DataLossError(absl::StrCat("an identity block of ", bytes.size(), " bytes"));
+  }
+  if (LoadLittleEndian<uint32_t>(&bytes[identity_at::kMagic]) != kIdentityMagic) {
+    return absl::DataLossError("what was fetched does not start with an identity block");
+  }
+  Identity identity;
+  identity.checksum = LoadLittleEndian<uint32_t>(&bytes[identity_at::kChecksum]);
+  identity.epoch = LoadLittleEndian<uint64_t>(&bytes[identity_at::kEpoch]);
+  identity.call_id = LoadLittleEndian<uint64_t>(&bytes[identity_at::kCallId]);
+  identity.payload_bytes = LoadLittleEndian<uint64_t>(&bytes[identity_at::kPayloadBytes]);
+  return identity;
+}
+
+absl::string_view ToString(FrameType type) {
+  switch (type) {
+    case FrameType::kEager:
+      return "eager";
+    case FrameType::kAnnounce:
+      return "announce";
+    case FrameType::kFinish:
+      return "finish";
+    case FrameType::kWithdraw:
+      return "withdraw";
+    case FrameType::kGrant:
+      return "grant";
+    case FrameType::kReclaim:
+      return "reclaim";
+    case FrameType::kReturn:
+      return "return";
+    case FrameType::kPing:
+      return "ping";
+    case FrameType::kPong:
+      return "pong";
+    case FrameType::kDrain:
+      return "drain";
+    case FrameType::kGoodbye:
+      return "goodbye";
+  }
+  return "unknown";
+}
+
+absl::string_view ToString(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kFetched:
+      return "fetched";
+    case FinishReason::kRefused:
+      return "refused";
+    case FinishReason::kWithdrawn:
+      return "withdrawn";
+    case FinishReason::kFailed:
+      return "failed";
+    case FinishReason::kNoMemory:
+      return "no memory";
+  }
+  return "unknown";
+}
+
+absl::string_view ToString(GoodbyeReason reason) {
+  switch (reason) {
+    case GoodbyeReason::kClosed:
+      return "closed";
+    case GoodbyeReason::kProtocolError:
+      return "protocol error";
+    case GoodbyeReason::kQuarantineFull:
+      return "quarantine full";
+    case GoodbyeReason::kShutdown:
+      return "shutting down";
+  }
+  return "unknown";
+}
+
+}  // namespace verbena::wire
