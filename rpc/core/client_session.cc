@@ -1,0 +1,348 @@
+#include "rpc/core/client_session.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::rpc {
+namespace {
+
+absl::Status DeadlineStatus() { return absl::DeadlineExceededError("the call's deadline has passed"); }
+
+}  // namespace
+
+ClientSession::ClientSession(const ClientSessionOptions& options) : options_(options), calls_(options.calls_max) {}
+
+std::optional<uint64_t> ClientSession::Start(absl::Time deadline, absl::Time now) {
+  const std::optional<uint64_t> call_id = calls_.Emplace();
+  if (!call_id.has_value()) return std::nullopt;
+  Call& call = *calls_.Find(*call_id);
+  call.deadline = deadline;
+  call.sequence = ++last_sequence_;
+  ++waiting_;
+  if (deadline <= now) {
+    Complete(*call_id, call, DeadlineStatus(), Certainty::kNotSent);
+  } else if (current_epoch_ != 0) {
+    Send(*call_id, call);
+  } else {
+    deadlines_.Set(*call_id, WaitingDeadline(call, now));
+  }
+  return call_id;
+}
+
+// With no time to wait, only an attempt under way may still help: OnConnectFailed ends the call.
+absl::Time ClientSession::WaitingDeadline(const Call& call, absl::Time now) const {
+  if (options_.connect_timeout == absl::ZeroDuration()) return call.deadline;
+  return std::min(call.deadline, now + options_.connect_timeout);
+}
+
+void ClientSession::Send(uint64_t call_id, Call& call) {
+  assert(call.state == State::kWaiting);
+  --waiting_;
+  call.state = State::kSending;
+  call.send_outstanding = true;
+  call.certainty = Certainty::kOutcomeUnknown;
+  call.epoch = current_epoch_;
+  deadlines_.Set(call_id, call.deadline);
+  actions_.Push({ActionKind::kSend, call_id, absl::OkStatus()});
+}
+
+// The connection that was to take it drains: it goes to the next one, as if it were new.
+void ClientSession::Requeue(uint64_t call_id, Call& call, absl::Time now) {
+  call.state = State::kWaiting;
+  call.certainty = Certainty::kNotSent;
+  ++waiting_;
+  if (current_epoch_ != 0) {
+    Send(call_id, call);
+  } else {
+    deadlines_.Set(call_id, WaitingDeadline(call, now));
+  }
+}
+
+void ClientSession::SendWaiting() {
+  std::vector<std::pair<uint64_t, uint64_t>> waiting;  // Sequence, id.
+  calls_.ForEach([&](uint64_t call_id, Call& call) {
+    if (call.state == State::kWaiting) waiting.emplace_back(call.sequence, call_id);
+  });
+  std::sort(waiting.begin(), waiting.end());
+  for (const auto& [sequence, call_id] : waiting) Send(call_id, *calls_.Find(call_id));
+}
+
+void ClientSession::OnConnected(Epoch epoch, absl::Time now) {
+  assert(epoch != 0);
+  OnTime(now);  // A call whose time is up is not sent.
+  current_epoch_ = epoch;
+  connect_error_ = absl::OkStatus();
+  SendWaiting();
+}
+
+void ClientSession::OnConnectFailed(const absl::Status& status) {
+  connect_error_ = status;
+  if (options_.connect_timeout > absl::ZeroDuration()) return;
+  calls_.ForEach([&](uint64_t call_id, Call& call) {
+    if (call.state == State::kWaiting) {
+      Complete(call_id, call, absl::UnavailableError(absl::StrCat("cannot connect: ", status.message())),
+               Certainty::kNotSent);
+    }
+  });
+}
+
+void ClientSession::OnPeerDraining(Epoch epoch) {
+  if (current_epoch_ == epoch) current_epoch_ = 0;
+}
+
+void ClientSession::OnDisconnected(Epoch epoch, const absl::Status& status) {
+  if (current_epoch_ == epoch) current_epoch_ = 0;
+  calls_.ForEach([&](uint64_t call_id, Call& call) {
+    if (call.epoch != epoch || call.state == State::kWaiting) return;
+    call.send_outstanding = false;
+    Lose(call_id, call, status);
+  });
+}
+
+void ClientSession::Lose(uint64_t call_id, Call& call, const absl::Status& status) {
+  switch (call.state) {
+    case State::kEnding:
+    case State::kCompleted:
+      Release(call_id, call);
+      return;
+    case State::kWithdrawing:
+      Complete(call_id, call, std::move(call.status), Certainty::kOutcomeUnknown);
+      return;
+    case State::kWaiting:
+    case State::kSending:
+    case State::kAwaiting:
+    case State::kFailed:
+    case State::kFetching:
+      Complete(call_id, call,
+               absl::UnavailableError(status.ok() ? "the server closed the connection"
+                                                  : absl::StrCat("the connection failed: ", status.message())),
+               call.certainty);
+      return;
+  }
+}
+
+void ClientSession::OnSendRejected(uint64_t call_id, absl::Status status) {
+  Call* call = calls_.Find(call_id);
+  if (call == nullptr || call->state != State::kSending) return;
+  call->send_outstanding = false;
+  Complete(call_id, *call, std::move(status), Certainty::kNotSent);
+}
+
+ClientSession::Call* ClientSession::FindOf(Epoch epoch, uint64_t call_id) {
+  Call* call = calls_.Find(call_id);
+  return call != nullptr && call->epoch == epoch && call->state != State::kWaiting ? call : nullptr;
+}
+
+void ClientSession::OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome outcome, absl::Time now) {
+  Call* call = FindOf(epoch, call_id);
+  if (call == nullptr) return;
+  call->send_outstanding = false;
+  switch (call->state) {
+    case State::kEnding:
+    case State::kCompleted:
+      Release(call_id, *call);
+      return;
+    case State::kWithdrawing:
+      OnWithdrawnSent(call_id, *call, outcome);
+      return;
+    case State::kSending:
+      break;
+    case State::kWaiting:
+    case State::kAwaiting:
+    case State::kFailed:
+    case State::kFetching:
+      return;  // The response overtook this: the order between them is undefined.
+  }
+  switch (outcome) {
+    case RequestSendOutcome::kDelivered:
+      call->state = State::kAwaiting;
+      return;
+    case RequestSendOutcome::kRefused:
+      AwaitReason(call_id, *call, Certainty::kNotSent, now);
+      return;
+    case RequestSendOutcome::kUnknown:
+      AwaitReason(call_id, *call, Certainty::kOutcomeUnknown, now);
+      return;
+    case RequestSendOutcome::kNotSent:
+      if (epoch == current_epoch_) {
+        AwaitReason(call_id, *call, Certainty::kNotSent, now);
+      } else {
+        Requeue(call_id, *call, now);
+      }
+      return;
+  }
+}
+
+void ClientSession::AwaitReason(uint64_t call_id, Call& call, Certainty certainty, absl::Time now) {
+  call.state = State::kFailed;
+  call.certainty = certainty;
+  deadlines_.Set(call_id, std::min(call.deadline, now + options_.reason_time));
+}
+
+void ClientSession::OnWithdrawnSent(uint64_t call_id, Call& call, RequestSendOutcome outcome) {
+  const bool never_there = outcome == RequestSendOutcome::kNotSent || outcome == RequestSendOutcome::kRefused;
+  if (outcome == RequestSendOutcome::kDelivered) {
+    actions_.Push({ActionKind::kTellCancelled, call_id, absl::OkStatus()});
+  }
+  Complete(call_id, call, std::move(call.status), never_there ? Certainty::kNotSent : Certainty::kOutcomeUnknown);
+}
+
+bool ClientSession::OnResponseAnnounced(Epoch epoch, uint64_t call_id, uint64_t payload_bytes) {
+  Call* call = FindOf(epoch, call_id);
+  if (call == nullptr || Ended(*call) || call->state == State::kFetching) {
+    ++stale_responses_;
+    return false;
+  }
+  if (payload_bytes > options_.message_bytes_max) {
+    Complete(call_id, *call,
+             absl::ResourceExhaustedError(
+                 absl::StrCat("the response has ", payload_bytes,
+                              " bytes; the client takes message_bytes_max = ", options_.message_bytes_max)),
+             Certainty::kExecuted);
+    return false;
+  }
+  call->state = State::kFetching;
+  call->certainty = Certainty::kExecuted;
+  deadlines_.Set(call_id, call->deadline);
+  return true;
+}
+
+void ClientSession::OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Status& status) {
+  Call* call = FindOf(epoch, call_id);
+  if (call == nullptr || call->state != State::kFetching) return;
+  Complete(call_id, *call, absl::UnavailableError(absl::StrCat("the response was not fetched: ", status.message())),
+           Certainty::kExecuted);
+}
+
+bool ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
+  Call* call = FindOf(epoch, call_id);
+  if (call == nullptr || Ended(*call)) {
+    ++stale_responses_;
+    return false;
+  }
+  call->state = State::kCompleted;
+  Release(call_id, *call);
+  return true;
+}
+
+void ClientSession::Cancel(uint64_t call_id, absl::Time now) {
+  Call* call = calls_.Find(call_id);
+  if (call != nullptr) Withdraw(call_id, *call, absl::CancelledError("the caller cancelled the call"), now);
+}
+
+// However a call is given up, what is on its way is stopped and the server is told.
+void ClientSession::Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now) {
+  switch (call.state) {
+    case State::kWaiting:
+    case State::kFailed:
+      Complete(call_id, call, std::move(status), call.certainty);
+      return;
+    case State::kSending:
+      call.state = State::kWithdrawing;
+      call.status = std::move(status);
+      deadlines_.Set(call_id, now + options_.settle_time);
+      actions_.Push({ActionKind::kCancelSend, call_id, absl::OkStatus()});
+      return;
+    case State::kFetching:
+      actions_.Push({ActionKind::kCancelFetch, call_id, absl::OkStatus()});
+      Complete(call_id, call, std::move(status), call.certainty);
+      return;
+    case State::kAwaiting:
+      actions_.Push({ActionKind::kTellCancelled, call_id, absl::OkStatus()});
+      Complete(call_id, call, std::move(status), call.certainty);
+      return;
+    case State::kWithdrawing:
+    case State::kEnding:
+    case State::kCompleted:
+      return;
+  }
+}
+
+void ClientSession::OnTime(absl::Time now) {
+  while (const std::optional<uint64_t> call_id = deadlines_.PopExpired(now)) {
+    OnCallTimeUp(*call_id, *calls_.Find(*call_id), now);
+  }
+}
+
+void ClientSession::OnCallTimeUp(uint64_t call_id, Call& call, absl::Time now) {
+  switch (call.state) {
+    case State::kWaiting:
+      Complete(call_id, call, WhyNotConnected(call, now), Certainty::kNotSent);
+      return;
+    case State::kWithdrawing:  // The send does not say what became of it: tell the server, in case it was delivered.
+      actions_.Push({ActionKind::kTellCancelled, call_id, absl::OkStatus()});
+      Complete(call_id, call, std::move(call.status), Certainty::kOutcomeUnknown);
+      return;
+    case State::kFailed:
+      Complete(call_id, call,
+               call.deadline <= now ? DeadlineStatus() : absl::UnavailableError("the request was not delivered"),
+               call.certainty);
+      return;
+    case State::kSending:
+    case State::kAwaiting:
+    case State::kFetching:
+      Withdraw(call_id, call, DeadlineStatus(), now);
+      return;
+    case State::kEnding:
+    case State::kCompleted:
+      return;
+  }
+}
+
+absl::Status ClientSession::WhyNotConnected(const Call& call, absl::Time now) const {
+  const std::string error = connect_error_.ok() ? "" : absl::StrCat("; last connect error: ", connect_error_.message());
+  if (call.deadline <= now) {
+    return absl::DeadlineExceededError(absl::StrCat("the call's deadline passed before there was a connection", error));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("no connection within ", absl::FormatDuration(options_.connect_timeout), error));
+}
+
+void ClientSession::Shutdown(absl::string_view reason) {
+  current_epoch_ = 0;
+  calls_.ForEach([&](uint64_t call_id, Call& call) {
+    call.send_outstanding = false;
+    if (Ended(call)) {
+      Release(call_id, call);
+    } else {
+      Complete(call_id, call, absl::CancelledError(reason), call.certainty);
+    }
+  });
+}
+
+absl::Duration ClientSession::TimeLeft(uint64_t call_id, absl::Time now) {
+  const Call* call = calls_.Find(call_id);
+  return call == nullptr ? absl::ZeroDuration() : call->deadline - now;
+}
+
+void ClientSession::Complete(uint64_t call_id, Call& call, absl::Status status, Certainty certainty) {
+  SetCertainty(&status, certainty);
+  deadlines_.Remove(call_id);
+  if (call.state == State::kWaiting) --waiting_;
+  call.state = State::kEnding;
+  actions_.Push({ActionKind::kComplete, call_id, std::move(status)});
+}
+
+std::optional<ClientSession::Action> ClientSession::NextAction() {
+  std::optional<Action> action = actions_.Pop();
+  if (action.has_value() && action->kind == ActionKind::kComplete) {
+    Call& call = *calls_.Find(action->call_id);
+    call.state = State::kCompleted;
+    Release(action->call_id, call);
+  }
+  return action;
+}
+
+// Frees the slot, unless its completion is to be taken or the outcome of its send to be known.
+void ClientSession::Release(uint64_t call_id, Call& call) {
+  if (call.state != State::kCompleted) return;
+  deadlines_.Remove(call_id);
+  if (!call.send_outstanding) calls_.Erase(call_id);
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,148 @@
+// The calls that a client has made on one reconnecting connection: what becomes of each, without a connection, a clock
+// or a thread.
+//
+// A call waits for a connection, is sent, and ends with a response, a deadline, a cancel or the loss of the connection;
+// it is completed exactly once. Connections come and go; each is an epoch, and a call belongs to the epoch that it was
+// sent on. An epoch that drains takes no new calls while those on it finish.
+//
+// A call's slot, and so its id, lives on until its completion has been taken and the outcome of its send is known: the
+// transport may still read the request's memory.
+//
+// Order of calls: any event at any time, with a `now` that never goes back. After each, take NextAction until nullopt
+// and do what it says; at NextDeadline, call OnTime. What the driver keeps for a call it drops when it takes kComplete,
+// or when OnResponse returns true, before it runs anything of the user's: the slot may be used again from there on.
+//
+// Owner: the driver of a channel's connection. Thread: its event loop's.
+
+#ifndef VERBENA_RPC_CORE_CLIENT_SESSION_H_
+#define VERBENA_RPC_CORE_CLIENT_SESSION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "rpc/core/certainty.h"
+#include "rpc/core/action_queue.h"
+#include "rpc/core/call_table.h"
+#include "rpc/core/deadline_queue.h"
+
+namespace verbena::rpc {
+
+struct ClientSessionOptions {
+  uint32_t calls_max = 16384;                            // At once, the completed whose send is not reported included.
+  uint64_t message_bytes_max = uint64_t{1} << 30;        // A larger response is refused.
+  absl::Duration connect_timeout = absl::Seconds(3);     // How long a call waits for a connection.
+  absl::Duration settle_time = absl::Milliseconds(5);    // How long a withdrawn send may take to say whether it left.
+  absl::Duration reason_time = absl::Milliseconds(500);  // How long the reason may take to follow a failed send.
+};
+
+enum class RequestSendOutcome { kDelivered, kNotSent, kRefused, kUnknown };  // As transport::SendOutcome.
+
+class ClientSession {
+ public:
+  using Epoch = uint32_t;  // Of a connection; never 0.
+
+  enum class ActionKind {
+    kSend,           // Send the request on the current epoch's connection.
+    kCancelSend,     // Cancel the send of the request; OnSent is to follow.
+    kTellCancelled,  // Send a cancel message for the call on its own epoch's connection.
+    kCancelFetch,    // Stop fetching the response.
+    kComplete,       // Tell the user `status`: not OK, with its certainty.
+  };
+  struct Action {
+    ActionKind kind;
+    uint64_t call_id;
+    absl::Status status;
+  };
+
+  explicit ClientSession(const ClientSessionOptions& options);
+
+  // A new call; its id, or nullopt if calls_max are in flight. It is sent (kSend) at once or when connected.
+  std::optional<uint64_t> Start(absl::Time deadline, absl::Time now);
+  // The user lost interest. Nothing happens if the call is complete.
+  void Cancel(uint64_t call_id, absl::Time now);
+  // The driver could not send (an invalid request, a connection that just went): completes the call.
+  void OnSendRejected(uint64_t call_id, absl::Status status);
+  // Everything ends as CANCELLED, with `reason`. Nothing is sent any more.
+  void Shutdown(absl::string_view reason);
+
+  void OnConnected(Epoch epoch, absl::Time now);
+  void OnConnectFailed(const absl::Status& status);
+  void OnPeerDraining(Epoch epoch);
+  void OnDisconnected(Epoch epoch, const absl::Status& status);  // Every OnSent of the epoch has been made.
+
+  void OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome outcome, absl::Time now);
+  // A large response: whether to fetch it.
+  bool OnResponseAnnounced(Epoch epoch, uint64_t call_id, uint64_t payload_bytes);
+  void OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Status& status);
+  // A response is here: whether it completes a call, which it then has: no kComplete follows. False: nobody waits.
+  bool OnResponse(Epoch epoch, uint64_t call_id);
+  void OnTime(absl::Time now);
+
+  std::optional<Action> NextAction();
+  absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
+
+  // What is left of the call's time. InfiniteDuration: no limit.
+  absl::Duration TimeLeft(uint64_t call_id, absl::Time now);
+  Epoch current_epoch() const { return current_epoch_; }  // 0: not connected.
+  size_t calls() const { return calls_.size(); }
+  size_t calls_waiting() const { return waiting_; }  // For a connection.
+  uint64_t stale_responses() const { return stale_responses_; }
+  const absl::Status& last_connect_error() const { return connect_error_; }
+
+ private:
+  enum class State {
+    kWaiting,      // For a connection. Ended by OnConnected, its time limit, Cancel.
+    kSending,      // Ended by OnSent, the response, the deadline, Cancel, OnDisconnected.
+    kWithdrawing,  // Its send is being cancelled; ended by OnSent or settle_time. `status` says why.
+    kAwaiting,     // Delivered. Ended by the response, the deadline, Cancel, OnDisconnected.
+    kFailed,       // The send failed or was refused. Ended by the reason (a response, OnDisconnected) or reason_time.
+    kFetching,     // The response is being fetched. Ended by OnResponse, OnFetchFailed, the deadline, Cancel.
+    kEnding,       // Its kComplete is queued. Ended by NextAction.
+    kCompleted,    // The user knows; the send is not reported yet. Ended by OnSent, OnDisconnected.
+  };
+
+  struct Call {
+    State state = State::kWaiting;
+    bool send_outstanding = false;
+    Certainty certainty = Certainty::kNotSent;  // What to say if it failed now.
+    Epoch epoch = 0;
+    uint64_t sequence = 0;  // Order of Start.
+    absl::Time deadline;    // The user's.
+    absl::Status status;    // kWithdrawing: how it will end.
+  };
+
+  Call* FindOf(Epoch epoch, uint64_t call_id);
+  void Send(uint64_t call_id, Call& call);
+  void SendWaiting();
+  void Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now);
+  void OnWithdrawnSent(uint64_t call_id, Call& call, RequestSendOutcome outcome);
+  absl::Time WaitingDeadline(const Call& call, absl::Time now) const;
+  void Requeue(uint64_t call_id, Call& call, absl::Time now);
+  void AwaitReason(uint64_t call_id, Call& call, Certainty certainty, absl::Time now);
+  void OnCallTimeUp(uint64_t call_id, Call& call, absl::Time now);
+  bool Ended(const Call& call) const { return call.state == State::kEnding || call.state == State::kCompleted; }
+  void Lose(uint64_t call_id, Call& call, const absl::Status& status);
+  void Complete(uint64_t call_id, Call& call, absl::Status status, Certainty certainty);
+  void Release(uint64_t call_id, Call& call);
+  absl::Status WhyNotConnected(const Call& call, absl::Time now) const;
+
+  // Constant after construction.
+  const ClientSessionOptions options_;
+
+  CallTable<Call> calls_;
+  DeadlineQueue deadlines_;
+  ActionQueue<Action> actions_;
+  Epoch current_epoch_ = 0;
+  uint64_t last_sequence_ = 0;
+  size_t waiting_ = 0;
+  uint64_t stale_responses_ = 0;
+  absl::Status connect_error_;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_CLIENT_SESSION_H_

@@ -1,0 +1,19 @@
+// What a message between client and server is: the kind that the transport carries for the layer above. Values are part
+// of the wire format (docs/wire.md).
+
+#ifndef VERBENA_RPC_CORE_MESSAGE_KIND_H_
+#define VERBENA_RPC_CORE_MESSAGE_KIND_H_
+
+#include <cstdint>
+
+namespace verbena::rpc {
+
+enum class MessageKind : uint8_t {
+  kRequest = 1,   // Client to server: request header; protobuf body and attachment.
+  kResponse = 2,  // Server to client, at most one for a request: response header; protobuf body and attachment.
+  kCancel = 3,    // Client to server: the client waits no longer. No header, no payload, no answer.
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_MESSAGE_KIND_H_
