@@ -1,0 +1,166 @@
+"""Who may include whom: the floors, and the arrows that must never exist.
+
+A file includes its own floor and lower ones. What is listed in the design as "arrows that must never exist" is
+checked on top of that, and a public header is checked with everything that it includes in turn.
+"""
+
+import re
+
+from source_tree import Finding, is_test_code, line_of
+
+# Longest prefix wins.
+FLOORS = {
+    "transport/wire/": 0,
+    "transport/protocol/": 1,
+    "transport/verbs/": 2,
+    "transport/soft/": 2,
+    "transport/": 3,
+    "rpc/core/": 4,
+    "rpc/": 5,
+    "codegen/": 6,
+    "examples/": 7,
+    "tools/": 7,
+}
+
+SANS_IO = ("transport/wire/", "transport/protocol/", "rpc/core/")
+SANS_IO_FORBIDDEN = {
+    "threads": r"thread|mutex|shared_mutex|condition_variable|future|stop_token|semaphore|latch|barrier|pthread\.h"
+    r"|semaphore\.h|sched\.h|absl/synchronization/.*|absl/base/internal/spinlock\.h",
+    "clocks": r"chrono|ctime|time\.h|sys/time\.h|sys/timerfd\.h|absl/time/clock\.h",
+    "logging": r"iostream|syslog\.h|absl/log/.*|transport/log\.h",
+    "sockets": r"sys/socket\.h|sys/un\.h|netinet/.*|arpa/inet\.h|netdb\.h|poll\.h|sys/epoll\.h|sys/eventfd\.h"
+    r"|unistd\.h",
+}
+
+# All that rpc may know of transport.
+TRANSPORT_FOR_RPC = {
+    "transport/connection.h",
+    "transport/endpoint.h",
+    "transport/event_loop.h",
+    "transport/payload_memory.h",
+}
+
+# Headers that must not lead to a verbs header, however far.
+SEAMS = re.compile(r"rpc/[^/]+\.h|" + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC)))
+
+# Who may name verbs headers.
+VERBS_USERS = re.compile(r"transport/(verbs/|soft/|[^/]+$)|benchmarks/|tests/")
+
+# Siblings by the beginnings of their paths.
+STRANGERS_ON_ONE_FLOOR = (
+    ("transport/protocol/eager", "transport/protocol/rendezvous"),
+    ("rpc/core/client_session", "rpc/core/server_session"),
+)
+
+VERBS_HEADER = re.compile(r"(infiniband|rdma)/")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+FOREIGN = ("absl/", "gtest/", "gmock/", "google/", "grpc", "benchmark/")
+GENERATED = re.compile(r"\.(pb|verbena|grpc\.pb)\.h$")
+
+
+def check(tree):
+    findings = []
+    for path, text in tree.cpp().items():
+        for line, target, quoted in includes(text):
+            for message in _judge(path, target, quoted, tree):
+                findings.append(Finding(path, line, message))
+        findings += _seam_leads_to_verbs(path, tree)
+    return findings
+
+
+def includes(text):
+    """Yields (line, what is included, whether in quotes)."""
+    for match in INCLUDE.finditer(text):
+        yield line_of(text, match.start(match.lastindex)), match.group(1) or match.group(2), match.group(1) is not None
+
+
+def floor_of(path):
+    prefixes = [prefix for prefix in FLOORS if path.startswith(prefix)]
+    return FLOORS[max(prefixes, key=len)] if prefixes else None
+
+
+def _judge(path, target, quoted, tree):
+    yield from _exists(target, quoted, tree)
+    yield from _floors(path, target)
+    yield from _sans_io(path, target)
+    yield from _verbs(path, target)
+    yield from _rpc(path, target)
+    yield from _codegen_and_examples(path, target)
+    yield from _doubles(path, target)
+    yield from _strangers_on_one_floor(path, target)
+
+
+def _exists(target, quoted, tree):
+    if not quoted or target in tree.files or target.startswith(FOREIGN) or GENERATED.search(target):
+        return
+    yield f'"{target}" is no file of this repository; include by path from the root, or with <> what is the system\'s'
+
+
+def _floors(path, target):
+    floor, below = floor_of(path), floor_of(target)
+    if floor is not None and below is not None and below > floor:
+        yield f"floor {floor} includes {target} of floor {below}; move what is needed down, or pass it in"
+
+
+def _sans_io(path, target):
+    if not path.startswith(SANS_IO) or is_test_code(path):
+        return
+    for what, pattern in SANS_IO_FORBIDDEN.items():
+        if re.fullmatch(pattern, target):
+            yield f"sans-IO code includes {what} ({target}); take events and a `now`, and return actions"
+
+
+def _verbs(path, target):
+    if VERBS_HEADER.match(target) and not VERBS_USERS.match(path):
+        yield f"only transport/verbs, transport/soft and the files that drive them may include {target}"
+    if path.startswith("transport/verbs/") and target.startswith("transport/soft/") and not is_test_code(path):
+        yield "the handles do not know which device is below; choose the table on floor 3"
+
+
+def _rpc(path, target):
+    if path.startswith("rpc/") and target.startswith("transport/") and target not in TRANSPORT_FOR_RPC:
+        yield f"rpc knows of transport only {', '.join(sorted(TRANSPORT_FOR_RPC))}; not {target}"
+
+
+def _codegen_and_examples(path, target):
+    if path.startswith("codegen/") and not is_test_code(path) and target.startswith(("rpc/", "transport/")):
+        yield f"the generator prints the runtime's names but does not include {target}"
+    if path.startswith("examples/") and target.startswith(("transport/", "codegen/", "rpc/core/", "rpc/testing/")):
+        yield f"examples include generated code and the public headers rpc/*.h only; not {target}"
+
+
+def _doubles(path, target):
+    if is_test_code(target) and not is_test_code(path) and floor_of(target) is not None:
+        yield f"production code includes the testing double {target}"
+
+
+def _strangers_on_one_floor(path, target):
+    for one, other in STRANGERS_ON_ONE_FLOOR:
+        if is_test_code(path):
+            continue
+        if (path.startswith(one) and target.startswith(other)) or (path.startswith(other) and target.startswith(one)):
+            yield f"{one}* and {other}* do not know each other; they meet one floor up"
+
+
+def _seam_leads_to_verbs(path, tree):
+    if not SEAMS.fullmatch(path):
+        return
+    for line, target, _ in includes(tree.files[path]):
+        way = _way_to_verbs(target, tree, seen=set())
+        if way and not VERBS_HEADER.match(target):  # A direct include is reported by _verbs or below.
+            yield Finding(path, line, "a seam header must not lead to verbs headers: " + " -> ".join(way))
+        elif way and path.startswith("transport/"):
+            yield Finding(path, line, f"a seam header must not include {target}")
+
+
+def _way_to_verbs(target, tree, seen):
+    if VERBS_HEADER.match(target):
+        return [target]
+    if target in seen or target not in tree.files:
+        return None
+    seen.add(target)
+    for _, deeper, _ in includes(tree.files[target]):
+        way = _way_to_verbs(deeper, tree, seen)
+        if way:
+            return [target] + way
+    return None
