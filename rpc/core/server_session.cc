@@ -1,0 +1,196 @@
+#include "rpc/core/server_session.h"
+
+#include <cassert>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/core/certainty.h"
+
+namespace verbena::rpc {
+namespace {
+
+// Answers to rejected calls that may be under way beyond the calls in flight, before the peer is taken for a flooder.
+constexpr uint32_t kRejectionsBeyondCallsMax = 1024;
+
+absl::Duration TimeoutOf(const RequestHeader& header) {
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  return header.timeout_ns == 0 || header.timeout_ns > kMax ? absl::InfiniteDuration()
+                                                            : absl::Nanoseconds(header.timeout_ns);
+}
+
+}  // namespace
+
+ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally)
+    : options_(options), methods_(methods), tally_(tally), calls_(options.calls_max) {}
+
+std::optional<uint64_t> ServerSession::LocalOf(uint64_t call_id) const {
+  const auto found = locals_.find(call_id);
+  return found == locals_.end() ? std::nullopt : std::optional(found->second);
+}
+
+uint64_t ServerSession::CallIdOf(uint64_t local) {
+  const Call* call = calls_.Find(local);
+  return call == nullptr ? 0 : call->call_id;
+}
+
+ServerSession::Decision ServerSession::OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header,
+                                                   uint64_t payload_bytes, absl::Time now) {
+  if (locals_.contains(call_id)) return Drop();  // The peer uses an id twice.
+  return Admit(call_id, header, payload_bytes, State::kFetching, now);
+}
+
+ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<const std::byte> header,
+                                                 uint64_t payload_bytes, absl::Time now) {
+  const std::optional<uint64_t> local = LocalOf(call_id);
+  if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
+  return FinishFetch(*local, *calls_.Find(*local), header, payload_bytes);
+}
+
+ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header,
+                                                   uint64_t payload_bytes) {
+  switch (call.state) {
+    case State::kFetching:
+      break;
+    case State::kAbandonedFetch:
+      Release(local);
+      return Decision();  // Counted when it was abandoned.
+    case State::kRunning:
+    case State::kAbandoned:
+    case State::kResponding:
+      return Drop();  // The peer uses an id twice.
+  }
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes);
+  const absl::StatusOr<uint32_t> method = decoded.ok() ? methods_->Find(decoded->method) : decoded.status();
+  if (!method.ok()) {  // It was well when it was announced.
+    Release(local);
+    return Reject(absl::InternalError("the request arrived with another header than it was announced with"));
+  }
+  call.state = State::kRunning;
+  return {Admission::kAdmit, local, *method, decoded->body_bytes, TimeoutOf(*decoded), absl::OkStatus()};
+}
+
+ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const std::byte> header,
+                                             uint64_t payload_bytes, State state, absl::Time now) {
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes);
+  if (!decoded.ok()) return Reject(decoded.status());
+  const absl::StatusOr<uint32_t> method = methods_->Find(decoded->method);
+  if (!method.ok()) return Reject(method.status());
+  if (absl::Status limits = CheckLimits(payload_bytes); !limits.ok()) return Reject(std::move(limits));
+
+  const uint64_t local = *calls_.Emplace(Call{state, call_id});
+  locals_.emplace(call_id, local);
+  ++tally_->calls;
+  ++tally_->accepted;
+  const absl::Duration timeout = TimeoutOf(*decoded);
+  deadlines_.Set(local, now + timeout);
+  return {Admission::kAdmit, local, *method, decoded->body_bytes, timeout, absl::OkStatus()};
+}
+
+absl::Status ServerSession::CheckLimits(uint64_t payload_bytes) const {
+  if (draining_) return absl::UnavailableError("the server is shutting down");
+  if (payload_bytes > options_.message_bytes_max) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the request has ", payload_bytes,
+                     " bytes; the server takes message_bytes_max = ", options_.message_bytes_max));
+  }
+  if (calls_.full()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the connection has ", calls_.size(), " calls in flight at the server, its limit"));
+  }
+  if (tally_->calls >= tally_->calls_max) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the server's event loop has ", tally_->calls, " calls in flight, its limit"));
+  }
+  return absl::OkStatus();
+}
+
+ServerSession::Decision ServerSession::Reject(absl::Status status) {
+  ++tally_->refused;
+  if (++rejections_ > options_.calls_max + kRejectionsBeyondCallsMax) {
+    actions_.Push({ActionKind::kAbort});
+  }
+  SetCertainty(&status, Certainty::kNotSent);
+  Decision decision;
+  decision.admission = Admission::kReject;
+  decision.status = std::move(status);
+  return decision;
+}
+
+ServerSession::Decision ServerSession::Drop() {
+  ++tally_->dropped;
+  return Decision();
+}
+
+void ServerSession::OnFetchFailed(uint64_t call_id) {
+  const std::optional<uint64_t> local = LocalOf(call_id);
+  if (!local.has_value()) return;
+  const State state = calls_.Find(*local)->state;
+  if (state == State::kFetching) ++tally_->dropped;
+  if (state == State::kFetching || state == State::kAbandonedFetch) Release(*local);
+}
+
+void ServerSession::OnCancel(uint64_t call_id) {
+  if (const std::optional<uint64_t> local = LocalOf(call_id)) Abandon(*local, *calls_.Find(*local));
+}
+
+void ServerSession::OnTime(absl::Time now) {
+  while (const std::optional<uint64_t> local = deadlines_.PopExpired(now)) Abandon(*local, *calls_.Find(*local));
+}
+
+void ServerSession::Abandon(uint64_t local, Call& call) {
+  switch (call.state) {
+    case State::kFetching:
+      ++tally_->dropped;
+      call.state = State::kAbandonedFetch;
+      actions_.Push({ActionKind::kCancelFetch, local, call.call_id});
+      return;
+    case State::kRunning:
+      call.state = State::kAbandoned;
+      actions_.Push({ActionKind::kMarkCancelled, local, call.call_id});
+      return;
+    case State::kResponding:
+      actions_.Push({ActionKind::kCancelSend, local, call.call_id});
+      return;
+    case State::kAbandonedFetch:
+    case State::kAbandoned:
+      return;
+  }
+}
+
+void ServerSession::OnClosed() {
+  std::vector<uint64_t> released;
+  calls_.ForEach([&](uint64_t local, Call& call) {
+    if (call.state == State::kRunning) Abandon(local, call);
+    if (call.state != State::kAbandoned) released.push_back(local);
+  });
+  for (const uint64_t local : released) Release(local);
+  rejections_ = 0;
+}
+
+bool ServerSession::OnHandlerDone(uint64_t local) {
+  Call* call = calls_.Find(local);
+  assert(call != nullptr && (call->state == State::kRunning || call->state == State::kAbandoned));
+  if (call->state == State::kAbandoned) {
+    Release(local);
+    return false;
+  }
+  call->state = State::kResponding;
+  deadlines_.Remove(local);
+  return true;
+}
+
+void ServerSession::OnResponseSent(uint64_t local) {
+  const Call* call = calls_.Find(local);
+  if (call != nullptr && call->state == State::kResponding) Release(local);
+}
+
+void ServerSession::Release(uint64_t local) {
+  deadlines_.Remove(local);
+  locals_.erase(calls_.Find(local)->call_id);
+  calls_.Erase(local);
+  --tally_->calls;
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,151 @@
+// The calls that a server has taken from one connection: which are admitted, and what becomes of each, without a
+// connection, a clock or a thread.
+//
+// A request is judged when it is announced, before it is fetched, or when it arrives: known method, size, limits, time
+// left. What is admitted runs, is answered once, and is released when the answer has left. A call whose client
+// cancelled, whose deadline passed or whose connection is gone is abandoned: its handler is told and its answer
+// dropped.
+//
+// The peer chooses call ids; nothing here trusts them. Calls have ids of the session's own (`local`), whose index is
+// dense, for the driver.
+//
+// Order of calls: any event at any time, with a `now` that never goes back; nothing but OnHandlerDone after OnClosed.
+// After each, take NextAction until nullopt; at NextDeadline, call OnTime.
+//
+// Owner: the driver of a server's connection. Thread: its event loop's.
+
+#ifndef VERBENA_RPC_CORE_SERVER_SESSION_H_
+#define VERBENA_RPC_CORE_SERVER_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "rpc/core/action_queue.h"
+#include "rpc/core/call_header.h"
+#include "rpc/core/call_table.h"
+#include "rpc/core/deadline_queue.h"
+
+namespace verbena::rpc {
+
+// Which methods there are. Immutable while sessions use it.
+class MethodLookup {
+ public:
+  virtual ~MethodLookup() = default;
+  // The method's index; or Unimplemented, naming what is not there.
+  virtual absl::StatusOr<uint32_t> Find(absl::string_view full_name) const = 0;
+};
+
+// What the sessions of one event loop share: how many calls they may have at once, and what they count.
+struct CallTally {
+  uint32_t calls_max = 65536;
+  uint32_t calls = 0;
+  uint64_t accepted = 0;
+  uint64_t refused = 0;
+  uint64_t dropped = 0;  // Announced or arrived with nobody waiting, or given up unfetched.
+};
+
+struct ServerSessionOptions {
+  uint32_t calls_max = 16384;
+  uint64_t message_bytes_max = uint64_t{1} << 30;
+};
+
+class ServerSession {
+ public:
+  enum class Admission {
+    kAdmit,   // Fetch it (announced), or run it (arrived).
+    kReject,  // Refuse it, and answer with `status`. Report that answer's departure by OnRejectionSent.
+    kDrop,    // Refuse it, answer nothing: nobody waits.
+  };
+  struct Decision {
+    Admission admission = Admission::kDrop;
+    uint64_t local = 0;                                 // kAdmit.
+    uint32_t method = 0;                                // kAdmit.
+    uint64_t body_bytes = 0;                            // kAdmit: of the payload; the rest is the attachment.
+    absl::Duration timeout = absl::InfiniteDuration();  // kAdmit: what was left of the call's time when it was sent.
+    absl::Status status;                                // kReject, with its certainty.
+  };
+
+  enum class ActionKind {
+    kMarkCancelled,  // Tell the handler that nobody waits any more.
+    kCancelFetch,    // Stop fetching the request; OnFetchFailed or OnRequest is to follow.
+    kCancelSend,     // Stop sending the response; OnResponseSent is to follow.
+    kAbort,          // Close the connection: the peer floods it with calls that are rejected.
+  };
+  struct Action {
+    ActionKind kind;
+    uint64_t local = 0;
+    uint64_t call_id = 0;
+  };
+
+  ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally);
+
+  Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
+  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
+  void OnFetchFailed(uint64_t call_id);
+  void OnCancel(uint64_t call_id);
+  void OnTime(absl::Time now);
+  void OnClosed();
+
+  // The handler of an admitted call is done. True: answer it, and report the answer's departure by OnResponseSent.
+  // False: nobody waits; the call is released.
+  bool OnHandlerDone(uint64_t local);
+  void OnResponseSent(uint64_t local);
+  void OnRejectionSent() { --rejections_; }
+
+  // New requests are rejected as UNAVAILABLE from here on.
+  void StartDraining() { draining_ = true; }
+  // Nothing is left to run or to answer.
+  bool idle() const { return calls_.empty() && rejections_ == 0; }
+
+  std::optional<Action> NextAction() { return actions_.Pop(); }
+  absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
+
+  uint64_t CallIdOf(uint64_t local);  // The peer's.
+  size_t calls() const { return calls_.size(); }
+
+ private:
+  enum class State {
+    kFetching,        // Ended by OnRequest, OnFetchFailed, cancel, deadline.
+    kAbandonedFetch,  // Nobody waits; ended by OnRequest or OnFetchFailed.
+    kRunning,         // Ended by OnHandlerDone, cancel, deadline.
+    kAbandoned,       // Runs for nobody; ended by OnHandlerDone.
+    kResponding,      // Ended by OnResponseSent.
+  };
+  struct Call {
+    State state = State::kFetching;
+    uint64_t call_id = 0;
+  };
+
+  Decision Admit(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, State state,
+                 absl::Time now);
+  Decision FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header, uint64_t payload_bytes);
+  Decision Reject(absl::Status status);
+  Decision Drop();
+  absl::Status CheckLimits(uint64_t payload_bytes) const;
+  void Abandon(uint64_t local, Call& call);
+  void Release(uint64_t local);
+  std::optional<uint64_t> LocalOf(uint64_t call_id) const;
+
+  // Constant after construction.
+  const ServerSessionOptions options_;
+  const MethodLookup* const methods_;
+  CallTally* const tally_;
+
+  CallTable<Call> calls_;
+  absl::flat_hash_map<uint64_t, uint64_t> locals_;  // By the peer's call id.
+  DeadlineQueue deadlines_;
+  ActionQueue<Action> actions_;
+  uint32_t rejections_ = 0;  // Answers under way to calls that were rejected.
+  bool draining_ = false;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_SERVER_SESSION_H_

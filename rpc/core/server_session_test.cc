@@ -1,0 +1,222 @@
+#include "rpc/core/server_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/core/certainty.h"
+
+namespace verbena::rpc {
+namespace {
+
+using Admission = ServerSession::Admission;
+using Kind = ServerSession::ActionKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct OneMethod : MethodLookup {
+  absl::StatusOr<uint32_t> Find(absl::string_view full_name) const override {
+    if (full_name == "demo.Greeter/SayHello") return 7;
+    return absl::UnimplementedError(absl::StrCat("no method ", full_name));
+  }
+};
+
+class ServerSessionTest : public ::testing::Test {
+ protected:
+  struct Request {
+    absl::string_view method = "demo.Greeter/SayHello";
+    absl::Duration timeout = absl::ZeroDuration();  // Zero: none.
+    uint64_t payload_bytes = 10;
+  };
+  absl::Span<const std::byte> Encode(const Request& request) {
+    RequestHeader header;
+    header.method = request.method;
+    header.timeout_ns = absl::ToInt64Nanoseconds(request.timeout);
+    header.body_bytes = request.payload_bytes;
+    return absl::MakeConstSpan(header_).first(*EncodeRequestHeader(header, absl::MakeSpan(header_)));
+  }
+  ServerSession::Decision Announce(uint64_t id, const Request& request) {
+    return session_.OnAnnounced(id, Encode(request), request.payload_bytes, now_);
+  }
+  ServerSession::Decision Arrive(uint64_t id, const Request& request) {
+    return session_.OnRequest(id, Encode(request), request.payload_bytes, now_);
+  }
+  std::vector<Kind> Drain() {
+    std::vector<Kind> kinds;
+    while (std::optional<ServerSession::Action> action = session_.NextAction()) kinds.push_back(action->kind);
+    return kinds;
+  }
+  void Pass(absl::Duration duration) {
+    now_ += duration;
+    session_.OnTime(now_);
+  }
+  void ExpectRejected(const ServerSession::Decision& decision, absl::StatusCode code, const std::string& words) {
+    EXPECT_EQ(decision.admission, Admission::kReject);
+    EXPECT_EQ(decision.status.code(), code);
+    EXPECT_THAT(std::string(decision.status.message()), HasSubstr(words));
+    EXPECT_EQ(GetCertainty(decision.status), Certainty::kNotSent);
+  }
+
+  absl::Time now_ = absl::UnixEpoch();
+  std::array<std::byte, 256> header_;
+  OneMethod methods_;
+  CallTally tally_{.calls_max = 3};
+  ServerSession session_{ServerSessionOptions{.calls_max = 2, .message_bytes_max = 1000}, &methods_, &tally_};
+};
+
+TEST_F(ServerSessionTest, CallIsAdmittedAnsweredAndReleased) {
+  const ServerSession::Decision decision = Arrive(42, {});
+  ASSERT_EQ(decision.admission, Admission::kAdmit);
+  EXPECT_EQ(decision.method, 7u);
+  EXPECT_EQ(decision.body_bytes, 10u);
+  EXPECT_EQ(decision.timeout, absl::InfiniteDuration());
+  EXPECT_EQ(session_.CallIdOf(decision.local), 42u);
+  EXPECT_TRUE(session_.OnHandlerDone(decision.local));
+  EXPECT_FALSE(session_.idle());
+  session_.OnResponseSent(decision.local);
+  EXPECT_TRUE(session_.idle());
+  EXPECT_EQ(tally_.calls, 0u);
+}
+
+TEST_F(ServerSessionTest, UnknownMethodIsRejectedUnfetched) {
+  ExpectRejected(Announce(1, {.method = "demo.Greeter/Nope"}), absl::StatusCode::kUnimplemented, "demo.Greeter/Nope");
+  EXPECT_EQ(session_.calls(), 0u);
+  EXPECT_FALSE(session_.idle());
+  session_.OnRejectionSent();
+  EXPECT_TRUE(session_.idle());
+}
+
+TEST_F(ServerSessionTest, MalformedHeaderIsRejectedForThatCallOnly) {
+  const std::array<std::byte, 3> garbage = {};
+  const ServerSession::Decision decision = session_.OnRequest(1, garbage, 0, now_);
+  EXPECT_EQ(decision.admission, Admission::kReject);
+  EXPECT_EQ(Arrive(2, {}).admission, Admission::kAdmit);
+}
+
+TEST_F(ServerSessionTest, TooLargeRequestIsRejectedSayingBothNumbers) {
+  const ServerSession::Decision decision = Announce(1, {.payload_bytes = 1001});
+  ExpectRejected(decision, absl::StatusCode::kResourceExhausted, "1001");
+  ExpectRejected(decision, absl::StatusCode::kResourceExhausted, "1000");
+}
+
+TEST_F(ServerSessionTest, CallPastTheConnectionsLimitIsRejected) {
+  Arrive(1, {});
+  Arrive(2, {});
+  ExpectRejected(Arrive(3, {}), absl::StatusCode::kResourceExhausted, "in flight");
+}
+
+TEST_F(ServerSessionTest, CallPastTheLoopsBudgetIsRejected) {
+  tally_.calls = 3;
+  ExpectRejected(Arrive(1, {}), absl::StatusCode::kResourceExhausted, "event loop");
+  EXPECT_EQ(tally_.calls, 3u);
+}
+
+TEST_F(ServerSessionTest, FetchedRequestRunsWithTheTimeItWasAnnouncedWith) {
+  const Request request{.timeout = absl::Seconds(1), .payload_bytes = 900};
+  const uint64_t local = Announce(1, request).local;
+  EXPECT_EQ(session_.NextDeadline(), now_ + absl::Seconds(1));
+  now_ += absl::Milliseconds(600);
+  const ServerSession::Decision arrived = Arrive(1, request);
+  EXPECT_EQ(arrived.admission, Admission::kAdmit);
+  EXPECT_EQ(arrived.local, local);
+  EXPECT_EQ(session_.NextDeadline(), now_ + absl::Milliseconds(400));
+}
+
+TEST_F(ServerSessionTest, ExpiredFetchIsCancelledAndItsCallNeverRuns) {
+  const Request request{.timeout = absl::Seconds(1)};
+  Announce(1, request);
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kCancelFetch));
+  EXPECT_EQ(Arrive(1, request).admission, Admission::kDrop);  // The fetch had just finished.
+  EXPECT_TRUE(session_.idle());
+  EXPECT_EQ(tally_.dropped, 1u);
+}
+
+TEST_F(ServerSessionTest, FailedFetchReleasesTheCall) {
+  Announce(1, {});
+  session_.OnFetchFailed(1);
+  session_.OnFetchFailed(99);
+  EXPECT_TRUE(session_.idle());
+  EXPECT_EQ(tally_.calls, 0u);
+}
+
+TEST_F(ServerSessionTest, CancelledCallIsToldAndItsAnswerDropped) {
+  const uint64_t local = Arrive(1, {}).local;
+  session_.OnCancel(1);
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kMarkCancelled));
+  EXPECT_FALSE(session_.OnHandlerDone(local));
+  EXPECT_TRUE(session_.idle());
+}
+
+TEST_F(ServerSessionTest, ExpiredCallIsToldAndItsAnswerDropped) {
+  const uint64_t local = Arrive(1, {.timeout = absl::Seconds(1)}).local;
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kMarkCancelled));
+  EXPECT_FALSE(session_.OnHandlerDone(local));
+}
+
+TEST_F(ServerSessionTest, CancelOfAnAnswerUnderWayStopsItsSend) {
+  const uint64_t local = Arrive(1, {}).local;
+  session_.OnHandlerDone(local);
+  session_.OnCancel(1);
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kCancelSend));
+  session_.OnResponseSent(local);
+  EXPECT_TRUE(session_.idle());
+}
+
+TEST_F(ServerSessionTest, CancelOfAnUnknownCallDoesNothing) {
+  session_.OnCancel(77);
+  EXPECT_THAT(Drain(), IsEmpty());
+}
+
+TEST_F(ServerSessionTest, IdUsedTwiceLeavesTheFirstCallAlone) {
+  const uint64_t local = Arrive(1, {}).local;
+  EXPECT_EQ(Arrive(1, {}).admission, Admission::kDrop);
+  EXPECT_EQ(Announce(1, {}).admission, Admission::kDrop);
+  session_.OnFetchFailed(1);
+  EXPECT_TRUE(session_.OnHandlerDone(local));
+}
+
+TEST_F(ServerSessionTest, DrainingSessionRejectsNewCallsAndFinishesOldOnes) {
+  const uint64_t local = Arrive(1, {}).local;
+  session_.StartDraining();
+  ExpectRejected(Arrive(2, {}), absl::StatusCode::kUnavailable, "shutting down");
+  EXPECT_TRUE(session_.OnHandlerDone(local));
+}
+
+TEST_F(ServerSessionTest, ClosedConnectionAbandonsWhatRunsAndReleasesTheRest) {
+  const uint64_t running = Arrive(1, {}).local;
+  Announce(2, {});
+  session_.OnClosed();
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kMarkCancelled));
+  EXPECT_EQ(session_.calls(), 1u);
+  EXPECT_FALSE(session_.OnHandlerDone(running));
+  EXPECT_TRUE(session_.idle());
+  EXPECT_EQ(tally_.calls, 0u);
+}
+
+TEST_F(ServerSessionTest, PeerThatFloodsRejectedCallsIsClosed) {
+  int rejected = 0;
+  while (Drain().empty() && rejected < 10000) {
+    Arrive(1000 + rejected, {.method = "a/b"});
+    ++rejected;
+  }
+  EXPECT_LT(rejected, 2000);
+}
+
+TEST_F(ServerSessionTest, HugeTimeoutIsNoLimit) {
+  RequestHeader header;
+  header.method = "demo.Greeter/SayHello";
+  header.timeout_ns = ~uint64_t{0};
+  const size_t bytes = *EncodeRequestHeader(header, absl::MakeSpan(header_));
+  const auto decision = session_.OnRequest(1, absl::MakeConstSpan(header_).first(bytes), 0, now_);
+  EXPECT_EQ(decision.timeout, absl::InfiniteDuration());
+}
+
+}  // namespace
+}  // namespace verbena::rpc
