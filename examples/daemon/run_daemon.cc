@@ -7,15 +7,16 @@
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "examples/daemon/wait_policy_flag.h"
 #include "rpc/server.h"
+#include "rpc/wait_policy_flag.h"
 
 ABSL_FLAG(
     std::vector<std::string>, listen, {"127.0.0.1:7471"},
     "Addresses to listen on, separated by commas: host:port, rdma://host:port or soft://host:port. Port 0 = any.");
 ABSL_FLAG(std::string, device, "",
           "Device to use: auto, soft, or a device's name (mlx5_0). Empty: $VERBENA_DEVICE, else auto.");
-ABSL_FLAG(verbena::examples::WaitPolicyFlag, wait, {}, "How event loops wait for work: busy, event or adaptive.");
+ABSL_FLAG(verbena::WaitPolicy, wait, verbena::WaitPolicy::kAdaptive,
+          "How event loops wait for work: busy, event or adaptive.");
 ABSL_FLAG(int, loops, 1, "Event loops, a thread each.");
 ABSL_FLAG(double, drain_seconds, 30, "After a signal to stop, how long calls in flight may take to finish.");
 
@@ -28,7 +29,7 @@ void Log(absl::string_view name, absl::string_view text) { std::cerr << absl::St
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const std::vector<Service*>& services) {
   ServerOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);
-  options.wait = absl::GetFlag(FLAGS_wait).policy;
+  options.wait = absl::GetFlag(FLAGS_wait);
   options.loops = absl::GetFlag(FLAGS_loops);
 
   Server::Builder builder;

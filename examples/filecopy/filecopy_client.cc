@@ -13,14 +13,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
-#include "examples/daemon/wait_policy_flag.h"
 #include "examples/filecopy/file_sender.h"
 #include "examples/filecopy/progress_bar.h"
 #include "rpc/channel.h"
+#include "rpc/wait_policy_flag.h"
 
 ABSL_FLAG(std::string, server, "127.0.0.1:7472", "The server: host:port, rdma://host:port or soft://host:port.");
 ABSL_FLAG(std::string, device, "", "Device to use: auto, soft, or a device's name. Empty: $VERBENA_DEVICE, else auto.");
-ABSL_FLAG(verbena::examples::WaitPolicyFlag, wait, {}, "How the event loop waits: busy, event or adaptive.");
+ABSL_FLAG(verbena::WaitPolicy, wait, verbena::WaitPolicy::kAdaptive,
+          "How the event loop waits: busy, event or adaptive.");
 ABSL_FLAG(std::string, name, "", "What the server is to call the file. Empty: as here, without directories.");
 ABSL_FLAG(uint64_t, chunk_bytes, 1 << 20, "Bytes in one call.");
 ABSL_FLAG(int, window, 8, "Calls in flight.");
@@ -61,7 +62,7 @@ absl::Status Run(const std::string& path) {
   if (!send_options.ok()) return send_options.status();
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);
-  options.wait = absl::GetFlag(FLAGS_wait).policy;
+  options.wait = absl::GetFlag(FLAGS_wait);
   absl::StatusOr<std::shared_ptr<verbena::Channel>> channel =
       verbena::Channel::Create(absl::GetFlag(FLAGS_server), options);
   if (!channel.ok()) return channel.status();
