@@ -105,18 +105,19 @@ absl::Status CheckHeader(const FrameHeader& header) {
   const std::optional<Usage> usage = UsageOf(header.type);
   if (!usage.has_value()) return Malformed("unknown frame type ", static_cast<int>(header.type));
   const absl::string_view type = ToString(header.type);
-  if ((header.flags & ~usage->flags) != 0) return Malformed("a ", type, " frame has unknown flags ", header.flags);
+  if ((header.flags & ~usage->flags) != 0)
+    return Malformed("a frame of type ", type, " has unknown flags ", header.flags);
   if (usage->reason && header.message_kind > static_cast<uint8_t>(FinishReason::kNoMemory)) {
     return Malformed("a finish frame has the unknown reason ", static_cast<int>(header.message_kind));
   }
   if (!usage->reason && !usage->message && header.message_kind != 0) {
-    return Malformed("a ", type, " frame has a message kind");
+    return Malformed("a frame of type ", type, " has a message kind");
   }
-  if (!usage->aux && header.aux != 0) return Malformed("a ", type, " frame uses the field aux");
-  if (!usage->call_id && header.call_id != 0) return Malformed("a ", type, " frame has a call id");
-  if (!usage->message && header.payload_bytes != 0) return Malformed("a ", type, " frame has a payload length");
+  if (!usage->aux && header.aux != 0) return Malformed("a frame of type ", type, " uses the field aux");
+  if (!usage->call_id && header.call_id != 0) return Malformed("a frame of type ", type, " has a call id");
+  if (!usage->message && header.payload_bytes != 0) return Malformed("a frame of type ", type, " has a payload length");
   if (!usage->message && !usage->words && header.call_header_bytes != 0) {
-    return Malformed("a ", type, " frame has a call header");
+    return Malformed("a frame of type ", type, " has a call header");
   }
   return absl::OkStatus();
 }
@@ -170,7 +171,8 @@ absl::Status CheckBody(const FrameView& frame) {
       break;
   }
   if (frame.body.empty()) return absl::OkStatus();
-  return Malformed("a ", ToString(frame.header.type), " frame has ", frame.body.size(), " bytes behind its end");
+  return Malformed("a frame of type ", ToString(frame.header.type), " has ", frame.body.size(),
+                   " bytes behind its end");
 }
 
 }  // namespace
