@@ -24,7 +24,7 @@ def check(tree):
     findings = []
     for path, text in tree.files.items():
         findings += _matches(path, text, UNFINISHED, "finish it, or write an issue; no notes to self in the tree")
-        findings += _matches(path, text, MACHINE_PATH, "a path of one machine; derive it from the repository or a variable")
+        findings += _matches(path, text, MACHINE_PATH, "a path of one machine; derive it from a variable")
         if not path.endswith(".md"):
             findings += _matches(path, text, TEMPORARY_PATH, "use mktemp, ${TMPDIR:-...} or ::testing::TempDir()")
     for path, text in tree.cpp().items():

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Builds and runs every test, and closes with the line `N passed, N failed`. Exits with 0 only if none failed.
+#
+#   ./tests/run.sh                    everything
+#   ./tests/run.sh --fast             without the tests tagged "slow", and building no more than they need
+#   ./tests/run.sh --style            the style checks alone
+#   ./tests/run.sh [--fast] --config=asan [other options of `bazel test`, or targets]
+#
+# On a bare Debian 12 as root it installs the packages that it needs first. Compiled objects and passed tests are kept
+# in $XDG_CACHE_HOME/verbena (default ~/.cache/verbena), so a second run does only what changed; the directory may be
+# deleted at any time. A ~/.bazelrc is ignored, a user.bazelrc in the repository is not.
+set -uo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+
+options=()
+targets=()
+for argument in "$@"; do
+  case "$argument" in
+    --fast) options+=(--test_tag_filters=-slow --build_tests_only) ;;
+    --style) targets+=(//tests/style/...) ;;
+    --help | -h)
+      sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' tests/run.sh
+      exit 0
+      ;;
+    -*) options+=("$argument") ;;
+    *) targets+=("$argument") ;;
+  esac
+done
+((${#targets[@]} > 0)) || targets=(//...)
+
+if ! tools/install_deps.sh; then
+  echo "tests/run.sh: tools/install_deps.sh failed; nothing was built"
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+
+export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
+events="$(mktemp)"
+trap 'rm -f "$events"' EXIT
+
+bazel --nohome_rc test --keep_going --test_output=errors \
+  --disk_cache="${XDG_CACHE_HOME:-$HOME/.cache}/verbena/bazel" \
+  --build_event_json_file="$events" \
+  "${options[@]}" -- "${targets[@]}" 2>&1
+bazel_status=$?
+
+echo
+PYTHONDONTWRITEBYTECODE=1 python3 tests/report/report.py "$events" "$bazel_status"
