@@ -25,6 +25,11 @@ RendezvousReceiver::Limits FetchLimits(const ConnectionConfig& config) {
   return {config.message_bytes_max, config.read_chunk_bytes, depth};
 }
 
+// The features in force are those that both Hellos name.
+uint16_t AnnounceFlags(const ConnectionConfig& config) {
+  return (config.ours.features & config.peers.features & wire::kFeatureChecksum) != 0 ? wire::kFlagChecksum : 0;
+}
+
 }  // namespace
 
 ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare share, absl::Time now)
@@ -32,7 +37,7 @@ ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare 
       credits_(config.initiator, config.peers.initial_credits, std::move(share)),
       slots_(config.send_slots),
       eager_(&actions_),
-      announcer_(config.peers.receive_buffer_bytes, config.quarantine_bytes_max, &actions_),
+      announcer_(config.peers.receive_buffer_bytes, config.quarantine_bytes_max, AnnounceFlags(config), &actions_),
       fetcher_(FetchLimits(config), config.ours.epoch, &actions_),
       drain_(config.drain_timeout),
       keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),

@@ -24,21 +24,10 @@ RendezvousReceiver::RendezvousReceiver(const Limits& limits, uint64_t epoch, Act
   transfers_.fill(kNone);
 }
 
-absl::Status RendezvousReceiver::Check(const wire::FrameView& frame) const {
-  const uint32_t slot = frame.header.aux & 0xffff;
+absl::Status RendezvousReceiver::CheckTransfer(uint32_t transfer) const {
+  const uint32_t slot = transfer & 0xffff;
   if (slot >= kTransfersMax) return BadAnnouncement(absl::StrCat("transfer slot ", slot, " of ", kTransfersMax));
   if (transfers_[slot] != kNone) return BadAnnouncement(absl::StrCat("transfer slot ", slot, " which is in use"));
-  uint64_t left = frame.header.payload_bytes + wire::kIdentityBytes;
-  if (left < wire::kIdentityBytes) return BadAnnouncement("an impossible length");
-  const size_t count = wire::SegmentCount(frame);
-  for (size_t i = 0; i < count; ++i) {
-    const wire::Segment segment = wire::DecodeSegment(frame, i);
-    if (segment.length == 0 || segment.length > left || segment.address + segment.length < segment.address) {
-      return BadAnnouncement(absl::StrCat("a segment of ", segment.length, " bytes where ", left, " are left"));
-    }
-    left -= segment.length;
-  }
-  if (left != 0) return BadAnnouncement(absl::StrCat("segments that lack ", left, " bytes of the payload"));
   return absl::OkStatus();
 }
 
@@ -58,7 +47,7 @@ void RendezvousReceiver::CopyAnnouncement(const wire::FrameView& frame, Fetch& f
 }
 
 absl::Status RendezvousReceiver::OnAnnounce(const wire::FrameView& frame) {
-  if (absl::Status status = Check(frame); !status.ok()) return status;
+  if (absl::Status status = CheckTransfer(frame.header.aux); !status.ok()) return status;
   const uint32_t index = table_.Allocate();
   Fetch& fetch = table_[index];
   CopyAnnouncement(frame, fetch);

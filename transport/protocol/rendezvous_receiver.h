@@ -7,7 +7,8 @@
 //
 // Owner: the connection machine. Thread: its loop's. Invariants: exactly one kFinish per announcement; exactly one
 // Deliver or FetchFailed per Verdict::kFetch; exactly one Deliver, ReleaseLanding or OnLandingFailed per
-// AllocateLanding. Errors: announcements that are out of bounds.
+// AllocateLanding. Errors: a transfer that is in use or out of bounds (what an announcement says is valid: it was
+// decoded).
 
 #ifndef VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
 #define VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
@@ -90,8 +91,8 @@ class RendezvousReceiver {
     uint32_t bytes;
   };
 
-  // Why the announcement cannot be, or OK.
-  absl::Status Check(const wire::FrameView& frame) const;
+  // The peer must name a free slot.
+  absl::Status CheckTransfer(uint32_t transfer) const;
   void CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch);
   uint32_t Find(uint64_t fetch_id, State state) const;
   void Stop(uint32_t index, wire::FinishReason reason, absl::Status failure);

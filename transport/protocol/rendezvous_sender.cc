@@ -26,8 +26,12 @@ SendOutcome OutcomeOf(wire::FinishReason reason) {
 
 }  // namespace
 
-RendezvousSender::RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, ActionQueue* actions)
-    : frame_bytes_max_(frame_bytes_max), quarantine_bytes_max_(quarantine_bytes_max), actions_(actions) {}
+RendezvousSender::RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, uint16_t announce_flags,
+                                   ActionQueue* actions)
+    : frame_bytes_max_(frame_bytes_max),
+      quarantine_bytes_max_(quarantine_bytes_max),
+      announce_flags_(announce_flags),
+      actions_(actions) {}
 
 uint64_t RendezvousSender::Add(const SendHead& head) {
   const uint32_t index = table_.Allocate();
@@ -81,6 +85,7 @@ PostAnnounce RendezvousSender::NextAnnounce() {
   --unannounced_;
   PostAnnounce frame{table_.IdOf(index), {}, message.segments};
   frame.header.type = wire::FrameType::kAnnounce;
+  frame.header.flags = announce_flags_;
   frame.header.call_header_bytes = message.head.header_bytes;
   frame.header.message_kind = message.head.message_kind;
   frame.header.aux = message.transfer;
@@ -147,10 +152,6 @@ absl::Status RendezvousSender::OnFinish(const wire::FrameHeader& finish) {
   if (index == SlotQueue::kNone || table_[index].head.call_id != finish.call_id) {
     return absl::InvalidArgumentError(absl::StrCat("protocol error: the peer finished transfer ", finish.aux,
                                                    " of call ", finish.call_id, ", which is not announced"));
-  }
-  if (finish.message_kind > static_cast<uint8_t>(wire::FinishReason::kNoMemory)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("protocol error: the peer finished a transfer for an unknown reason, ", finish.message_kind));
   }
   const uint64_t send_id = table_.IdOf(index);
   switch (table_[index].state) {

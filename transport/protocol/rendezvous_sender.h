@@ -32,8 +32,10 @@ class RendezvousSender {
  public:
   static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
 
-  // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full().
-  RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, ActionQueue* actions);
+  // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full(). `announce_flags`: of
+  // every announcement's header.
+  RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, uint16_t announce_flags,
+                   ActionQueue* actions);
 
   // Queues a message; its Export comes when a transfer is free. Returns its id.
   uint64_t Add(const SendHead& head);
@@ -92,6 +94,7 @@ class RendezvousSender {
 
   const uint32_t frame_bytes_max_;
   const uint64_t quarantine_bytes_max_;
+  const uint16_t announce_flags_;
   ActionQueue* const actions_;
   SlotTable<Message> table_{kIdTag};
   SlotQueue waiting_;

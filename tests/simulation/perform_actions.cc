@@ -1,0 +1,174 @@
+// How a SimulatedEnd performs each action.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/simulated_end.h"
+
+namespace verbena::simulation {
+
+std::vector<std::byte> SimulatedEnd::FrameBytes(const wire::FrameHeader& header,
+                                                absl::Span<const wire::Segment> segments) const {
+  const size_t body =
+      header.type == wire::FrameType::kEager ? header.payload_bytes : segments.size() * wire::kSegmentBytes;
+  std::vector<std::byte> bytes(wire::kFrameHeaderBytes + header.call_header_bytes + body);
+  wire::EncodeFrameHeader(header, bytes.data());
+  std::byte* to = bytes.data() + wire::kFrameHeaderBytes + header.call_header_bytes;
+  for (const wire::Segment& segment : segments) {
+    wire::EncodeSegment(segment, to);
+    to += wire::kSegmentBytes;
+  }
+  if (bytes.size() > receive_buffer_bytes_) world_.Violation("a frame is longer than the peer's receive buffer");
+  world_.Trace("end ", number_, " posts ", wire::ToString(header.type), " of call ", header.call_id, ", grant ",
+               header.credit_grant);
+  return bytes;
+}
+
+void SimulatedEnd::Perform(const protocol::PostEager& action) {
+  link_.Send(side(), action.header, FrameBytes(action.header, {}));
+}
+
+void SimulatedEnd::Perform(const protocol::PostAnnounce& action) {
+  link_.Send(side(), action.header, FrameBytes(action.header, action.segments));
+}
+
+void SimulatedEnd::Perform(const protocol::PostControl& action) {
+  const bool quarantine = action.header.aux == static_cast<uint32_t>(wire::GoodbyeReason::kQuarantineFull);
+  if (action.header.type == wire::FrameType::kGoodbye && quarantine) link_.Disturb();
+  link_.Send(side(), action.header, FrameBytes(action.header, {}));
+}
+
+void SimulatedEnd::Perform(const protocol::Export& action) {
+  const uint64_t send_id = action.send_id;
+  const uint64_t call_id = calls_.at(send_id);
+  const bool fails = world_.random.OneIn(world_.scenario.no_export_one_in);
+  world_.After(world_.Latency(), [this, send_id, call_id, fails, segments_max = action.segments_max] {
+    if (calls_.count(send_id) == 0 || closed_) return;  // Released meanwhile.
+    if (fails) {
+      machine_->OnExportFailed(send_id);
+      return Pump();
+    }
+    const uint64_t bytes = ledger_.PayloadBytes(call_id) + wire::kIdentityBytes;
+    const ExportedMemory memory{next_address_, bytes, static_cast<uint32_t>(world_.random.Next())};
+    next_address_ += bytes + 1;
+    exports_[send_id] = memory;
+    const uint64_t pieces = world_.random.Between(1, std::min<uint64_t>(segments_max, 4));
+    std::vector<wire::Segment> segments;
+    for (uint64_t piece = 0; piece < pieces; ++piece) {
+      const uint64_t begin = bytes * piece / pieces, end = bytes * (piece + 1) / pieces;
+      segments.push_back({memory.address + begin, end - begin, memory.key});
+    }
+    machine_->OnExported(send_id, segments);
+    Pump();
+  });
+}
+
+void SimulatedEnd::Perform(const protocol::ReleaseExport& action) { exports_.erase(action.send_id); }
+
+void SimulatedEnd::Perform(const protocol::Sent& action) {
+  const auto call = calls_.find(action.send_id);
+  if (call == calls_.end()) return world_.Violation("Sent for a send that is not there");
+  ledger_.OnSent(call->second, action.outcome);
+  calls_.erase(call);
+}
+
+void SimulatedEnd::Perform(const protocol::DeliverEager& action) {
+  ledger_.OnEager(number_, action.call_id, action.payload.size());
+  if (world_.random.OneIn(world_.scenario.answer_one_in)) SendMessage();
+}
+
+void SimulatedEnd::Perform(const protocol::AskVerdict& action) {
+  ledger_.OnAnnounced(number_, action.call_id, action.payload_bytes);
+  const uint64_t fetch_id = action.fetch_id, call_id = action.call_id;
+  fetches_[fetch_id].call_id = call_id;
+  const bool refused = world_.random.OneIn(world_.scenario.refuse_one_in);
+  const auto answer = [this, fetch_id, call_id, refused] {
+    if (closed_) return;
+    if (!refused) ledger_.OnAccepted(call_id);
+    machine_->OnVerdict(fetch_id, refused ? protocol::Verdict::kRefuse : protocol::Verdict::kFetch);
+  };
+  if (world_.random.OneIn(2)) {
+    answer();
+  } else {
+    world_.After(world_.Latency(), [this, answer] {
+      answer();
+      Pump();
+    });
+  }
+  if (!world_.random.OneIn(world_.scenario.cancel_fetch_one_in)) return;
+  world_.After(world_.random.Microseconds(0, 200), [this, call_id] {
+    machine_->CancelFetch(call_id);
+    Pump();
+  });
+}
+
+void SimulatedEnd::Perform(const protocol::AllocateLanding& action) {
+  const uint64_t fetch_id = action.fetch_id;
+  FetchState& fetch = fetches_[fetch_id];
+  if (fetch.landing_bytes != 0) return world_.Violation("a fetch asks for landing memory twice");
+  fetch.landing_bytes = action.bytes;
+  const bool fails = world_.random.OneIn(world_.scenario.no_landing_one_in);
+  world_.After(world_.Latency(), [this, fetch_id, fails] {
+    FetchState& waiting = fetches_[fetch_id];
+    if (waiting.landing_bytes == 0) return;  // Released meanwhile.
+    if (fails) {
+      waiting.landing_bytes = 0;
+      machine_->OnLandingFailed(fetch_id);
+    } else {
+      machine_->OnLanding(fetch_id);
+    }
+    Pump();
+  });
+}
+
+void SimulatedEnd::Perform(const protocol::PostRead& action) {
+  FetchState& fetch = fetches_[action.fetch_id];
+  if (action.landing_offset != fetch.landed_bytes) world_.Violation("a READ leaves a hole, or lands twice");
+  fetch.landed_bytes += action.length;
+  if (fetch.landed_bytes > fetch.landing_bytes) world_.Violation("a READ lands beyond its memory");
+  ++fetch.reads_in_flight;
+  link_.Read(side(), action);
+}
+
+void SimulatedEnd::Perform(const protocol::CheckIdentity& action) {
+  const FetchState& fetch = fetches_[action.fetch_id];
+  if (fetch.landed_bytes != fetch.landing_bytes) world_.Violation("a fetch is checked before all of it has landed");
+  if (action.expected.call_id != fetch.call_id) world_.Violation("a fetch is checked against another call's identity");
+  machine_->OnIdentity(action.fetch_id, !world_.random.OneIn(world_.scenario.bad_identity_one_in));
+}
+
+void SimulatedEnd::Perform(const protocol::Deliver& action) {
+  FetchState& fetch = fetches_[action.fetch_id];
+  ledger_.OnFetched(number_, fetch.call_id);
+  fetch.landing_bytes = 0;  // The layer above has it now.
+  if (world_.random.OneIn(world_.scenario.answer_one_in)) SendMessage();
+}
+
+void SimulatedEnd::Perform(const protocol::FetchFailed& action) {
+  ledger_.OnFetchFailed(fetches_[action.fetch_id].call_id);
+}
+
+void SimulatedEnd::Perform(const protocol::ReleaseLanding& action) {
+  FetchState& fetch = fetches_[action.fetch_id];
+  if (fetch.landing_bytes == 0) world_.Violation("landing memory is given up twice");
+  if (fetch.reads_in_flight > 0) world_.Violation("landing memory is given up with READs in flight");
+  fetch.landing_bytes = 0;
+}
+
+void SimulatedEnd::Perform(const protocol::PeerDraining&) { world_.Trace("end ", number_, " sees its peer drain"); }
+
+void SimulatedEnd::Perform(const protocol::Disconnect& action) {
+  world_.Trace("end ", number_, " disconnects: ", action.status.ToString());
+  disconnecting_ = true;
+  if (action.status.code() == absl::StatusCode::kInvalidArgument) {
+    world_.Violation(absl::StrCat("end ", number_, " sees a ", action.status.message()));
+  }
+  link_.Break();
+}
+
+void SimulatedEnd::Perform(const protocol::Closed& action) {
+  world_.Trace("end ", number_, " is closed: ", action.status.ToString());
+  closed_ = action.status;
+}
+
+}  // namespace verbena::simulation

@@ -1,0 +1,178 @@
+#include "tests/simulation/simulated_end.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::simulation {
+
+SimulatedEnd::SimulatedEnd(World* world, Ledger* ledger, SimulatedLoop* loop, SimulatedLink* link, uint32_t number)
+    : world_(*world), ledger_(*ledger), loop_(*loop), link_(*link), number_(number) {}
+
+void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::GrantShare share) {
+  receive_buffer_bytes_ = config.peers.receive_buffer_bytes;
+  machine_.emplace(config, std::move(share), world_.now());
+  Pump();
+}
+
+void SimulatedEnd::Pump() {
+  while (!world_.violation()) {
+    std::optional<protocol::Action> action = machine_->NextAction();
+    if (!action) break;
+    if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
+    std::visit([this](const auto& a) { Perform(a); }, *action);
+  }
+  WatchDeadline();
+}
+
+void SimulatedEnd::WatchDeadline() {
+  const absl::Time deadline = machine_->NextDeadline();
+  if (deadline >= watched_deadline_) return;
+  watched_deadline_ = deadline;
+  world_.At(deadline, [this, deadline] {
+    if (watched_deadline_ == deadline) watched_deadline_ = absl::InfiniteFuture();
+    machine_->OnDeadline(world_.now());
+    Pump();
+  });
+}
+
+// --- The layer above.
+
+void SimulatedEnd::SendRandomMessages(uint32_t count) {
+  messages_to_send_ = count;
+  if (count == 0) return;
+  absl::Duration gap = world_.random.Microseconds(0, world_.scenario.gap_us_max);
+  if (world_.random.OneIn(world_.scenario.idle_one_in)) gap += absl::Milliseconds(world_.random.Between(1, 60));
+  world_.After(gap, [this] {
+    if (closed_) {
+      messages_to_send_ = 0;
+      return;
+    }
+    if (world_.random.OneIn(world_.scenario.hold_one_in)) HoldForAWhile();
+    SendMessage();
+    Pump();
+    SendRandomMessages(messages_to_send_ - 1);
+  });
+}
+
+uint64_t SimulatedEnd::RandomPayloadBytes() {
+  Random& random = world_.random;
+  const uint64_t buffer = receive_buffer_bytes_;
+  switch (random.Between(0, 5)) {
+    case 0:
+      return 0;
+    case 1:
+      return random.Between(1, 64);
+    case 2:
+      return random.Between(0, buffer);
+    case 3:
+      return buffer - random.Between(0, 100);  // About the eager limit.
+    case 4:
+      return random.Between(buffer, 4 * buffer);
+    default:
+      return random.Between(0, world_.scenario.message_bytes_max + world_.scenario.message_bytes_max / 16);
+  }
+}
+
+void SimulatedEnd::SendMessage() {
+  protocol::SendHead head;
+  head.message_kind = 1;
+  head.payload_bytes = RandomPayloadBytes();
+  head.header_bytes = static_cast<uint16_t>(world_.random.Between(0, 64));
+  head.call_id = ledger_.OnSend(number_, head.payload_bytes);
+  const uint64_t send_id = machine_->Send(head);
+  calls_[send_id] = head.call_id;
+  world_.Trace("end ", number_, " sends message ", head.call_id, " of ", head.payload_bytes, " bytes");
+  if (!world_.random.OneIn(world_.scenario.cancel_send_one_in)) return;
+  world_.After(world_.random.Microseconds(0, 200), [this, send_id, call_id = head.call_id] {
+    if (calls_.count(send_id) == 0) return;
+    world_.Trace("end ", number_, " cancels message ", call_id);
+    ledger_.OnCancelled(call_id);
+    machine_->CancelSend(send_id, world_.now());
+    if (world_.Strikes(Sabotage::kReleaseEarly)) exports_.erase(send_id);
+    Pump();
+  });
+}
+
+void SimulatedEnd::HoldForAWhile() {
+  machine_->HoldMessages(true);
+  world_.After(world_.random.Microseconds(0, 500), [this] {
+    machine_->HoldMessages(false);
+    Pump();
+  });
+}
+
+void SimulatedEnd::Drain() {
+  world_.Trace("end ", number_, " drains");
+  machine_->Drain(world_.now());
+  Pump();
+}
+
+void SimulatedEnd::Abort() {
+  world_.Trace("end ", number_, " aborts");
+  link_.Disturb();
+  machine_->Abort(absl::CancelledError("aborted"), world_.now());
+  Pump();
+}
+
+void SimulatedEnd::OnWake() {
+  machine_->OnBudgetWakeup();
+  Pump();
+}
+
+// --- The link.
+
+void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
+  absl::StatusOr<wire::FrameView> frame = wire::DecodeFrame(bytes);
+  if (frame.ok()) {
+    world_.Trace("end ", number_, " receives ", wire::ToString(frame->header.type), " of call ", frame->header.call_id,
+                 ", grant ", frame->header.credit_grant);
+    machine_->OnFrame(*frame, world_.now());
+  } else {
+    machine_->OnMalformedFrame(frame.status(), world_.now());
+  }
+  Pump();
+  loop_.OnPolled();
+  loop_.WakeConnections();
+}
+
+void SimulatedEnd::OnSendCompletion() {
+  machine_->OnSendCompleted(1, world_.now());
+  Pump();
+}
+
+void SimulatedEnd::OnReadCompletion(uint64_t fetch_id, bool ok) {
+  FetchState& fetch = fetches_[fetch_id];
+  if (fetch.landing_bytes == 0) world_.Violation("a READ lands in memory that was given up");
+  --fetch.reads_in_flight;
+  machine_->OnReadCompleted(fetch_id, ok);
+  Pump();
+}
+
+bool SimulatedEnd::MayBeRead(uint64_t address, uint32_t key, uint64_t length) const {
+  return std::any_of(exports_.begin(), exports_.end(), [&](const auto& entry) {
+    const ExportedMemory& memory = entry.second;
+    return key == memory.key && address >= memory.address && address + length <= memory.address + memory.bytes;
+  });
+}
+
+void SimulatedEnd::OnBroken() {
+  world_.Trace("end ", number_, " is disconnected");
+  disconnecting_ = true;
+  for (auto& [id, fetch] : fetches_) fetch.reads_in_flight = 0;
+  machine_->OnDisconnected(absl::UnavailableError("the queue pair failed"));
+  Pump();
+  loop_.WakeConnections();
+}
+
+void SimulatedEnd::CheckAtEnd() const {
+  if (!calls_.empty()) world_.Violation(absl::StrCat("end ", number_, " has sends without an end"));
+  if (!exports_.empty()) world_.Violation(absl::StrCat("end ", number_, " leaks exported memory"));
+  for (const auto& [id, fetch] : fetches_) {
+    if (fetch.landing_bytes > 0) world_.Violation(absl::StrCat("end ", number_, " leaks landing memory"));
+  }
+}
+
+}  // namespace verbena::simulation

@@ -1,0 +1,113 @@
+// One end of a connection: a driver that performs a ConnectionMachine's actions on virtual memory in virtual time, and
+// a layer above that sends, cancels, refuses and answers at random.
+
+#ifndef VERBENA_TESTS_SIMULATION_SIMULATED_END_H_
+#define VERBENA_TESTS_SIMULATION_SIMULATED_END_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tests/simulation/ledger.h"
+#include "tests/simulation/simulated_link.h"
+#include "tests/simulation/simulated_loop.h"
+#include "tests/simulation/world.h"
+#include "transport/protocol/connection_machine.h"
+
+namespace verbena::simulation {
+
+class SimulatedEnd : public LinkEnd {
+ public:
+  // `number`: this end's in the run; its peer's differs in the last bit, which is also its side of the link.
+  SimulatedEnd(World* world, Ledger* ledger, SimulatedLoop* loop, SimulatedLink* link, uint32_t number);
+
+  // The handshake is over.
+  void Start(const protocol::ConnectionConfig& config, protocol::GrantShare share);
+
+  // --- The layer above.
+
+  void SendRandomMessages(uint32_t count);  // One after another, in time.
+  void Drain();
+  void Abort();
+  void OnWake();
+
+  // --- LinkEnd.
+
+  SimulatedLoop& loop() override { return loop_; }
+  void OnFrameBytes(const std::vector<std::byte>& bytes) override;
+  void OnSendCompletion() override;
+  void OnReadCompletion(uint64_t fetch_id, bool ok) override;
+  bool MayBeRead(uint64_t address, uint32_t key, uint64_t length) const override;
+  void OnBroken() override;
+
+  // --- For the checks.
+
+  const protocol::ConnectionMachine& machine() const { return *machine_; }
+  bool settled() const { return closed_ || (machine_->idle() && messages_to_send_ == 0); }
+  bool disconnecting() const { return disconnecting_; }
+  const std::optional<absl::Status>& closed() const { return closed_; }
+  uint32_t number() const { return number_; }
+  void CheckAtEnd() const;
+
+ private:
+  struct ExportedMemory {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint32_t key = 0;
+  };
+  struct FetchState {
+    uint64_t call_id = 0;
+    uint64_t landing_bytes = 0;  // 0 = none.
+    uint64_t landed_bytes = 0;
+    uint32_t reads_in_flight = 0;
+  };
+
+  int side() const { return static_cast<int>(number_ & 1); }
+  void Pump();
+  void WatchDeadline();
+  void SendMessage();
+  uint64_t RandomPayloadBytes();
+  void HoldForAWhile();
+  std::vector<std::byte> FrameBytes(const wire::FrameHeader& header, absl::Span<const wire::Segment> segments) const;
+
+  void Perform(const protocol::PostEager& action);
+  void Perform(const protocol::PostAnnounce& action);
+  void Perform(const protocol::PostControl& action);
+  void Perform(const protocol::Export& action);
+  void Perform(const protocol::ReleaseExport& action);
+  void Perform(const protocol::Sent& action);
+  void Perform(const protocol::DeliverEager& action);
+  void Perform(const protocol::AskVerdict& action);
+  void Perform(const protocol::AllocateLanding& action);
+  void Perform(const protocol::PostRead& action);
+  void Perform(const protocol::CheckIdentity& action);
+  void Perform(const protocol::Deliver& action);
+  void Perform(const protocol::FetchFailed& action);
+  void Perform(const protocol::ReleaseLanding& action);
+  void Perform(const protocol::PeerDraining& action);
+  void Perform(const protocol::Disconnect& action);
+  void Perform(const protocol::Closed& action);
+
+  World& world_;
+  Ledger& ledger_;
+  SimulatedLoop& loop_;
+  SimulatedLink& link_;
+  const uint32_t number_;
+  std::optional<protocol::ConnectionMachine> machine_;
+  uint32_t receive_buffer_bytes_ = 0;
+
+  uint32_t messages_to_send_ = 0;
+  std::map<uint64_t, uint64_t> calls_;  // send_id -> call_id, of Sends without their Sent.
+  std::map<uint64_t, ExportedMemory> exports_;
+  std::map<uint64_t, FetchState> fetches_;
+  uint64_t next_address_ = 4096;
+  bool disconnecting_ = false;
+  std::optional<absl::Status> closed_;
+  absl::Time watched_deadline_ = absl::InfiniteFuture();
+};
+
+}  // namespace verbena::simulation
+
+#endif  // VERBENA_TESTS_SIMULATION_SIMULATED_END_H_

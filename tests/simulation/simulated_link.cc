@@ -1,0 +1,83 @@
+#include "tests/simulation/simulated_link.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace verbena::simulation {
+
+// A moment not before `last`, which it becomes.
+absl::Time SimulatedLink::InOrder(absl::Time& last) {
+  last = std::max(last, world_.now() + world_.Latency());
+  return last;
+}
+
+void SimulatedLink::Send(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes) {
+  if (broken_) return;
+  Direction& direction = directions_[from];
+  ++direction.under_way.frames;
+  direction.under_way.grants += header.credit_grant;
+  if (header.type == wire::FrameType::kReturn) direction.under_way.returns += header.aux;
+
+  wire::FrameHeader sent = header;
+  if (header.credit_grant > 0 && world_.Strikes(Sabotage::kDropGrant)) {
+    sent.credit_grant = 0;
+    wire::EncodeFrameHeader(sent, bytes.data());
+  }
+  auto shared = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  absl::Time arrival = InOrder(direction.last_arrival);
+  if (world_.Strikes(Sabotage::kReorderFrames)) arrival += absl::Milliseconds(1);
+  world_.At(arrival, [this, from, header, shared] { Arrive(from, header, shared); });
+  if (world_.Strikes(Sabotage::kDeliverTwice)) {
+    world_.At(arrival, [this, from, header, shared] { Arrive(from, header, shared); });
+  }
+}
+
+void SimulatedLink::Arrive(int from, const wire::FrameHeader& header, std::shared_ptr<std::vector<std::byte>> bytes) {
+  if (broken_) return;
+  LinkEnd* const to = ends_[from ^ 1];
+  Direction& direction = directions_[from];
+  const bool lost = header.type == wire::FrameType::kFinish && world_.Strikes(Sabotage::kDropFinish);
+  if (!lost) {
+    to->loop().OnArrival();
+    world_.At(InOrder(direction.last_poll), [this, from, to, header, bytes] {
+      UnderWay& under_way = directions_[from].under_way;
+      --under_way.frames;
+      under_way.grants -= header.credit_grant;
+      if (header.type == wire::FrameType::kReturn) under_way.returns -= header.aux;
+      to->OnFrameBytes(*bytes);
+    });
+  }
+  if (world_.Strikes(Sabotage::kLoseSendCompletions)) return;
+  world_.At(InOrder(direction.last_completion), [this, from] {
+    if (!broken_) ends_[from]->OnSendCompletion();
+  });
+}
+
+void SimulatedLink::Read(int from, const protocol::PostRead& read) {
+  if (broken_) return;
+  const bool fails = world_.random.OneIn(world_.scenario.read_error_one_in);
+  const auto check = [this, from, read] {
+    if (broken_ || ends_[from ^ 1]->MayBeRead(read.remote_address, read.remote_key, read.length)) return;
+    world_.Violation("a READ of memory that is not exported, or no longer");
+  };
+  check();
+  world_.At(InOrder(directions_[from].last_read), [this, from, read, fails, check] {
+    if (broken_) return;
+    check();
+    if (fails) Disturb();
+    ends_[from]->OnReadCompletion(read.fetch_id, !fails);
+    if (fails) Break();
+  });
+}
+
+void SimulatedLink::Break() {
+  if (broken_) return;
+  broken_ = true;
+  for (int end : {0, 1}) {
+    Direction& inbound = directions_[end ^ 1];
+    LinkEnd* const told = ends_[end];
+    world_.At(InOrder(inbound.last_poll), [told] { told->OnBroken(); });
+  }
+}
+
+}  // namespace verbena::simulation
