@@ -104,7 +104,7 @@ class Simulation {
                                2000 * uint64_t{world_.scenario.messages} * world_.scenario.connections *
                                    (1 + world_.scenario.message_bytes_max / world_.scenario.read_chunk_bytes);
     while (world_.HasStep() && !world_.violation()) {
-      if (world_.scenario.keepalive && Settled()) return;
+      if (world_.scenario.keepalive && !draining_ && Settled()) return;
       world_.RunStep();
       if (++steps_ > steps_max) world_.Violation(absl::StrCat("not idle after ", steps_, " steps"));
       CheckStep();

@@ -119,7 +119,10 @@ void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
 }
 
 absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
-  if (state_ == State::kGoodbye && frame.header.type != FrameType::kGoodbye) return absl::OkStatus();
+  const bool late = state_ == State::kGoodbye;  // Only the end itself, and the credits, still matter.
+  if (late && frame.header.type != FrameType::kGoodbye && frame.header.type != FrameType::kReturn) {
+    return absl::OkStatus();
+  }
   switch (frame.header.type) {
     case FrameType::kEager:
     case FrameType::kAnnounce:
