@@ -1,0 +1,60 @@
+// Fuzz target: the decoders of call headers. None may crash, read outside its bytes or contradict its contract: what
+// decodes, encodes to the same bytes, and a status always comes out of a response.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "rpc/core/call_header.h"
+#include "rpc/core/status_codec.h"
+#include "rpc/core/test_bytes.h"
+
+namespace verbena::rpc {
+namespace {
+
+constexpr uint64_t kPayloadBytes = 1000;
+
+// Also where assertions are off.
+void Require(bool held) {
+  if (!held) std::abort();
+}
+
+void RequireSame(const absl::StatusOr<size_t>& size, const Bytes& again, absl::Span<const std::byte> bytes) {
+  Require(size.ok() && *size == bytes.size());
+  Require(std::equal(bytes.begin(), bytes.end(), again.begin()));
+}
+
+void FuzzRequest(absl::Span<const std::byte> bytes) {
+  const absl::StatusOr<RequestHeader> header = DecodeRequestHeader(bytes, kPayloadBytes);
+  if (!header.ok()) return Require(!header.status().message().empty());
+  Require(!header->method.empty() && header->method.size() <= kMethodBytesMax);
+  Require(header->body_bytes <= kPayloadBytes);
+  Bytes again(bytes.size());
+  RequireSame(EncodeRequestHeader(*header, absl::MakeSpan(again)), again, bytes);
+}
+
+void FuzzResponse(absl::Span<const std::byte> bytes) {
+  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(bytes, kPayloadBytes);
+  if (!header.ok()) return Require(!header.status().message().empty());
+  Bytes again(bytes.size());
+  RequireSame(EncodeResponseHeader(*header, absl::MakeSpan(again)), again, bytes);
+
+  const absl::Status status = DecodeStatus(*header);
+  Require(status.code() == header->code && GetCertainty(status) == header->certainty);
+  // And on it goes, through a header with less room.
+  Bytes room(kResponseHeaderRoomMin);
+  room.resize(EncodeStatus(status, header->body_bytes, absl::MakeSpan(room)));
+  const absl::StatusOr<ResponseHeader> forwarded = DecodeResponseHeader(room, kPayloadBytes);
+  Require(forwarded.ok() && DecodeStatus(*forwarded).code() == status.code());
+}
+
+}  // namespace
+}  // namespace verbena::rpc
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(data), size);
+  verbena::rpc::FuzzRequest(bytes);
+  verbena::rpc::FuzzResponse(bytes);
+  return 0;
+}
