@@ -46,6 +46,8 @@ class Device {
   const std::string& name() const { return name_; }
   uint64_t guid() const { return guid_; }       // Host byte order.
   int numa_node() const { return numa_node_; }  // -1: unknown, or a machine without NUMA.
+  // iWARP: the memory that READs land in must be registered with IBV_ACCESS_REMOTE_WRITE too.
+  bool is_iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
   const ibv_device_attr& attributes() const { return attributes_; }
   int completion_vectors() const { return context_->num_comp_vectors; }
   ibv_context* context() const { return context_; }

@@ -104,6 +104,12 @@ TEST_F(DeviceTest, DeviceOutsideSysfsHasNoNumaNode) {
   EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->numa_node(), -1);
 }
 
+TEST_F(DeviceTest, OnlyIwarpDevicesAreIwarp) {
+  EXPECT_FALSE(Device::Borrow(fake_.api(), fake_.context())->is_iwarp());
+  fake_.device.transport_type = IBV_TRANSPORT_IWARP;
+  EXPECT_TRUE(Device::Borrow(fake_.api(), fake_.context())->is_iwarp());
+}
+
 TEST_F(DeviceTest, DescriptionIsOneLineWithWhatMatters) {
   strcpy(fake_.device_attributes.fw_ver, "1.2");
   fake_.device_attributes.max_qp = 100;
