@@ -6,7 +6,7 @@ checked on top of that, and a public header is checked with everything that it i
 
 import re
 
-from source_tree import Finding, is_test_code, line_of
+from source_tree import Finding, blank_comments_and_strings, is_test_code, line_of
 
 # Longest prefix wins.
 FLOORS = {
@@ -31,6 +31,13 @@ SANS_IO_FORBIDDEN = {
     "sockets": r"sys/socket\.h|sys/un\.h|netinet/.*|arpa/inet\.h|netdb\.h|poll\.h|sys/epoll\.h|sys/eventfd\.h"
     r"|unistd\.h",
 }
+
+# The same without an include of its own: names that come in through other headers.
+SANS_IO_NAMES = re.compile(
+    r"\b(?:std::(?:thread|jthread|mutex|condition_variable|this_thread|chrono|cout|cerr|clog)|absl::(?:Now|Mutex|SleepFor)"
+    r"|clock_gettime|gettimeofday|usleep|nanosleep|f?printf|syslog)\b"
+)
+VERBS_NAMES = re.compile(r"\b(?:ibv|rdma)_\w+")
 
 # All that rpc may know of transport.
 TRANSPORT_FOR_RPC = {
@@ -65,6 +72,7 @@ def check(tree):
             for message in _judge(path, target, quoted, tree):
                 findings.append(Finding(path, line, message))
         findings += _seam_leads_to_verbs(path, tree)
+        findings += _names(path, text)
     return findings
 
 
@@ -140,6 +148,18 @@ def _strangers_on_one_floor(path, target):
             continue
         if (path.startswith(one) and target.startswith(other)) or (path.startswith(other) and target.startswith(one)):
             yield f"{one}* and {other}* do not know each other; they meet one floor up"
+
+
+def _names(path, text):
+    code = blank_comments_and_strings(text)
+    if path.startswith(SANS_IO) and not is_test_code(path):
+        for match in SANS_IO_NAMES.finditer(code):
+            message = f"sans-IO code uses {match.group(0)}; take events and a `now`, and return actions"
+            yield Finding(path, line_of(code, match.start()), message)
+    if path.startswith(("rpc/", "examples/")) or SEAMS.fullmatch(path):
+        for match in VERBS_NAMES.finditer(code):
+            message = f"{match.group(0)} above the transport; say it in the words of connection.h"
+            yield Finding(path, line_of(code, match.start()), message)
 
 
 def _seam_leads_to_verbs(path, tree):
