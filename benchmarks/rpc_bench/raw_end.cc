@@ -1,0 +1,127 @@
+#include "benchmarks/rpc_bench/raw_end.h"
+
+#include <utility>
+
+namespace verbena::benchmarks {
+namespace {
+
+// The areas: receives, then the one to send from, then the ring.
+constexpr uint32_t kSendArea = RawEnd::kReceives;
+constexpr uint32_t kRingArea = kSendArea + 1;
+constexpr uint32_t kInlineBytesWanted = 256;
+constexpr uint64_t kSendWorkRequest = UINT64_MAX;  // wr_id; READs have their index.
+
+size_t AreaBytes(size_t message_bytes) { return (message_bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+struct RawEnd::Parts {
+  verbs::CmEventChannel cm_channel;
+  std::unique_ptr<std::vector<std::byte>> memory;
+  verbs::ConnectionId id;
+  verbs::Device device;
+  verbs::ProtectionDomain domain;
+  verbs::CompletionChannel completion_channel;
+  verbs::CompletionQueue queue;
+  verbs::MemoryRegion region;
+  verbs::QueuePair queue_pair;
+};
+
+absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel channel, verbs::ConnectionId id,
+                                                       const RawShape& shape) {
+  auto memory = std::make_unique<std::vector<std::byte>>(
+      AreaBytes(shape.message_bytes) * (kRingArea + shape.ring_areas), std::byte{0x5a});
+  absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id.api(), id.device_context());
+  if (!device.ok()) return device.status();
+  absl::StatusOr<verbs::ProtectionDomain> domain = verbs::ProtectionDomain::Create(*device);
+  if (!domain.ok()) return domain.status();
+  absl::StatusOr<verbs::CompletionChannel> completion_channel = verbs::CompletionChannel::Create(*device);
+  if (!completion_channel.ok()) return completion_channel.status();
+  const uint32_t sends_max = kSendsMax + shape.ring_areas;
+  absl::StatusOr<verbs::CompletionQueue> queue = verbs::CompletionQueue::Create(
+      *device, static_cast<int>(sends_max + kReceives), &*completion_channel, /*vector=*/0);
+  if (!queue.ok()) return queue.status();
+  absl::StatusOr<verbs::MemoryRegion> region =
+      verbs::MemoryRegion::Register(*domain, absl::MakeSpan(*memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+  if (!region.ok()) return region.status();
+  absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, *domain,
+                                                                         {.send_completions = &*queue,
+                                                                          .receive_completions = &*queue,
+                                                                          .sends_max = sends_max,
+                                                                          .receives_max = kReceives,
+                                                                          .inline_bytes_max = kInlineBytesWanted});
+  if (!queue_pair.ok()) return queue_pair.status();
+
+  std::unique_ptr<RawEnd> end(
+      new RawEnd({std::move(channel), std::move(memory), std::move(id), *std::move(device), *std::move(domain),
+                  *std::move(completion_channel), *std::move(queue), *std::move(region), *std::move(queue_pair)},
+                 shape));
+  if (absl::Status status = end->waiter_.Prepare(); !status.ok()) return status;
+  for (uint32_t i = 0; i < kReceives; ++i) {
+    if (absl::Status status = end->PostReceive(); !status.ok()) return status;
+  }
+  return end;
+}
+
+RawEnd::RawEnd(Parts parts, const RawShape& shape)
+    : cm_channel_(std::move(parts.cm_channel)),
+      memory_(std::move(parts.memory)),
+      id_(std::move(parts.id)),
+      device_(std::move(parts.device)),
+      domain_(std::move(parts.domain)),
+      completion_channel_(std::move(parts.completion_channel)),
+      queue_(std::move(parts.queue)),
+      region_(std::move(parts.region)),
+      queue_pair_(std::move(parts.queue_pair)),
+      shape_(shape),
+      waiter_(shape.wait, completion_channel_, queue_) {}
+
+RawEnd::~RawEnd() { queue_pair_.ModifyToError().IgnoreError(); }
+
+ibv_sge RawEnd::Area(uint32_t index) const {
+  const size_t area_bytes = AreaBytes(shape_.message_bytes);
+  return {.addr = reinterpret_cast<uint64_t>(memory_->data()) + index * area_bytes,
+          .length = static_cast<uint32_t>(shape_.message_bytes),
+          .lkey = region_.lkey()};
+}
+
+RemoteRing RawEnd::own_ring() const { return {.address = Area(kRingArea).addr, .key = region_.rkey()}; }
+
+absl::Status RawEnd::PostReceive() {
+  ibv_sge area = Area(next_receive_);
+  next_receive_ = (next_receive_ + 1) % kReceives;
+  ibv_recv_wr request = {};
+  request.sg_list = &area;
+  request.num_sge = 1;
+  ibv_recv_wr* first_unposted = nullptr;
+  return queue_pair_.PostReceives(&request, &first_unposted);
+}
+
+absl::Status RawEnd::PostSend(bool last) {
+  ibv_sge area = Area(kSendArea);
+  ibv_send_wr request = {};
+  request.wr_id = kSendWorkRequest;
+  request.sg_list = &area;
+  request.num_sge = 1;
+  request.opcode = last ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+  if (++sends_ % kSignalEvery == 0 || last) request.send_flags |= IBV_SEND_SIGNALED;
+  if (area.length <= queue_pair_.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
+  ibv_send_wr* first_unposted = nullptr;
+  return queue_pair_.PostSends(&request, &first_unposted);
+}
+
+absl::Status RawEnd::PostRead(uint32_t index) {
+  ibv_sge area = Area(kRingArea + index);
+  ibv_send_wr request = {};
+  request.wr_id = index;
+  request.sg_list = &area;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_READ;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma.remote_addr = peer_ring_.address + index * AreaBytes(shape_.message_bytes);
+  request.wr.rdma.rkey = peer_ring_.key;
+  ibv_send_wr* first_unposted = nullptr;
+  return queue_pair_.PostSends(&request, &first_unposted);
+}
+
+}  // namespace verbena::benchmarks

@@ -1,0 +1,100 @@
+// One end of a raw verbs connection, for the yardstick: a queue pair with a receive queue of its own, one completion
+// queue, one region of registered memory, and nothing else.
+//
+// Memory is areas of one message each: receives, one to send from, and a ring of areas that the peer reads from or that
+// READs land in. Thread: one.
+
+#ifndef VERBENA_BENCHMARKS_RPC_BENCH_RAW_END_H_
+#define VERBENA_BENCHMARKS_RPC_BENCH_RAW_END_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "benchmarks/rpc_bench/completion_waiter.h"
+#include "transport/verbs/cm_event_channel.h"
+#include "transport/verbs/completion_channel.h"
+#include "transport/verbs/completion_queue.h"
+#include "transport/verbs/connection_id.h"
+#include "transport/verbs/device.h"
+#include "transport/verbs/memory_region.h"
+#include "transport/verbs/protection_domain.h"
+#include "transport/verbs/queue_pair.h"
+
+namespace verbena::benchmarks {
+
+struct RawShape {
+  transport::WaitPolicy wait = transport::WaitPolicy::kBusy;
+  size_t message_bytes = 64;
+  uint32_t ring_areas = 1;  // Of the ring for READs; also how many READs may be in flight.
+};
+
+// Where the peer's ring stands; travels in the private data of the accept. Both ends are the same program.
+struct RemoteRing {
+  uint64_t address = 0;
+  uint32_t key = 0;
+};
+
+class RawEnd {
+ public:
+  static constexpr uint32_t kReceives = 2;      // Posted at a time.
+  static constexpr uint32_t kSendsMax = 64;     // Send queue slots beyond those for READs.
+  static constexpr uint32_t kSignalEvery = 16;  // One SEND in so many completes.
+
+  // Makes all objects on the device of `id`, whose address is resolved or which came with a request, and posts the
+  // receives.
+  static absl::StatusOr<std::unique_ptr<RawEnd>> Create(verbs::CmEventChannel channel, verbs::ConnectionId id,
+                                                        const RawShape& shape);
+  ~RawEnd();
+
+  // Posts the next receive again.
+  absl::Status PostReceive();
+  // Sends one message's area; inline where the device can. `last` marks the message that ends a ping-pong.
+  absl::Status PostSend(bool last);
+  // Reads area `index` of the peer's ring into our own. Completes always; wr_id is the index.
+  absl::Status PostRead(uint32_t index);
+
+  // As CompletionWaiter.
+  absl::Status Next(ibv_wc* completion) { return waiter_.Next(completion); }
+
+  // A completed receive of the message that PostSend marked.
+  static bool IsLast(const ibv_wc& completion) { return (completion.wc_flags & IBV_WC_WITH_IMM) != 0; }
+
+  void set_peer_ring(const RemoteRing& ring) { peer_ring_ = ring; }
+  RemoteRing own_ring() const;
+  verbs::CmEventChannel& cm_channel() { return cm_channel_; }
+  verbs::ConnectionId& id() { return id_; }
+  const std::string& device_name() const { return device_.name(); }
+  const RawShape& shape() const { return shape_; }
+
+ private:
+  struct Parts;
+  RawEnd(Parts parts, const RawShape& shape);
+
+  ibv_sge Area(uint32_t index) const;
+
+  // Destroyed from the last to the first: the order that the verbs demand.
+  verbs::CmEventChannel cm_channel_;
+  std::unique_ptr<std::vector<std::byte>> memory_;
+  verbs::ConnectionId id_;
+  verbs::Device device_;
+  verbs::ProtectionDomain domain_;
+  verbs::CompletionChannel completion_channel_;
+  verbs::CompletionQueue queue_;
+  verbs::MemoryRegion region_;
+  verbs::QueuePair queue_pair_;
+
+  const RawShape shape_;
+  CompletionWaiter waiter_;
+  RemoteRing peer_ring_;
+  uint32_t next_receive_ = 0;
+  uint32_t sends_ = 0;
+};
+
+}  // namespace verbena::benchmarks
+
+#endif  // VERBENA_BENCHMARKS_RPC_BENCH_RAW_END_H_

@@ -1,0 +1,29 @@
+// The yardstick: what the same device does when the verbs are used directly.
+
+#ifndef VERBENA_BENCHMARKS_RPC_BENCH_RAW_LOAD_H_
+#define VERBENA_BENCHMARKS_RPC_BENCH_RAW_LOAD_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "benchmarks/rpc_bench/latency_histogram.h"
+#include "benchmarks/rpc_bench/raw_end.h"
+
+namespace verbena::benchmarks {
+
+// Client: sends a message, waits for the answer, and so on, for `duration`. The times of the round trips.
+absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duration);
+
+// Client: tells the server to return from ServePingPong.
+absl::Status EndPingPong(RawEnd& end);
+
+// Client: RDMA READs of the message size from the peer's ring, as many in flight as the ring has areas, for `duration`.
+// 10^9 bytes per second.
+absl::StatusOr<double> RunReadStream(RawEnd& end, absl::Duration duration);
+
+// Server: answers each message with one, until EndPingPong. READs need nothing of it.
+absl::Status ServePingPong(RawEnd& end);
+
+}  // namespace verbena::benchmarks
+
+#endif  // VERBENA_BENCHMARKS_RPC_BENCH_RAW_LOAD_H_

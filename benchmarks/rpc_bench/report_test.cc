@@ -1,0 +1,65 @@
+#include "benchmarks/rpc_bench/report.h"
+
+#include "gtest/gtest.h"
+
+namespace verbena::benchmarks {
+namespace {
+
+Setting SettingOf(uint64_t bytes, bool attachment) {
+  return {.device = "soft0",
+          .wait = "busy",
+          .payload_bytes = bytes,
+          .attachment = attachment,
+          .in_flight = 8,
+          .connections = 2};
+}
+
+TEST(Median, IsTheMiddleAndIgnoresOutliers) {
+  EXPECT_EQ(Median({}), 0);
+  EXPECT_EQ(Median({7}), 7);
+  EXPECT_EQ(Median({1000, 1, 2}), 2);
+  EXPECT_EQ(Median({4, 1, 1000, 2}), 3);
+}
+
+TEST(MakeReport, CallsAreSummedAndTheRestIsMedian) {
+  const Report report = MakeReport(SettingOf(64, false),
+                                   {{.calls = 10, .p50_us = 3, .p99_us = 9, .calls_per_second = 100},
+                                    {.calls = 20, .p50_us = 5, .p99_us = 7, .calls_per_second = 300},
+                                    {.calls = 30, .p50_us = 4, .p99_us = 8, .calls_per_second = 200}},
+                                   {{.p50_us = 2}, {.p50_us = 1}, {.p50_us = 50}});
+  EXPECT_EQ(report.calls.calls, 60u);
+  EXPECT_EQ(report.calls.p50_us, 4);
+  EXPECT_EQ(report.calls.p99_us, 8);
+  EXPECT_EQ(report.calls.calls_per_second, 200);
+  EXPECT_EQ(report.raw.p50_us, 2);
+  EXPECT_EQ(report.ratio_to_raw, 2);
+}
+
+TEST(MakeReport, RatioOfAttachmentsIsThatOfBandwidths) {
+  const Report report = MakeReport(SettingOf(1000000, true), {{.p50_us = 1, .calls_per_second = 4000}},
+                                   {{.p50_us = 1, .read_gbytes_per_second = 8}});
+  EXPECT_DOUBLE_EQ(report.gbytes_per_second, 4);
+  EXPECT_DOUBLE_EQ(report.ratio_to_raw, 0.5);
+}
+
+TEST(MakeReport, NothingMeasuredIsNoDivisionByZero) {
+  EXPECT_EQ(MakeReport(SettingOf(64, false), {}, {}).ratio_to_raw, 0);
+}
+
+TEST(ToJson, HasExactlyTheDocumentedKeys) {
+  EXPECT_EQ(ToJson(MakeReport(SettingOf(64, false),
+                              {{.calls = 10,
+                                .p50_us = 3,
+                                .p99_us = 9,
+                                .calls_per_second = 1e6,
+                                .doorbells_per_call = 0.25,
+                                .allocations_per_call = 2}},
+                              {{.p50_us = 1.5, .read_gbytes_per_second = 0.5}})),
+            "{\"device\":\"soft0\",\"wait\":\"busy\",\"payload_bytes\":64,\"in_flight\":8,\"connections\":2,"
+            "\"calls\":10,\"p50_us\":3.000,\"p99_us\":9.000,\"calls_per_second\":1000000,"
+            "\"gbytes_per_second\":0.0640,\"raw_p50_us\":1.500,\"raw_read_gbytes_per_second\":0.5000,"
+            "\"ratio_to_raw\":2.000,\"doorbells_per_call\":0.250,\"allocations_per_call\":2.000}");
+}
+
+}  // namespace
+}  // namespace verbena::benchmarks

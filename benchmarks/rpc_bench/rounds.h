@@ -1,0 +1,54 @@
+// One round of the benchmark: raw verbs against a server process of their own, then calls against another. Never both
+// at once: a busy-polling end takes a whole core.
+
+#ifndef VERBENA_BENCHMARKS_RPC_BENCH_ROUNDS_H_
+#define VERBENA_BENCHMARKS_RPC_BENCH_ROUNDS_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "benchmarks/rpc_bench/cpu_pinning.h"
+#include "benchmarks/rpc_bench/report.h"
+#include "rpc/options.h"
+#include "transport/verbs/verbs_api.h"
+
+namespace verbena::benchmarks {
+
+// What both processes must agree on; parsed from the same flags.
+struct BenchSettings {
+  const verbs::VerbsApi* api = nullptr;  // Behind `device`.
+  std::string device;                    // As the options of a channel take it: never "auto", both ends must agree.
+  std::string host;                      // IPv4 address to listen on and to connect to.
+  WaitPolicy wait = WaitPolicy::kAdaptive;
+  size_t payload_bytes = 64;
+  size_t attachment_bytes = 0;
+  size_t in_flight = 1;
+  int connections = 1;
+  absl::Duration round_duration;  // Of the calls; and of both raw measurements together.
+  CpuPair cpus;
+
+  size_t raw_message_bytes() const {
+    return payload_bytes + attachment_bytes > 0 ? payload_bytes + attachment_bytes : 1;
+  }
+};
+
+struct RawRound {
+  RawFigures figures;
+  std::string device;  // Its name.
+};
+
+// The client's side. Each starts its server as another process and stops it.
+absl::StatusOr<RawRound> RunRawRound(const BenchSettings& settings, const std::vector<std::string>& server_arguments);
+absl::StatusOr<CallFigures> RunCallRound(const BenchSettings& settings,
+                                         const std::vector<std::string>& server_arguments);
+
+// The server's side, in the other process, until it is stopped.
+absl::Status ServeRaw(const BenchSettings& settings);
+absl::Status ServeCalls(const BenchSettings& settings);
+
+}  // namespace verbena::benchmarks
+
+#endif  // VERBENA_BENCHMARKS_RPC_BENCH_ROUNDS_H_

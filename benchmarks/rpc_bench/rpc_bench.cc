@@ -1,0 +1,135 @@
+// Measures unary calls and, in the same run, what the verbs do on the same device when they are used directly.
+//
+//   rpc_bench --device=soft --payload=64 --wait=busy                  latency, one call in flight
+//   rpc_bench --device=soft --attachment=1048576 --wait=busy --json   bandwidth
+//
+// The server is another process, this program run again; the two ends are pinned to a core each. Raw and calls take
+// turns in short rounds, and medians are reported, because machines are noisy.
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "benchmarks/rpc_bench/device_choice.h"
+#include "benchmarks/rpc_bench/rounds.h"
+#include "rpc/wait_policy_flag.h"
+
+ABSL_FLAG(std::string, device, "", "auto, soft, or a device's name. Empty: $VERBENA_DEVICE, else auto.");
+ABSL_FLAG(std::string, host, "127.0.0.1", "IPv4 address of the device, to listen on and to connect to.");
+ABSL_FLAG(int64_t, payload, -1, "Bytes in the request and in the reply. -1: 64, or 0 with --attachment.");
+ABSL_FLAG(int64_t, attachment, 0, "Bytes attached to the request, in registered memory.");
+ABSL_FLAG(int64_t, in_flight, 0, "Calls in flight, over all connections. 0: 1, or 8 with --attachment.");
+ABSL_FLAG(int, connections, 1, "Connections.");
+ABSL_FLAG(double, seconds, 5, "How long to measure calls; raw verbs are measured for as long again.");
+ABSL_FLAG(int, rounds, 5, "Into how many rounds to divide that.");
+ABSL_FLAG(verbena::WaitPolicy, wait, verbena::WaitPolicy::kAdaptive, "How both ends wait: busy, event or adaptive.");
+ABSL_FLAG(bool, json, false, "Print one line of JSON.");
+ABSL_FLAG(std::string, role, "", "For the program itself: what its other process is.");
+
+namespace verbena::benchmarks {
+namespace {
+
+constexpr int64_t kBytesMax = int64_t{1} << 30;
+constexpr int64_t kInFlightMax = 8192;
+
+absl::Status CheckFlags() {
+  const auto check = [](bool good, absl::string_view words) {
+    return good ? absl::OkStatus() : absl::InvalidArgumentError(words);
+  };
+  absl::Status status = check(absl::GetFlag(FLAGS_payload) >= -1 && absl::GetFlag(FLAGS_payload) <= kBytesMax,
+                              absl::StrCat("--payload must be 0 to ", kBytesMax));
+  status.Update(check(absl::GetFlag(FLAGS_attachment) >= 0 && absl::GetFlag(FLAGS_attachment) <= kBytesMax,
+                      absl::StrCat("--attachment must be 0 to ", kBytesMax)));
+  status.Update(check(absl::GetFlag(FLAGS_in_flight) >= 0 && absl::GetFlag(FLAGS_in_flight) <= kInFlightMax,
+                      absl::StrCat("--in_flight must be 0 to ", kInFlightMax)));
+  status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
+  status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
+  status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
+  return status;
+}
+
+absl::StatusOr<BenchSettings> SettingsFromFlags() {
+  if (absl::Status status = CheckFlags(); !status.ok()) return status;
+  absl::StatusOr<DeviceChoice> device = ChooseDevice(absl::GetFlag(FLAGS_device));
+  if (!device.ok()) return device.status();
+  BenchSettings settings;
+  settings.api = device->api;
+  settings.device = device->name;
+  settings.host = absl::GetFlag(FLAGS_host);
+  settings.wait = absl::GetFlag(FLAGS_wait);
+  settings.attachment_bytes = absl::GetFlag(FLAGS_attachment);
+  const bool attachment = settings.attachment_bytes > 0;
+  const int64_t payload = absl::GetFlag(FLAGS_payload);
+  settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
+  const int64_t in_flight = absl::GetFlag(FLAGS_in_flight);
+  settings.in_flight = in_flight > 0 ? in_flight : (attachment ? 8 : 1);
+  settings.connections = absl::GetFlag(FLAGS_connections);
+  settings.round_duration = absl::Seconds(absl::GetFlag(FLAGS_seconds)) / absl::GetFlag(FLAGS_rounds);
+  settings.cpus = ChooseCpus();
+  return settings;
+}
+
+// What the other process is run with: the same settings, with what was left open decided.
+std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::string_view role) {
+  return {absl::StrCat("--role=", role),
+          absl::StrCat("--device=", settings.device),
+          absl::StrCat("--host=", settings.host),
+          absl::StrCat("--payload=", settings.payload_bytes),
+          absl::StrCat("--attachment=", settings.attachment_bytes),
+          absl::StrCat("--in_flight=", settings.in_flight),
+          absl::StrCat("--wait=", AbslUnparseFlag(settings.wait))};
+}
+
+absl::StatusOr<Report> RunRounds(const BenchSettings& settings) {
+  std::vector<CallFigures> calls;
+  std::vector<RawFigures> raw;
+  std::string device;
+  for (int i = 0; i < absl::GetFlag(FLAGS_rounds); ++i) {
+    absl::StatusOr<RawRound> raw_round = RunRawRound(settings, ServerArguments(settings, "raw"));
+    if (!raw_round.ok()) return raw_round.status();
+    raw.push_back(raw_round->figures);
+    device = raw_round->device;
+    absl::StatusOr<CallFigures> call_round = RunCallRound(settings, ServerArguments(settings, "calls"));
+    if (!call_round.ok()) return call_round.status();
+    calls.push_back(*call_round);
+  }
+  return MakeReport({.device = device,
+                     .wait = AbslUnparseFlag(settings.wait),
+                     .payload_bytes = settings.payload_bytes + settings.attachment_bytes,
+                     .attachment = settings.attachment_bytes > 0,
+                     .in_flight = settings.in_flight,
+                     .connections = static_cast<uint64_t>(settings.connections)},
+                    calls, raw);
+}
+
+absl::Status Run() {
+  const absl::StatusOr<BenchSettings> settings = SettingsFromFlags();
+  if (!settings.ok()) return settings.status();
+  const std::string role = absl::GetFlag(FLAGS_role);
+  if (role == "raw") return ServeRaw(*settings);
+  if (role == "calls") return ServeCalls(*settings);
+  if (!role.empty()) return absl::InvalidArgumentError(absl::StrCat("--role=", role, " is unknown"));
+
+  const absl::StatusOr<Report> report = RunRounds(*settings);
+  if (!report.ok()) return report.status();
+  std::cout << (absl::GetFlag(FLAGS_json) ? ToJson(*report) : ToText(*report)) << std::endl;
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace verbena::benchmarks
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("Measures unary calls beside raw verbs on the same device.");
+  absl::ParseCommandLine(argc, argv);
+  if (absl::Status status = verbena::benchmarks::Run(); !status.ok()) {
+    std::cerr << "rpc_bench: " << status << std::endl;
+    return 1;
+  }
+  return 0;
+}
