@@ -34,10 +34,13 @@ SANS_IO_FORBIDDEN = {
 
 # The same without an include of its own: names that come in through other headers.
 SANS_IO_NAMES = re.compile(
-    r"\b(?:std::(?:thread|jthread|mutex|condition_variable|this_thread|chrono|cout|cerr|clog)|absl::(?:Now|Mutex|SleepFor)"
-    r"|clock_gettime|gettimeofday|usleep|nanosleep|f?printf|syslog)\b"
+    r"\b(?:std::(?:thread|jthread|mutex|condition_variable|this_thread|chrono|cout|cerr|clog)"
+    r"|absl::(?:Now|Mutex|SleepFor)|clock_gettime|gettimeofday|usleep|nanosleep|f?printf|syslog)\b"
 )
-VERBS_NAMES = re.compile(r"\b(?:ibv|rdma)_\w+")
+VERBS_NAMES = re.compile(
+    r"\b(?:(?:ibv|IBV|rdma_cm|RDMA_CM)_\w+"
+    r"|rdma_(?:create|destroy|bind|resolve|listen|connect|accept|reject|disconnect|event_channel|conn_param)\w*)\b"
+)
 
 # All that rpc may know of transport.
 TRANSPORT_FOR_RPC = {
