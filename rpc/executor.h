@@ -34,6 +34,7 @@ class Executor {
   void Shutdown();
 
   size_t queued() const;
+  size_t queue_max() const { return queue_max_; }
 
  private:
   void Work();

@@ -45,11 +45,11 @@ ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<co
                                                  uint64_t payload_bytes, absl::Time now) {
   const std::optional<uint64_t> local = LocalOf(call_id);
   if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
-  return FinishFetch(*local, *calls_.Find(*local), header, payload_bytes);
+  return FinishFetch(*local, *calls_.Find(*local), header, payload_bytes, now);
 }
 
 ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header,
-                                                   uint64_t payload_bytes) {
+                                                   uint64_t payload_bytes, absl::Time now) {
   switch (call.state) {
     case State::kFetching:
       break;
@@ -68,7 +68,7 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
     return Reject(absl::InternalError("the request arrived with another header than it was announced with"));
   }
   call.state = State::kRunning;
-  return {Admission::kAdmit, local, *method, decoded->body_bytes, TimeoutOf(*decoded), absl::OkStatus()};
+  return {Admission::kAdmit, local, *method, decoded->body_bytes, call.deadline - now, absl::OkStatus()};
 }
 
 ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const std::byte> header,
@@ -79,11 +79,11 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   if (!method.ok()) return Reject(method.status());
   if (absl::Status limits = CheckLimits(payload_bytes); !limits.ok()) return Reject(std::move(limits));
 
-  const uint64_t local = *calls_.Emplace(Call{state, call_id});
+  const absl::Duration timeout = TimeoutOf(*decoded);
+  const uint64_t local = *calls_.Emplace(Call{state, call_id, now + timeout});
   locals_.emplace(call_id, local);
   ++tally_->calls;
   ++tally_->accepted;
-  const absl::Duration timeout = TimeoutOf(*decoded);
   deadlines_.Set(local, now + timeout);
   return {Admission::kAdmit, local, *method, decoded->body_bytes, timeout, absl::OkStatus()};
 }

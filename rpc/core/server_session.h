@@ -68,7 +68,7 @@ class ServerSession {
     uint64_t local = 0;                                 // kAdmit.
     uint32_t method = 0;                                // kAdmit.
     uint64_t body_bytes = 0;                            // kAdmit: of the payload; the rest is the attachment.
-    absl::Duration timeout = absl::InfiniteDuration();  // kAdmit: what was left of the call's time when it was sent.
+    absl::Duration timeout = absl::InfiniteDuration();  // kAdmit: what is left of the call's time.
     absl::Status status;                                // kReject, with its certainty.
   };
 
@@ -121,11 +121,13 @@ class ServerSession {
   struct Call {
     State state = State::kFetching;
     uint64_t call_id = 0;
+    absl::Time deadline = absl::InfiniteFuture();
   };
 
   Decision Admit(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, State state,
                  absl::Time now);
-  Decision FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header, uint64_t payload_bytes);
+  Decision FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header, uint64_t payload_bytes,
+                       absl::Time now);
   Decision Reject(absl::Status status);
   Decision Drop();
   absl::Status CheckLimits(uint64_t payload_bytes) const;

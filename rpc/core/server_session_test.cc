@@ -124,6 +124,7 @@ TEST_F(ServerSessionTest, FetchedRequestRunsWithTheTimeItWasAnnouncedWith) {
   const ServerSession::Decision arrived = Arrive(1, request);
   EXPECT_EQ(arrived.admission, Admission::kAdmit);
   EXPECT_EQ(arrived.local, local);
+  EXPECT_EQ(arrived.timeout, absl::Milliseconds(400));
   EXPECT_EQ(session_.NextDeadline(), now_ + absl::Milliseconds(400));
 }
 

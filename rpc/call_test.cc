@@ -1,0 +1,217 @@
+// Whole calls, client and server, over the doubles: what callers and handlers see.
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "rpc/testing/call_fixture.h"
+
+namespace verbena {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Text;
+
+constexpr absl::string_view kEcho = "test.Lambda/Echo";
+constexpr absl::string_view kHold = "test.Lambda/Hold";
+
+class CallTest : public testing::CallFixture {};
+
+TEST_F(CallTest, CallbackCallReturnsTheReply) {
+  Start();
+  const auto call = Call(kEcho, "hello");
+  ASSERT_TRUE(call->done());
+  EXPECT_EQ(call->status(), absl::OkStatus());
+  EXPECT_EQ(call->reply.value(), "hello");
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(CallTest, BlockingCallDrivesTheUsersLoop) {
+  Start();
+  ClientContext context;
+  Text request, reply;
+  request.set_value("hello");
+  EXPECT_EQ(BlockingUnaryCall(*channel_, kEcho, &context, request, &reply), absl::OkStatus());
+  EXPECT_EQ(reply.value(), "hello");
+}
+
+TEST_F(CallTest, LargeRequestAndReplyArriveWhole) {
+  Start();
+  const std::string text(1 << 20, 'x');
+  const auto call = Call(kEcho, text);
+  ASSERT_TRUE(call->done());
+  EXPECT_EQ(call->reply.value(), text);
+}
+
+TEST_F(CallTest, AttachmentsTravelBesideTheMessages) {
+  Start();
+  for (const size_t bytes : {1, 100000}) {
+    auto call = MakeCall("body");
+    call->context.set_attachment(absl::Cord(std::string(bytes, 'a')));
+    StartCall(kEcho, *call);
+    loop_.RunUntilIdle();
+    EXPECT_EQ(call->reply.value(), "body");
+    EXPECT_EQ(call->context.attachment(), std::string(bytes, 'a'));
+  }
+}
+
+TEST_F(CallTest, EmptyMessagesAreCallsToo) {
+  Start();
+  const auto call = Call(kEcho, "");
+  EXPECT_EQ(call->status(), absl::OkStatus());
+}
+
+TEST_F(CallTest, UnknownMethodAndServiceAreNamed) {
+  Start();
+  ExpectFailed(*Call("test.Lambda/Nope"), absl::StatusCode::kUnimplemented, Certainty::kNotSent, "test.Lambda/Nope");
+  ExpectFailed(*Call("other.Service/Nope", std::string(100000, 'x')), absl::StatusCode::kUnimplemented,
+               Certainty::kNotSent, "other.Service");
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(CallTest, HandlersErrorArrivesAsExecuted) {
+  service_.AddCallback(
+      "Fail", [](ServerContext*, const Text&, Text*, Responder done) { done(absl::NotFoundError("no such thing")); });
+  Start();
+  ExpectFailed(*Call("test.Lambda/Fail"), absl::StatusCode::kNotFound, Certainty::kExecuted, "no such thing");
+}
+
+TEST_F(CallTest, ThrowingHandlerEndsItsCallAsInternalWithWhat) {
+  service_.AddCallback("Throw",
+                       [](ServerContext*, const Text&, Text*, Responder) { throw std::runtime_error("out of luck"); });
+  service_.AddCallback("ThrowAfter", [](ServerContext*, const Text&, Text* reply, Responder done) {
+    done(absl::OkStatus());
+    throw 7;
+  });
+  Start();
+  ExpectFailed(*Call("test.Lambda/Throw"), absl::StatusCode::kInternal, Certainty::kExecuted, "out of luck");
+  EXPECT_EQ(Call("test.Lambda/ThrowAfter")->status(), absl::OkStatus());
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(CallTest, DroppedResponderEndsTheCallAsInternal) {
+  service_.AddCallback("Drop", [](ServerContext*, const Text&, Text*, Responder) {});
+  Start();
+  ExpectFailed(*Call("test.Lambda/Drop"), absl::StatusCode::kInternal, Certainty::kExecuted, "dropped its responder");
+  const auto held = Call(kHold);
+  held_.clear();
+  loop_.RunUntilIdle();
+  ExpectFailed(*held, absl::StatusCode::kInternal, Certainty::kExecuted, "dropped its responder");
+}
+
+TEST_F(CallTest, HeldResponderAnswersLaterAndOnlyOnce) {
+  Start();
+  const auto call = Call(kHold);
+  EXPECT_FALSE(call->done());
+  held_.at(0).reply->set_value("late");
+  held_.at(0).done(absl::OkStatus());
+  held_.at(0).done(absl::AbortedError("again"));
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_EQ(call->reply.value(), "late");
+}
+
+TEST_F(CallTest, TooLargeRequestIsRefusedByTheClientSayingBothNumbers) {
+  options_.transport.message_bytes_max = 1000;
+  Start();
+  const auto call = Call(kEcho, std::string(2000, 'x'));
+  ExpectFailed(*call, absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "2003");
+  EXPECT_THAT(std::string(call->status().message()), HasSubstr("1000"));
+}
+
+TEST_F(CallTest, TooLargeRequestIsRefusedByTheServerUnfetched) {
+  session_options_.message_bytes_max = 1000;
+  Start();
+  ExpectFailed(*Call(kEcho, std::string(100000, 'x')), absl::StatusCode::kResourceExhausted, Certainty::kNotSent,
+               "message_bytes_max = 1000");
+  ExpectFailed(*Call(kEcho, std::string(2000, 'x')), absl::StatusCode::kResourceExhausted, Certainty::kNotSent,
+               "message_bytes_max = 1000");
+}
+
+TEST_F(CallTest, TooLargeReplyIsRefusedByTheServer) {
+  session_options_.message_bytes_max = 1000;
+  service_.AddCallback("Big", [](ServerContext*, const Text&, Text* reply, Responder done) {
+    reply->set_value(std::string(5000, 'x'));
+    done(absl::OkStatus());
+  });
+  Start();
+  ExpectFailed(*Call("test.Lambda/Big"), absl::StatusCode::kResourceExhausted, Certainty::kExecuted, "5003");
+}
+
+TEST_F(CallTest, TooLargeReplyIsRefusedByTheClient) {
+  options_.transport.message_bytes_max = 1000;
+  for (const int bytes : {2000, 100000}) {
+    service_.AddCallback(absl::StrCat("Big", bytes), [bytes](ServerContext*, const Text&, Text* reply, Responder done) {
+      reply->set_value(std::string(bytes, 'x'));
+      done(absl::OkStatus());
+    });
+  }
+  Start();
+  ExpectFailed(*Call("test.Lambda/Big2000"), absl::StatusCode::kResourceExhausted, Certainty::kExecuted, "1000");
+  ExpectFailed(*Call("test.Lambda/Big100000"), absl::StatusCode::kResourceExhausted, Certainty::kExecuted, "1000");
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(CallTest, CallsPastTheChannelsLimitFailAtOnce) {
+  options_.calls_in_flight_max = 2;
+  Start();
+  const auto first = Call(kHold);
+  const auto second = Call(kHold);
+  ExpectFailed(*Call(kHold), absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "calls_in_flight_max");
+  held_.clear();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(CallTest, CallsPastTheServersLimitAreRejected) {
+  calls_max_ = 1;
+  Start();
+  const auto first = Call(kHold);
+  ExpectFailed(*Call(kEcho), absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "in flight");
+  held_.at(0).done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(CallTest, CallFromACompletionPostsNothingOfOurs) {
+  Start();
+  auto first = MakeCall("one"), second = MakeCall("two");
+  size_t posted_by_start = 1000;
+  CallbackUnaryCall(*channel_, kEcho, &first->context, &first->request, &first->reply, [&](absl::Status) {
+    const size_t before = loop_.posted();
+    StartCall(kEcho, *second);
+    posted_by_start = loop_.posted() - before;
+  });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(posted_by_start, 1u);  // The double's own delivery to the peer.
+  EXPECT_EQ(second->reply.value(), "two");
+}
+
+TEST_F(CallTest, BlockingCallInACompletionIsRefusedInWords) {
+  Start();
+  auto call = MakeCall("one");
+  absl::Status nested;
+  CallbackUnaryCall(*channel_, kEcho, &call->context, &call->request, &call->reply, [&](absl::Status) {
+    ClientContext context;
+    Text reply;
+    nested = BlockingUnaryCall(*channel_, kEcho, &context, call->request, &reply);
+  });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(nested.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(nested.message()), HasSubstr("callback form"));
+}
+
+TEST_F(CallTest, ContextIsUsedAgainAfterReset) {
+  Start();
+  auto call = MakeCall("one");
+  for (int i = 0; i < 3; ++i) {
+    call->context.Reset();
+    StartCall(kEcho, *call);
+    loop_.RunUntilIdle();
+  }
+  EXPECT_EQ(call->completions, std::vector<absl::Status>(3));
+}
+
+}  // namespace
+}  // namespace verbena

@@ -1,0 +1,248 @@
+#include "rpc/channel_core.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "rpc/callback_scope.h"
+#include "rpc/certainty.h"
+
+namespace verbena::rpc {
+namespace {
+
+constexpr absl::string_view kDestroyed = "the channel was destroyed";
+
+absl::Status CheckAddress(absl::string_view address) {
+  absl::string_view rest = address;
+  if (!absl::ConsumePrefix(&rest, "rdma://")) absl::ConsumePrefix(&rest, "soft://");
+  const size_t colon = rest.rfind(':');
+  int port = 0;
+  if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(rest.substr(colon + 1), &port) || port < 1 ||
+      port > 65535 || rest.find("://") != absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", address,
+                     "\" is no address: write host:port, rdma://host:port or soft://host:port, with a port from 1 to "
+                     "65535"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const ChannelOptions& options) {
+  if (options.loop == nullptr && options.loops < 1) {
+    return absl::InvalidArgumentError("ChannelOptions::loops must be at least 1");
+  }
+  if (options.connections < 1) return absl::InvalidArgumentError("ChannelOptions::connections must be at least 1");
+  if (options.calls_in_flight_max < 1) {
+    return absl::InvalidArgumentError("ChannelOptions::calls_in_flight_max must be at least 1");
+  }
+  if (options.connect_timeout < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("ChannelOptions::connect_timeout is negative");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NotSent(absl::Status status) {
+  SetCertainty(&status, Certainty::kNotSent);
+  return status;
+}
+
+}  // namespace
+
+// A call whose caller waits, on his own stack.
+class ChannelCore::BlockedCall {
+ public:
+  explicit BlockedCall(UnaryCall call) : call_(std::move(call)) {
+    call_.done = [this](absl::Status status) { Complete(std::move(status)); };
+  }
+  UnaryCall Take() {
+    started_ = true;
+    return std::move(call_);
+  }
+  bool started() const { return started_; }  // The loop's thread.
+  bool done() {
+    const std::lock_guard lock(mu_);
+    return done_;
+  }
+  absl::Status Wait() {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [this] { return done_; });
+    return std::move(status_);
+  }
+
+ private:
+  void Complete(absl::Status status) {
+    const std::lock_guard lock(mu_);  // Notified with the lock: the waiter destroys this.
+    status_ = std::move(status);
+    done_ = true;
+    changed_.notify_one();
+  }
+
+  UnaryCall call_;
+  bool started_ = false;
+  std::mutex mu_;
+  std::condition_variable changed_;
+  bool done_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mu_);
+};
+
+absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network, absl::string_view address,
+                                                               const ChannelOptions& options) {
+  if (absl::Status checked = CheckAddress(address); !checked.ok()) return checked;
+  if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
+  std::unique_ptr<ChannelCore> core(new ChannelCore(std::string(address), options));
+  if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
+  core->AddConnections(network);
+  core->OpenConnections();
+  return core;
+}
+
+ChannelCore::ChannelCore(std::string address, const ChannelOptions& options)
+    : address_(std::move(address)), options_(options) {}
+
+absl::Status ChannelCore::StartLoops(Network* network) {
+  if (options_.loop != nullptr) {
+    lanes_.lanes.push_back(std::make_unique<Lane>());
+    lanes_.lanes.back()->loop = options_.loop;
+    return absl::OkStatus();
+  }
+  const transport::EventLoopOptions event_loop{options_.wait, options_.poll_duration, options_.first_cpu};
+  absl::StatusOr<std::unique_ptr<transport::EventLoopGroup>> group = network->StartLoops(options_.loops, event_loop);
+  if (!group.ok()) return group.status();
+  lanes_.event_loops = *std::move(group);
+  for (size_t i = 0; i < lanes_.event_loops->size(); ++i) {
+    lanes_.lanes.push_back(std::make_unique<Lane>());
+    lanes_.lanes.back()->loop = lanes_.event_loops->loop(i);
+  }
+  return absl::OkStatus();
+}
+
+// Every lane has at least one.
+void ChannelCore::AddConnections(Network* network) {
+  std::random_device random;
+  const size_t lanes = lanes_.lanes.size();
+  const size_t count = std::max(lanes, static_cast<size_t>(options_.connections));
+  for (size_t i = 0; i < count; ++i) {
+    Lane& lane = *lanes_.lanes[i % lanes];
+    const uint64_t seed = uint64_t{random()} << 32 | random();
+    lane.connections.push_back(std::make_unique<ClientConnection>(network, address_, options_, lane.loop, seed));
+  }
+}
+
+void ChannelCore::OpenConnections() {
+  for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
+    lane->loop->Post([lane = lane.get()] {
+      for (const auto& connection : lane->connections) connection->Open();
+    });
+  }
+}
+
+ChannelCore::Lane* ChannelCore::LaneOfThisThread() {
+  for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
+    if (lane->loop->InLoopThread()) return lane.get();
+  }
+  return nullptr;
+}
+
+ChannelCore::Lane& ChannelCore::NextLane() {
+  if (lanes_.lanes.size() == 1) return *lanes_.lanes[0];
+  return *lanes_.lanes[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.lanes.size()];
+}
+
+ClientConnection& ChannelCore::NextConnection(Lane& lane) {
+  ClientConnection& connection = *lane.connections[lane.next];
+  if (++lane.next == lane.connections.size()) lane.next = 0;
+  return connection;
+}
+
+void ChannelCore::Start(UnaryCall call) {
+  if (Lane* lane = LaneOfThisThread()) {
+    NextConnection(*lane).Start(std::move(call));
+  } else {
+    PostStart(NextLane(), std::move(call));
+  }
+}
+
+void ChannelCore::PostStart(Lane& lane, UnaryCall call) {
+  lane.loop->Post(
+      [&lane, call = std::make_unique<UnaryCall>(std::move(call))] { NextConnection(lane).Start(std::move(*call)); });
+}
+
+absl::Status ChannelCore::Block(UnaryCall call) {
+  if (CallbackScope::current() != nullptr || LaneOfThisThread() != nullptr) {
+    return NotSent(absl::FailedPreconditionError(
+        "a blocking call on an event loop's thread would stop the loop: use the callback form, or a blocking handler"));
+  }
+  BlockedCall blocked(std::move(call));
+  Lane& lane = NextLane();
+  // A pointer and a reference: no allocation.
+  lane.loop->Post([&lane, &blocked] { NextConnection(lane).Start(blocked.Take()); });
+  return DrivesTheLoop() ? Drive(lane, blocked) : blocked.Wait();
+}
+
+bool ChannelCore::DrivesTheLoop() const { return options_.loop != nullptr && std::this_thread::get_id() == creator_; }
+
+absl::Status ChannelCore::Drive(Lane& lane, BlockedCall& call) {
+  lane.loop->RunUntil([&call] { return call.done(); });
+  if (call.done()) return call.Wait();
+  // The user stopped the loop: nothing will ever run on it again.
+  if (!call.started()) return NotSent(absl::CancelledError("the event loop was stopped"));
+  for (const auto& connection : lane.connections) connection->Shutdown("the event loop was stopped");
+  return call.Wait();
+}
+
+std::string ChannelCore::DescribeState() const {
+  std::string state = absl::StrCat("channel to ", address_, ":");
+  size_t number = 0;
+  for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
+    for (const auto& connection : lane->connections) {
+      absl::StrAppend(&state, number == 0 ? " " : "; ", "[", number, "] ", connection->DescribeState());
+      ++number;
+    }
+  }
+  return state;
+}
+
+void ChannelCore::ShutDown(Lane& lane) {
+  for (const auto& connection : lane.connections) connection->Shutdown(kDestroyed);
+}
+
+// Of loops with threads of their own. Not from one of those.
+void ChannelCore::ShutDownAll(Lanes& lanes) {
+  std::mutex mu;
+  std::condition_variable changed;
+  size_t left = lanes.lanes.size();
+  for (const std::unique_ptr<Lane>& lane : lanes.lanes) {
+    lane->loop->Post([&, lane = lane.get()] {
+      ShutDown(*lane);
+      const std::lock_guard lock(mu);
+      if (--left == 0) changed.notify_one();
+    });
+  }
+  std::unique_lock lock(mu);
+  changed.wait(lock, [&left] { return left == 0; });
+}
+
+ChannelCore::~ChannelCore() {
+  if (lanes_.lanes.empty()) return;
+  const bool on_loop = LaneOfThisThread() != nullptr;
+  if (options_.loop != nullptr) {
+    Lane& lane = *lanes_.lanes[0];
+    if (!on_loop) {
+      ShutDown(lane);
+      return;
+    }
+    // Within a call-back, perhaps of one of these connections: after it.
+    options_.loop->Post([lanes = std::move(lanes_)] { ShutDown(*lanes.lanes[0]); });
+  } else if (on_loop) {
+    // A loop's thread cannot wait for itself.
+    std::thread([lanes = std::move(lanes_)]() mutable { ShutDownAll(lanes); }).detach();
+  } else {
+    ShutDownAll(lanes_);
+  }
+}
+
+}  // namespace verbena::rpc

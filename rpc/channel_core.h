@@ -1,0 +1,76 @@
+// What stands behind a Channel: its loops, and on each its connections. Spreads calls; knows which thread it is on.
+//
+// Owner: the Channel. Thread: as channel.h says.
+
+#ifndef VERBENA_RPC_CHANNEL_CORE_H_
+#define VERBENA_RPC_CHANNEL_CORE_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "rpc/channel.h"
+#include "rpc/client_call.h"
+#include "rpc/client_connection.h"
+#include "rpc/network.h"
+
+namespace verbena::rpc {
+
+class ChannelCore {
+ public:
+  // See Channel::Create. `network` outlives the core.
+  static absl::StatusOr<std::unique_ptr<ChannelCore>> Open(Network* network, absl::string_view address,
+                                                           const ChannelOptions& options);
+  ~ChannelCore();
+
+  // See CallbackUnaryCall and BlockingUnaryCall.
+  void Start(UnaryCall call);
+  absl::Status Block(UnaryCall call);  // Without `done`.
+
+  std::string DescribeState() const;
+
+ private:
+  // One event loop and the connections on it.
+  struct Lane {
+    transport::EventLoop* loop = nullptr;
+    std::vector<std::unique_ptr<ClientConnection>> connections;
+    size_t next = 0;  // Calls go round. The loop's thread.
+  };
+  // What is taken down together; not always by the thread that destroys the channel.
+  struct Lanes {
+    std::unique_ptr<transport::EventLoopGroup> event_loops;  // Null: the user's loop.
+    std::vector<std::unique_ptr<Lane>> lanes;
+  };
+  class BlockedCall;
+
+  ChannelCore(std::string address, const ChannelOptions& options);
+  absl::Status StartLoops(Network* network);
+  void AddConnections(Network* network);
+  void OpenConnections();
+
+  static ClientConnection& NextConnection(Lane& lane);
+  static void ShutDown(Lane& lane);
+  static void ShutDownAll(Lanes& lanes);
+  static void PostStart(Lane& lane, UnaryCall call);
+  Lane* LaneOfThisThread();  // Null: it is no loop's.
+  Lane& NextLane();
+  bool DrivesTheLoop() const;
+  absl::Status Drive(Lane& lane, BlockedCall& call);
+
+  // Constant after Open.
+  const std::string address_;
+  const ChannelOptions options_;
+  const std::thread::id creator_ = std::this_thread::get_id();
+  Lanes lanes_;
+
+  // Any thread.
+  std::atomic<uint32_t> next_lane_ = 0;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CHANNEL_CORE_H_

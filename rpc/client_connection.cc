@@ -1,0 +1,293 @@
+#include "rpc/client_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/callback_scope.h"
+#include "rpc/certainty.h"
+#include "rpc/core/message_kind.h"
+#include "rpc/core/status_codec.h"
+#include "transport/log.h"
+
+namespace verbena::rpc {
+namespace {
+
+ClientSessionOptions SessionOptionsOf(const ChannelOptions& options) {
+  ClientSessionOptions session;
+  session.calls_max = options.calls_in_flight_max;
+  session.message_bytes_max = options.transport.message_bytes_max;
+  session.connect_timeout = options.connect_timeout;
+  return session;
+}
+
+absl::Status WithCertainty(absl::Status status, Certainty certainty) {
+  SetCertainty(&status, certainty);
+  return status;
+}
+
+}  // namespace
+
+// What outlives the connection: contexts that may cancel, a connect attempt that may still answer.
+class ClientConnection::Handle : public CallCanceller, public std::enable_shared_from_this<Handle> {
+ public:
+  explicit Handle(ClientConnection* connection) : connection_(connection), loop_(&connection->loop_) {}
+
+  void CancelCall(uint64_t call_id) override {
+    const std::lock_guard lock(mu_);
+    if (loop_ == nullptr) return;
+    loop_->Post([self = shared_from_this(), call_id] {
+      if (self->connection_ == nullptr) return;
+      self->connection_->session_.Cancel(call_id, self->connection_->loop_.Now());
+      self->connection_->Settle();
+    });
+  }
+  // Null: gone. The loop's thread.
+  ClientConnection* connection() const { return connection_; }
+  void Detach() {
+    connection_ = nullptr;
+    const std::lock_guard lock(mu_);
+    loop_ = nullptr;
+  }
+
+ private:
+  ClientConnection* connection_;
+  std::mutex mu_;
+  transport::EventLoop* loop_ ABSL_GUARDED_BY(mu_);
+};
+
+ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& options,
+                                   transport::EventLoop* loop, uint64_t seed)
+    : network_(*network),
+      address_(std::move(address)),
+      options_(options),
+      loop_(*loop),
+      session_(SessionOptionsOf(options)),
+      reconnect_(ReconnectOptions(), seed) {
+  handle_ = std::make_shared<Handle>(this);
+  canceller_ = handle_;
+}
+
+ClientConnection::~ClientConnection() { handle_->Detach(); }
+
+ClientCall& ClientConnection::CallOf(uint64_t call_id) {
+  const uint32_t index = CallIndex(call_id);
+  while (index >= calls_.size()) calls_.emplace_back();
+  return calls_[index];
+}
+
+void ClientConnection::Start(UnaryCall call) {
+  const absl::Time now = loop_.Now();
+  absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context);
+  if (timeout == absl::InfiniteDuration()) timeout = options_.default_timeout;
+  const std::optional<uint64_t> call_id = shut_down_ ? std::nullopt : session_.Start(now + timeout, now);
+  if (!call_id.has_value()) {
+    FailLater(std::move(call.done),
+              shut_down_ ? absl::CancelledError("the channel is being destroyed")
+                         : absl::ResourceExhaustedError(absl::StrCat(options_.calls_in_flight_max,
+                                                                     " calls are in flight (calls_in_flight_max)")));
+    return;
+  }
+  const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, *call_id);
+  CallOf(*call_id).Begin(std::move(call));
+  if (cancelled) session_.Cancel(*call_id, now);
+  Settle();
+}
+
+// Not at once: a caller who tries again in `done` would never come to an end.
+void ClientConnection::FailLater(CallDone done, absl::Status status) {
+  loop_.Post([done = std::move(done), status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
+    done(std::move(status));
+  });
+}
+
+void ClientConnection::Settle() {
+  if (settling_) return;
+  settling_ = true;
+  while (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
+  settling_ = false;
+  calls_in_flight_.store(session_.calls(), std::memory_order_relaxed);
+  if (shut_down_) return;
+  ConnectIfDue();
+  SetTimer();
+}
+
+void ClientConnection::Perform(ClientSession::Action action) {
+  ClientCall& call = CallOf(action.call_id);
+  switch (action.kind) {
+    case ClientSession::ActionKind::kSend:
+      SendRequest(action.call_id);
+      return;
+    case ClientSession::ActionKind::kCancelSend:
+      if (call.link() != nullptr) call.link()->CancelSend(call.send_id());
+      return;
+    case ClientSession::ActionKind::kTellCancelled:
+      if (call.link() != nullptr) call.link()->SendCancel(action.call_id);
+      return;
+    case ClientSession::ActionKind::kCancelFetch:
+      if (call.link() != nullptr) call.link()->CancelFetch(action.call_id);
+      return;
+    case ClientSession::ActionKind::kComplete:
+      call.Take().done(std::move(action.status));
+      return;
+  }
+}
+
+void ClientConnection::SendRequest(uint64_t call_id) {
+  absl::Status sent = TrySendRequest(call_id, CallOf(call_id));
+  if (!sent.ok()) session_.OnSendRejected(call_id, std::move(sent));
+}
+
+absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
+  if (link_ == nullptr) return absl::UnavailableError("the connection went before the request was sent");
+  const UnaryCall& user = call.user();
+  if (!user.request->IsInitialized()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request lacks required fields: ", user.request->InitializationErrorString()));
+  }
+  call.Measure();
+  const absl::Cord& attachment = ClientCallBinding::RequestAttachment(*user.context);
+  absl::Status checked =
+      CheckMessageBytes("request", call.size(), attachment.size(), options_.transport.message_bytes_max);
+  if (!checked.ok()) return checked;
+
+  RequestHeader header;
+  header.method = user.method;
+  header.body_bytes = call.size();
+  const absl::Duration time_left = session_.TimeLeft(call_id, loop_.Now());
+  if (time_left != absl::InfiniteDuration()) header.timeout_ns = absl::ToInt64Nanoseconds(time_left);
+  const absl::StatusOr<size_t> header_bytes = EncodeRequestHeader(header, absl::MakeSpan(header_));
+  if (!header_bytes.ok()) return header_bytes.status();
+
+  transport::OutboundMessage message;
+  message.kind = static_cast<uint8_t>(MessageKind::kRequest);
+  message.call_id = call_id;
+  message.header = absl::MakeConstSpan(header_).first(*header_bytes);
+  message.payload = &call;
+  message.attachment = attachment;
+  call.OnSend(link_, link_->SendRequest(call_id, std::move(message)));
+  return absl::OkStatus();
+}
+
+void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
+                                  transport::ReceivedPayload& payload) {
+  if (!session_.OnResponse(epoch, head.call_id)) return;
+  UnaryCall call = CallOf(head.call_id).Take();
+  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
+  if (!header.ok()) {
+    call.done(absl::InternalError(absl::StrCat("the server's response is malformed: ", header.status().message())));
+    return;
+  }
+  if (head.payload_bytes > options_.transport.message_bytes_max) {
+    call.done(WithCertainty(absl::ResourceExhaustedError(absl::StrCat(
+                                "the response has ", head.payload_bytes,
+                                " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
+                            Certainty::kExecuted));
+    return;
+  }
+  absl::Status status = DecodeStatus(*header);
+  if (status.ok() && !ParseMessage(payload.bytes().first(header->body_bytes), call.reply)) {
+    status = WithCertainty(absl::InternalError("the response's bytes are not the method's reply message"),
+                           Certainty::kExecuted);
+  }
+  if (head.payload_bytes > header->body_bytes) {
+    ClientCallBinding::SetResponseAttachment(*call.context, payload.Share(header->body_bytes));
+  }
+  call.done(std::move(status));
+}
+
+void ClientConnection::ConnectIfDue() {
+  if (!wants_connection() || !reconnect_.ShouldConnect(loop_.Now())) return;
+  reconnect_.BeginConnect();
+  network_.Connect(address_, options_.transport, &loop_,
+                   [handle = handle_](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+                     if (handle->connection() != nullptr) handle->connection()->OnConnectDone(std::move(connection));
+                   });
+}
+
+void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+  if (shut_down_) return;
+  if (connection.ok()) {
+    reconnect_.OnConnected(loop_.Now());
+    links_.push_back(std::make_unique<ClientLink>(this, ++last_epoch_, *std::move(connection)));
+    link_ = links_.back().get();
+    header_.resize(std::min(link_->header_bytes_max(), kRequestHeaderFixedBytes + kMethodBytesMax));
+    Publish(absl::StrCat("connected to ", link_->peer()));
+    session_.OnConnected(last_epoch_, loop_.Now());
+  } else {
+    reconnect_.OnConnectFailed(loop_.Now());
+    const absl::Status& why = connection.status();
+    Publish(absl::StrCat("not connected: ", why.message()));
+    // Once an outage: what follows is the same again.
+    if (reconnect_.failures() <= 2 && session_.last_connect_error() != why) {
+      Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": cannot connect: ", why.message()));
+    }
+    session_.OnConnectFailed(why);
+  }
+  Settle();
+}
+
+void ClientConnection::OnLinkDraining(ClientLink& link) {
+  session_.OnPeerDraining(link.epoch());
+  if (link_ == &link) {
+    link_ = nullptr;
+    reconnect_.OnLost(loop_.Now());
+    Publish("not connected: the server is shutting down");
+  }
+  Settle();
+}
+
+void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status) {
+  session_.OnDisconnected(link.epoch(), status);
+  if (link_ == &link) {
+    link_ = nullptr;
+    reconnect_.OnLost(loop_.Now());
+    Publish(status.ok() ? "not connected: the server closed the connection"
+                        : absl::StrCat("not connected: ", status.message()));
+    if (!status.ok()) {
+      Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": connection lost: ", status.message()));
+    }
+  }
+  for (ClientCall& call : calls_) {
+    if (call.link() == &link) call.OnSend(nullptr, 0);
+  }
+  std::erase_if(links_, [&link](const std::unique_ptr<ClientLink>& owned) { return owned.get() == &link; });
+  Settle();
+}
+
+void ClientConnection::SetTimer() {
+  absl::Time next = session_.NextDeadline();
+  if (wants_connection()) next = std::min(next, reconnect_.NextAttempt());
+  if (next >= timer_at_) return;  // The timer that is set looks again.
+  loop_.CancelTimer(timer_);
+  timer_at_ = next;
+  timer_ = loop_.AddTimer(next, [this] {
+    timer_at_ = absl::InfiniteFuture();
+    timer_ = 0;
+    session_.OnTime(loop_.Now());
+    Settle();
+  });
+}
+
+void ClientConnection::Shutdown(absl::string_view reason) {
+  shut_down_ = true;
+  loop_.CancelTimer(timer_);
+  session_.Shutdown(reason);
+  link_ = nullptr;
+  links_.clear();  // No call-back comes from them any more, and nothing reads the requests.
+  for (ClientCall& call : calls_) call.OnSend(nullptr, 0);
+  Settle();
+  handle_->Detach();
+}
+
+void ClientConnection::Publish(std::string state) {
+  const std::lock_guard lock(mu_);
+  state_ = std::move(state);
+}
+
+std::string ClientConnection::DescribeState() const {
+  const std::lock_guard lock(mu_);
+  return absl::StrCat(state_, ", ", calls_in_flight(), " calls in flight");
+}
+
+}  // namespace verbena::rpc

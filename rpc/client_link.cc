@@ -1,0 +1,96 @@
+#include "rpc/client_link.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/callback_scope.h"
+#include "rpc/client_connection.h"
+#include "rpc/core/message_kind.h"
+
+namespace verbena::rpc {
+namespace {
+
+RequestSendOutcome ToSessionOutcome(transport::SendOutcome outcome) {
+  switch (outcome) {
+    case transport::SendOutcome::kDelivered:
+      return RequestSendOutcome::kDelivered;
+    case transport::SendOutcome::kNotSent:
+      return RequestSendOutcome::kNotSent;
+    case transport::SendOutcome::kRefused:
+      return RequestSendOutcome::kRefused;
+    case transport::SendOutcome::kUnknown:
+      return RequestSendOutcome::kUnknown;
+  }
+  return RequestSendOutcome::kUnknown;
+}
+
+}  // namespace
+
+ClientLink::ClientLink(ClientConnection* owner, ClientSession::Epoch epoch,
+                       std::unique_ptr<transport::Connection> connection)
+    : owner_(*owner), epoch_(epoch), connection_(std::move(connection)) {
+  connection_->set_handler(this);
+}
+
+uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage message) {
+  const uint64_t send_id = connection_->Send(std::move(message));
+  requests_.emplace(send_id, call_id);
+  return send_id;
+}
+
+void ClientLink::SendCancel(uint64_t call_id) {
+  if (aborted_) return;
+  transport::OutboundMessage message;
+  message.kind = static_cast<uint8_t>(MessageKind::kCancel);
+  message.call_id = call_id;
+  connection_->Send(std::move(message));
+}
+
+bool ClientLink::IsResponse(const transport::MessageHead& head) {
+  if (head.kind == static_cast<uint8_t>(MessageKind::kResponse)) return true;
+  if (!std::exchange(aborted_, true)) {
+    connection_->Abort(absl::InternalError(absl::StrCat("the server sent a message of kind ", head.kind)));
+  }
+  return false;
+}
+
+transport::Verdict ClientLink::OnAnnounced(const transport::MessageHead& head) {
+  const CallbackScope scope(&owner_);
+  const bool fetch = IsResponse(head) && owner_.session().OnResponseAnnounced(epoch_, head.call_id, head.payload_bytes);
+  owner_.Settle();
+  return fetch ? transport::Verdict::kFetch : transport::Verdict::kRefuse;
+}
+
+void ClientLink::OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
+  const CallbackScope scope(&owner_);
+  if (IsResponse(head)) owner_.OnResponse(epoch_, head, payload);
+  owner_.Settle();
+}
+
+void ClientLink::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {
+  const CallbackScope scope(&owner_);
+  owner_.session().OnFetchFailed(epoch_, head.call_id, status);
+  owner_.Settle();
+}
+
+void ClientLink::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
+  const CallbackScope scope(&owner_);
+  const auto request = requests_.find(send_id);
+  if (request == requests_.end()) return;
+  const uint64_t call_id = request->second;
+  requests_.erase(request);
+  owner_.session().OnSent(epoch_, call_id, ToSessionOutcome(outcome), owner_.event_loop().Now());
+  owner_.Settle();
+}
+
+void ClientLink::OnPeerDraining() {
+  const CallbackScope scope(&owner_);
+  owner_.OnLinkDraining(*this);
+}
+
+void ClientLink::OnClosed(const absl::Status& status) {
+  const CallbackScope scope(&owner_);
+  owner_.OnLinkClosed(*this, status);  // Destroys this.
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,55 @@
+// One transport connection of a client connection, from its establishment to its end: one epoch of the session.
+//
+// Owner: the ClientConnection; destroying it aborts the transport's connection. Thread: the loop's.
+
+#ifndef VERBENA_RPC_CLIENT_LINK_H_
+#define VERBENA_RPC_CLIENT_LINK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "rpc/core/client_session.h"
+#include "transport/connection.h"
+
+namespace verbena::rpc {
+
+class ClientConnection;
+
+class ClientLink : public transport::ConnectionHandler {
+ public:
+  ClientLink(ClientConnection* owner, ClientSession::Epoch epoch, std::unique_ptr<transport::Connection> connection);
+
+  // Sends the request of a call; OnSent is reported to the session.
+  uint64_t SendRequest(uint64_t call_id, transport::OutboundMessage message);
+  void SendCancel(uint64_t call_id);
+  void CancelSend(uint64_t send_id) { connection_->CancelSend(send_id); }
+  void CancelFetch(uint64_t call_id) { connection_->CancelFetch(call_id); }
+
+  ClientSession::Epoch epoch() const { return epoch_; }
+  size_t header_bytes_max() const { return connection_->header_bytes_max(); }
+  const std::string& peer() const { return connection_->peer(); }
+
+  transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
+  void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
+  void OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) override;
+  void OnSent(uint64_t send_id, transport::SendOutcome outcome) override;
+  void OnPeerDraining() override;
+  void OnClosed(const absl::Status& status) override;
+
+ private:
+  bool IsResponse(const transport::MessageHead& head);
+
+  // Constant after construction.
+  ClientConnection& owner_;
+  const ClientSession::Epoch epoch_;
+  const std::unique_ptr<transport::Connection> connection_;
+
+  absl::flat_hash_map<uint64_t, uint64_t> requests_;  // Call id by send; those of cancel messages are not in it.
+  bool aborted_ = false;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CLIENT_LINK_H_

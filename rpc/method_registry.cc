@@ -1,0 +1,50 @@
+#include "rpc/method_registry.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::rpc {
+
+absl::StatusOr<std::unique_ptr<MethodRegistry>> MethodRegistry::Create(const std::vector<Service*>& services) {
+  std::unique_ptr<MethodRegistry> registry(new MethodRegistry());
+  for (const Service* service : services) {
+    if (service == nullptr) return absl::InvalidArgumentError("a service is null");
+    if (absl::Status added = registry->Add(*service); !added.ok()) return added;
+  }
+  return registry;
+}
+
+absl::Status MethodRegistry::Add(const Service& service) {
+  const std::string& name = service.full_name();
+  if (name.empty()) return absl::InvalidArgumentError("a service has no name");
+  if (!services_.insert(name).second) {
+    return absl::InvalidArgumentError(absl::StrCat("service ", name, " is registered twice"));
+  }
+  for (const UnaryMethod& method : service.methods()) {
+    if (absl::Status added = AddMethod(name, method); !added.ok()) return added;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodRegistry::AddMethod(const std::string& service, const UnaryMethod& method) {
+  const std::string full_name = absl::StrCat(service, "/", method.name);
+  if ((method.blocking != nullptr) == (method.callback != nullptr) || !method.new_request || !method.new_reply) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("method ", full_name, " needs one handler, and makers of request and reply"));
+  }
+  if (!indexes_.emplace(full_name, methods_.size()).second) {
+    return absl::InvalidArgumentError(absl::StrCat("method ", full_name, " is there twice"));
+  }
+  methods_.push_back(&method);
+  has_blocking_methods_ |= method.blocking != nullptr;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> MethodRegistry::Find(absl::string_view full_name) const {
+  if (const auto found = indexes_.find(full_name); found != indexes_.end()) return found->second;
+  const absl::string_view service = full_name.substr(0, full_name.rfind('/'));
+  return absl::UnimplementedError(services_.contains(service)
+                                      ? absl::StrCat("service ", service, " has no method ", full_name)
+                                      : absl::StrCat("this server has no service ", service, " (", full_name, ")"));
+}
+
+}  // namespace verbena::rpc

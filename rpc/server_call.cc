@@ -1,0 +1,166 @@
+#include "rpc/server_call.h"
+
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "rpc/certainty.h"
+#include "rpc/protobuf_bytes.h"
+
+namespace verbena::rpc {
+
+// Messages that held more are not kept with their call: one large message must not hold memory for ever.
+constexpr size_t kRecycledMessageBytesMax = 16 << 10;
+
+// Where a call lands whose token is dropped while the code that made the token is still on this thread's stack: that
+// code knows better why.
+class DropScope {
+ public:
+  explicit DropScope(const ServerCall* call) : call_(call), outer_(std::exchange(innermost, this)) {}
+  ~DropScope() { innermost = outer_; }
+  DropScope(const DropScope&) = delete;
+  DropScope& operator=(const DropScope&) = delete;
+
+  // Null: the token was not dropped, or elsewhere.
+  std::unique_ptr<ServerCall> TakeDropped() { return std::move(dropped_); }
+
+  static bool Catch(std::unique_ptr<ServerCall>& call) {
+    for (DropScope* scope = innermost; scope != nullptr; scope = scope->outer_) {
+      if (scope->call_ != call.get()) continue;
+      scope->dropped_ = std::move(call);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  static thread_local DropScope* innermost;
+  const ServerCall* const call_;
+  DropScope* const outer_;
+  std::unique_ptr<ServerCall> dropped_;
+};
+
+thread_local DropScope* DropScope::innermost = nullptr;
+
+// The handler's side of a call: a call that is not finished when its token dies ends as INTERNAL. One pointer, so that
+// it fits into an AnyInvocable without allocation.
+class HandlerToken {
+ public:
+  explicit HandlerToken(std::unique_ptr<ServerCall> call) : call_(std::move(call)) {}
+  HandlerToken(HandlerToken&&) noexcept = default;
+  ~HandlerToken() {
+    if (call_ == nullptr || DropScope::Catch(call_)) return;
+    ServerCall::Finish(std::move(call_), absl::InternalError("the handler dropped its responder"));
+  }
+
+  void operator()(absl::Status status) {
+    if (call_ != nullptr) ServerCall::Finish(std::move(call_), std::move(status));
+  }
+  void RunBlocking() { ServerCall::RunBlocking(std::move(call_)); }
+
+ private:
+  std::unique_ptr<ServerCall> call_;
+};
+
+namespace {
+
+// What `handler` returns, or what it throws as a status.
+template <typename Handler>
+absl::Status RunCatching(Handler&& handler) {
+  try {
+    return handler();
+  } catch (const std::exception& thrown) {
+    return absl::InternalError(absl::StrCat("the handler threw: ", thrown.what()));
+  } catch (...) {
+    return absl::InternalError("the handler threw something that is no std::exception");
+  }
+}
+
+}  // namespace
+
+ServerCall::ServerCall(const UnaryMethod* method, uint32_t method_index, std::shared_ptr<LoopGate> gate)
+    : method_(method),
+      method_index_(method_index),
+      gate_(std::move(gate)),
+      request_(method->new_request()),
+      reply_(method->new_reply()) {}
+
+void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::string& peer, absl::Duration timeout) {
+  connection_ = connection;
+  local_ = local;
+  context_.peer_ = peer;
+  context_.deadline_ = timeout == absl::InfiniteDuration() ? absl::InfiniteFuture() : absl::Now() + timeout;
+}
+
+bool ServerCall::Parse(absl::Span<const std::byte> body) {
+  request_bytes_ = body.size();
+  return ParseMessage(body, request_.get());
+}
+
+void ServerCall::Run(std::unique_ptr<ServerCall> call, Executor* executor) {
+  if (call->method_->blocking == nullptr) {
+    RunCallback(std::move(call));
+    return;
+  }
+  DropScope scope(call.get());
+  if (executor->TrySubmit([token = HandlerToken(std::move(call))]() mutable { token.RunBlocking(); })) return;
+  absl::Status status = absl::ResourceExhaustedError(
+      absl::StrCat("the server's executor is full: ", executor->queue_max(), " calls wait (executor_queue_max)"));
+  SetCertainty(&status, Certainty::kNotSent);
+  std::unique_ptr<ServerCall> refused = scope.TakeDropped();
+  refused->set_status(std::move(status));
+  LoopGate::Return(std::move(refused));
+}
+
+void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call) {
+  if (call->IsCancelled()) {
+    Finish(std::move(call), absl::CancelledError("cancelled before its handler ran"));
+    return;
+  }
+  absl::Status status =
+      RunCatching([&call] { return call->method_->blocking(&call->context_, *call->request_, call->reply_.get()); });
+  Finish(std::move(call), std::move(status));
+}
+
+void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
+  // After the responder has been called, the call is no longer ours: only what stands on this stack is used.
+  ServerCall* const running = call.get();
+  DropScope scope(running);
+  absl::Status status = RunCatching([running, &call] {
+    running->method_->callback(&running->context_, *running->request_, running->reply_.get(),
+                               Responder(HandlerToken(std::move(call))));
+    return absl::InternalError("the handler dropped its responder");
+  });
+  if (std::unique_ptr<ServerCall> dropped = scope.TakeDropped()) Finish(std::move(dropped), std::move(status));
+}
+
+void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
+  SetCertainty(&status, Certainty::kExecuted);
+  call->status_ = std::move(status);
+  LoopGate::Return(std::move(call));
+}
+
+absl::Status ServerCall::MeasureReply(uint64_t message_bytes_max) {
+  reply_bytes_ = reply_->ByteSizeLong();
+  absl::Status status =
+      CheckMessageBytes("reply", reply_bytes_, context_.response_attachment_.size(), message_bytes_max);
+  SetCertainty(&status, Certainty::kExecuted);
+  return status;
+}
+
+void ServerCall::WriteTo(std::byte* to) { WriteMeasured(*reply_, to); }
+
+bool ServerCall::Recycle() {
+  if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
+  connection_ = nullptr;
+  request_->Clear();
+  reply_->Clear();
+  reply_bytes_ = 0;
+  status_ = absl::OkStatus();
+  context_.request_attachment_.Clear();
+  context_.response_attachment_.Clear();
+  context_.cancelled_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,93 @@
+// One call at the server: its messages, its context, its outcome. And its way: out to the handler, back to the loop.
+//
+// Recycled: a loop keeps the calls of each method with their messages.
+//
+// Owner: the handler's side from Run to Finish (the responder, or the executor's task); before and after, the
+// connection that took it. Thread: its owner's; MarkCancelled the loop's, while the connection has it or it is out.
+
+#ifndef VERBENA_RPC_SERVER_CALL_H_
+#define VERBENA_RPC_SERVER_CALL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "rpc/executor.h"
+#include "rpc/loop_gate.h"
+#include "rpc/server_context.h"
+#include "rpc/service.h"
+#include "transport/connection.h"
+
+namespace verbena::rpc {
+
+class ServerConnection;
+
+class ServerCall : public transport::PayloadSource {
+ public:
+  ServerCall(const UnaryMethod* method, uint32_t method_index, std::shared_ptr<LoopGate> gate);
+  ~ServerCall() override = default;
+
+  // A new life. `local` is the session's id.
+  void Begin(ServerConnection* connection, uint64_t local, const std::string& peer, absl::Duration timeout);
+  // False: the bytes are not a request.
+  bool Parse(absl::Span<const std::byte> body);
+  void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }
+
+  // Hands the call to its method's handler: on `executor` if it may block (RESOURCE_EXHAUSTED if that is full), else
+  // here and now. However the handler ends, the call comes back to its gate's sink, exactly once.
+  static void Run(std::unique_ptr<ServerCall> call, Executor* executor);
+  // Sends the call back with the outcome.
+  static void Finish(std::unique_ptr<ServerCall> call, absl::Status status);
+
+  void MarkCancelled() { context_.cancelled_.store(true, std::memory_order_release); }
+  bool IsCancelled() const { return context_.IsCancelled(); }
+
+  // What to answer. MeasureReply comes before Send: it fixes size(). ResourceExhausted: the reply and its attachment
+  // are larger than message_bytes_max.
+  const absl::Status& status() const { return status_; }
+  void set_status(absl::Status status) { status_ = std::move(status); }
+  absl::Status MeasureReply(uint64_t message_bytes_max);
+  absl::Cord TakeReplyAttachment() { return std::exchange(context_.response_attachment_, absl::Cord()); }
+  size_t size() const override { return reply_bytes_; }
+  void WriteTo(std::byte* to) override;
+
+  // Forgets everything but the messages' memory. False: that is too much to keep.
+  bool Recycle();
+
+  const std::shared_ptr<LoopGate>& gate() const { return gate_; }
+  ServerConnection* connection() const { return connection_; }  // Null: gone.
+  void Detach() { connection_ = nullptr; }
+  uint64_t local() const { return local_; }
+  uint32_t method_index() const { return method_index_; }
+
+ private:
+  friend class HandlerToken;
+  static void RunBlocking(std::unique_ptr<ServerCall> call);
+  static void RunCallback(std::unique_ptr<ServerCall> call);
+
+  // Constant after construction.
+  const UnaryMethod* const method_;
+  const uint32_t method_index_;
+  const std::shared_ptr<LoopGate> gate_;
+  const std::unique_ptr<google::protobuf::MessageLite> request_;
+  const std::unique_ptr<google::protobuf::MessageLite> reply_;
+
+  // The owner's.
+  ServerContext context_;
+  absl::Status status_;
+  size_t request_bytes_ = 0;
+  size_t reply_bytes_ = 0;
+
+  // The loop's.
+  ServerConnection* connection_ = nullptr;
+  uint64_t local_ = 0;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_SERVER_CALL_H_

@@ -1,0 +1,237 @@
+#include "rpc/server_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/callback_scope.h"
+#include "rpc/certainty.h"
+#include "rpc/core/message_kind.h"
+#include "rpc/core/status_codec.h"
+#include "rpc/server_loop.h"
+
+namespace verbena::rpc {
+namespace {
+
+// An answer's header: more is not worth a detour through the heap's larger sizes.
+constexpr size_t kHeaderBytesMax = 4096;
+
+}  // namespace
+
+ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection)
+    : loop_(*loop),
+      peer_(connection->peer()),
+      connection_(std::move(connection)),
+      session_(loop->session_options(), &loop->methods(), &loop->tally()),
+      header_(std::max(kResponseHeaderRoomMin, std::min(connection_->header_bytes_max(), kHeaderBytesMax))) {
+  connection_->set_handler(this);
+}
+
+ServerConnection::~ServerConnection() {
+  loop_.event_loop().CancelTimer(timer_);
+  for (Slot& slot : slots_) {
+    if (slot.running == nullptr) continue;
+    slot.running->MarkCancelled();
+    slot.running->Detach();
+  }
+  connection_.reset();  // Before the answers that it may still read.
+}
+
+ServerConnection::Slot& ServerConnection::SlotOf(uint64_t local) {
+  const uint32_t index = CallIndex(local);
+  if (index >= slots_.size()) slots_.resize(index + 1);
+  return slots_[index];
+}
+
+transport::Verdict ServerConnection::OnAnnounced(const transport::MessageHead& head) {
+  const CallbackScope scope(loop_.gate());
+  transport::Verdict verdict = transport::Verdict::kRefuse;
+  if (head.kind == static_cast<uint8_t>(MessageKind::kRequest)) {
+    const ServerSession::Decision decision =
+        session_.OnAnnounced(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
+    if (decision.admission == ServerSession::Admission::kAdmit) verdict = transport::Verdict::kFetch;
+    if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
+  }
+  Settle();
+  return verdict;
+}
+
+void ServerConnection::OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
+  const CallbackScope scope(loop_.gate());
+  switch (static_cast<MessageKind>(head.kind)) {
+    case MessageKind::kRequest:
+      OnRequest(head, payload);
+      break;
+    case MessageKind::kCancel:
+      session_.OnCancel(head.call_id);
+      break;
+    case MessageKind::kResponse:
+    default:  // The peer chooses the number.
+      Abort(absl::InvalidArgumentError(absl::StrCat("a client sent a message of kind ", head.kind)));
+  }
+  Settle();
+}
+
+void ServerConnection::OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
+  const ServerSession::Decision decision =
+      session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
+  switch (decision.admission) {
+    case ServerSession::Admission::kAdmit:
+      Run(decision, payload);
+      return;
+    case ServerSession::Admission::kReject:
+      Reject(head.call_id, decision.status);
+      return;
+    case ServerSession::Admission::kDrop:
+      return;
+  }
+}
+
+void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
+  std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
+  call->Begin(this, decision.local, peer_, decision.timeout);
+  SlotOf(decision.local).running = call.get();
+  const absl::Span<const std::byte> bytes = payload.bytes();
+  if (bytes.size() > decision.body_bytes) call->set_request_attachment(payload.Share(decision.body_bytes));
+  if (call->Parse(bytes.first(decision.body_bytes))) {
+    ServerCall::Run(std::move(call), loop_.executor());
+    return;
+  }
+  absl::Status status = absl::InvalidArgumentError("the request's bytes are not the method's request message");
+  SetCertainty(&status, Certainty::kNotSent);
+  call->set_status(std::move(status));
+  OnCallFinished(std::move(call));
+}
+
+void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
+  SlotOf(call->local()).running = nullptr;
+  if (!session_.OnHandlerDone(call->local())) {
+    loop_.RecycleCall(std::move(call));
+  } else if (sends_over_) {
+    session_.OnResponseSent(call->local());
+    loop_.RecycleCall(std::move(call));
+  } else {
+    Respond(std::move(call));
+  }
+  Settle();
+}
+
+void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
+  const uint64_t local = call->local();
+  if (call->status().ok()) call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
+  const uint64_t send_id =
+      SendResponse(session_.CallIdOf(local), call->status(), call->status().ok() ? call.get() : nullptr);
+  sends_.emplace(send_id, local);
+  Slot& slot = SlotOf(local);
+  slot.send_id = send_id;
+  slot.responding = std::move(call);
+}
+
+void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
+  if (sends_over_) {
+    session_.OnRejectionSent();
+    return;
+  }
+  sends_.emplace(SendResponse(call_id, status, nullptr), 0);
+}
+
+uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& status, ServerCall* reply) {
+  const size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), absl::MakeSpan(header_));
+  transport::OutboundMessage message;
+  message.kind = static_cast<uint8_t>(MessageKind::kResponse);
+  message.call_id = call_id;
+  message.header = absl::MakeConstSpan(header_).first(header_bytes);
+  if (reply != nullptr) {
+    message.payload = reply;
+    message.attachment = reply->TakeReplyAttachment();
+  }
+  return connection_->Send(std::move(message));
+}
+
+void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status&) {
+  session_.OnFetchFailed(head.call_id);
+  Settle();
+}
+
+void ServerConnection::OnSent(uint64_t send_id, transport::SendOutcome) {
+  const auto send = sends_.find(send_id);
+  if (send == sends_.end()) return;
+  const uint64_t local = send->second;
+  sends_.erase(send);
+  if (local == 0) {
+    session_.OnRejectionSent();
+  } else {
+    session_.OnResponseSent(local);
+    loop_.RecycleCall(std::move(SlotOf(local).responding));
+  }
+  Settle();
+}
+
+void ServerConnection::OnClosed(const absl::Status&) {
+  session_.OnClosed();
+  sends_over_ = true;
+  connection_.reset();
+  for (Slot& slot : slots_) slot.responding = nullptr;
+  loop_.OnConnectionClosed();
+  Settle();  // May be the end of this object.
+}
+
+void ServerConnection::Drop() {
+  if (!closed()) OnClosed(absl::CancelledError("the server drops the connection"));
+}
+
+void ServerConnection::StartDraining() {
+  draining_ = true;
+  session_.StartDraining();
+  Settle();
+}
+
+void ServerConnection::Abort(absl::Status status) {
+  if (std::exchange(sends_over_, true)) return;
+  connection_->Abort(std::move(status));
+}
+
+void ServerConnection::Settle() {
+  while (const std::optional<ServerSession::Action> action = session_.NextAction()) Perform(*action);
+  SetTimer();
+  if (!session_.idle()) return;
+  if (closed()) {
+    loop_.OnConnectionIdle(this);  // Destroys it.
+  } else if (draining_ && !std::exchange(sends_over_, true)) {
+    connection_->Drain();
+  }
+}
+
+void ServerConnection::Perform(const ServerSession::Action& action) {
+  Slot& slot = SlotOf(action.local);
+  switch (action.kind) {
+    case ServerSession::ActionKind::kMarkCancelled:
+      if (slot.running != nullptr) slot.running->MarkCancelled();
+      return;
+    case ServerSession::ActionKind::kCancelFetch:
+      if (!closed()) connection_->CancelFetch(action.call_id);
+      return;
+    case ServerSession::ActionKind::kCancelSend:
+      if (!closed() && slot.responding != nullptr) connection_->CancelSend(slot.send_id);
+      return;
+    case ServerSession::ActionKind::kAbort:
+      Abort(absl::ResourceExhaustedError("the client floods the server with calls that it rejects"));
+      return;
+  }
+}
+
+void ServerConnection::SetTimer() {
+  const absl::Time next = session_.NextDeadline();
+  if (next >= timer_at_) return;  // The timer that is set looks again.
+  transport::EventLoop& event_loop = loop_.event_loop();
+  event_loop.CancelTimer(timer_);
+  timer_at_ = next;
+  timer_ = event_loop.AddTimer(next, [this] {
+    timer_at_ = absl::InfiniteFuture();
+    timer_ = 0;
+    session_.OnTime(loop_.event_loop().Now());
+    Settle();
+  });
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,85 @@
+// One client's connection at the server: carries messages between the transport and the server session, runs calls and
+// sends their answers.
+//
+// Owner: the ServerLoop; it stays, closed, until the last handler of its calls is done. Thread: its loop's.
+
+#ifndef VERBENA_RPC_SERVER_CONNECTION_H_
+#define VERBENA_RPC_SERVER_CONNECTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "rpc/core/server_session.h"
+#include "rpc/server_call.h"
+#include "transport/connection.h"
+#include "transport/event_loop.h"
+
+namespace verbena::rpc {
+
+class ServerLoop;
+
+class ServerConnection : public transport::ConnectionHandler {
+ public:
+  ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection);
+  // Aborts the connection. Calls that are out with handlers are cancelled and detached.
+  ~ServerConnection() override;
+
+  // A call of this connection is back from its handler. May destroy this.
+  void OnCallFinished(std::unique_ptr<ServerCall> call);
+  // Rejects new calls; closes the connection when those in flight have been answered.
+  void StartDraining();
+  // Closes at once, as if the peer had gone. May destroy this. Not from within a call-back of the connection.
+  void Drop();
+
+  bool closed() const { return connection_ == nullptr; }
+
+  transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
+  void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
+  void OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) override;
+  void OnSent(uint64_t send_id, transport::SendOutcome outcome) override;
+  void OnPeerDraining() override {}
+  void OnClosed(const absl::Status& status) override;
+
+ private:
+  // By the index of the session's local id.
+  struct Slot {
+    ServerCall* running = nullptr;           // Out with its handler.
+    std::unique_ptr<ServerCall> responding;  // Its answer is under way.
+    uint64_t send_id = 0;                    // Of the answer.
+  };
+
+  void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
+  void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
+  void Reject(uint64_t call_id, const absl::Status& status);
+  void Respond(std::unique_ptr<ServerCall> call);
+  uint64_t SendResponse(uint64_t call_id, const absl::Status& status, ServerCall* reply);
+  void Abort(absl::Status status);
+
+  // What follows every event: the session's actions, its timer, and the end of a drain or of this object.
+  void Settle();
+  void Perform(const ServerSession::Action& action);
+  void SetTimer();
+  Slot& SlotOf(uint64_t local);
+
+  // Constant after construction.
+  ServerLoop& loop_;
+  const std::string peer_;
+
+  std::unique_ptr<transport::Connection> connection_;  // Null: closed.
+  ServerSession session_;
+  std::vector<Slot> slots_;
+  absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.
+  std::vector<std::byte> header_;                  // Room for one.
+  absl::Time timer_at_ = absl::InfiniteFuture();
+  transport::TimerId timer_ = 0;
+  bool draining_ = false;
+  bool sends_over_ = false;  // Drained or aborted: nothing may be sent any more.
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_SERVER_CONNECTION_H_

@@ -1,0 +1,185 @@
+#include "rpc/server_core.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "transport/log.h"
+
+namespace verbena::rpc {
+namespace {
+
+absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::string>& addresses) {
+  if (addresses.empty()) return absl::InvalidArgumentError("the server has no address to listen on");
+  if (options.loops < 1) return absl::InvalidArgumentError("ServerOptions::loops must be at least 1");
+  if (options.executor_threads < 1) {
+    return absl::InvalidArgumentError("ServerOptions::executor_threads must be at least 1");
+  }
+  if (options.executor_queue_max < 1) {
+    return absl::InvalidArgumentError("ServerOptions::executor_queue_max must be at least 1");
+  }
+  if (options.calls_in_flight_per_connection_max < 1 || options.calls_in_flight_max < 1) {
+    return absl::InvalidArgumentError("ServerOptions: the limits of calls in flight must be at least 1");
+  }
+  return absl::OkStatus();
+}
+
+// How many loops have yet to finish something.
+class Countdown {
+ public:
+  explicit Countdown(size_t count) : count_(count) {}
+  void CountDown() {
+    const std::lock_guard lock(mu_);
+    if (--count_ == 0) zero_.notify_all();
+  }
+  // False: the deadline came first.
+  bool WaitUntil(absl::Time deadline) {
+    std::unique_lock lock(mu_);
+    const auto is_zero = [this] { return count_ == 0; };
+    if (deadline == absl::InfiniteFuture()) {
+      zero_.wait(lock, is_zero);
+      return true;
+    }
+    const absl::Duration left = std::min(deadline - absl::Now(), absl::Hours(24 * 365));
+    return zero_.wait_for(lock, absl::ToChronoNanoseconds(left), is_zero);
+  }
+
+ private:
+  std::mutex mu_;
+  std::condition_variable zero_;
+  size_t count_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, const ServerOptions& options,
+                                                              const std::vector<std::string>& addresses,
+                                                              const std::vector<Service*>& services) {
+  if (absl::Status checked = CheckOptions(options, addresses); !checked.ok()) return checked;
+  absl::StatusOr<std::unique_ptr<MethodRegistry>> methods = MethodRegistry::Create(services);
+  if (!methods.ok()) return methods.status();
+  std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods)));
+  if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
+  if (absl::Status listening = core->Listen(network, addresses); !listening.ok()) return listening;
+  core->LogStart();
+  return core;
+}
+
+ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods)
+    : options_(options), methods_(std::move(methods)) {
+  if (methods_->has_blocking_methods()) {
+    executor_ = std::make_unique<Executor>(options_.executor_threads, options_.executor_queue_max);
+  }
+}
+
+absl::Status ServerCore::StartLoops(Network* network) {
+  const transport::EventLoopOptions event_loop{options_.wait, options_.poll_duration, options_.first_cpu};
+  absl::StatusOr<std::unique_ptr<transport::EventLoopGroup>> group = network->StartLoops(options_.loops, event_loop);
+  if (!group.ok()) return group.status();
+  event_loops_ = *std::move(group);
+  const ServerSessionOptions session{options_.calls_in_flight_per_connection_max, options_.transport.message_bytes_max};
+  const uint32_t loops = static_cast<uint32_t>(event_loops_->size());
+  const uint32_t calls_max = options_.calls_in_flight_max / loops + (options_.calls_in_flight_max % loops != 0);
+  for (uint32_t i = 0; i < loops; ++i) {
+    loops_.push_back(
+        std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), executor_.get(), session, calls_max));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServerCore::Listen(Network* network, const std::vector<std::string>& addresses) {
+  std::vector<transport::EventLoop*> event_loops;
+  for (const auto& loop : loops_) event_loops.push_back(&loop->event_loop());
+  const auto accept = [this](std::unique_ptr<transport::Connection> connection) {
+    for (const auto& loop : loops_) {
+      if (&loop->event_loop() == connection->loop()) return loop->Accept(std::move(connection));
+    }
+  };
+  for (const std::string& address : addresses) {
+    auto listener = network->Listen(address, options_.transport, event_loops, accept);
+    if (!listener.ok()) {
+      return absl::Status(listener.status().code(),
+                          absl::StrCat("cannot listen on ", address, ": ", listener.status().message()));
+    }
+    for (const std::string& real : (*listener)->addresses()) addresses_.push_back(real);
+    listeners_.push_back(*std::move(listener));
+  }
+  return absl::OkStatus();
+}
+
+void ServerCore::LogStart() const {
+  Log(Severity::kInfo, absl::StrCat("server listens on ", absl::StrJoin(addresses_, ", "), " (", methods_->size(),
+                                    methods_->size() == 1 ? " method, " : " methods, ", loops_.size(),
+                                    loops_.size() == 1 ? " event loop)" : " event loops)"));
+}
+
+ServerCore::~ServerCore() {
+  Shutdown(absl::InfinitePast());
+  // Blocking handlers end here; their calls still find their way back. Then nothing does.
+  if (executor_ != nullptr) executor_->Shutdown();
+  OnEveryLoop([](ServerLoop& loop) { loop.Shut(); });
+}
+
+void ServerCore::OnEveryLoop(absl::FunctionRef<void(ServerLoop&)> task) {
+  Countdown done(loops_.size());
+  for (const auto& loop : loops_) {
+    loop->event_loop().Post([&task, &done, loop = loop.get()] {
+      task(*loop);
+      done.CountDown();
+    });
+  }
+  done.WaitUntil(absl::InfiniteFuture());
+}
+
+void ServerCore::Wait() {
+  std::unique_lock lock(mu_);
+  changed_.wait(lock, [this] { return phase_ == Phase::kShutDown; });
+}
+
+void ServerCore::Shutdown(absl::Time deadline) {
+  {
+    std::unique_lock lock(mu_);
+    if (phase_ != Phase::kServing) {
+      changed_.wait(lock, [this] { return phase_ == Phase::kShutDown; });
+      return;
+    }
+    phase_ = Phase::kShuttingDown;
+  }
+  CloseListeners();
+  if (deadline <= absl::Now() || !DrainLoops(deadline)) {
+    OnEveryLoop([](ServerLoop& loop) { loop.Abort(); });
+  }
+  const std::lock_guard lock(mu_);
+  phase_ = Phase::kShutDown;
+  changed_.notify_all();
+}
+
+void ServerCore::CloseListeners() {
+  for (const auto& listener : listeners_) listener->Close();
+  listeners_.clear();  // Blocks until no connection is being accepted.
+}
+
+bool ServerCore::DrainLoops(absl::Time deadline) {
+  const auto loops_left = std::make_shared<Countdown>(loops_.size());
+  OnEveryLoop([&loops_left](ServerLoop& loop) { loop.Drain([loops_left] { loops_left->CountDown(); }); });
+  return loops_left->WaitUntil(deadline);
+}
+
+ServerCounters ServerCore::counters() {
+  std::mutex mu;
+  ServerCounters counters;
+  OnEveryLoop([&](ServerLoop& loop) {
+    const std::lock_guard lock(mu);
+    counters.connections += loop.connections();
+    counters.calls_in_flight += loop.tally().calls;
+    counters.calls_accepted += loop.tally().accepted;
+    counters.calls_refused += loop.tally().refused;
+    counters.calls_dropped += loop.tally().dropped;
+  });
+  return counters;
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,82 @@
+#include "rpc/server_loop.h"
+
+#include <utility>
+
+namespace verbena::rpc {
+namespace {
+
+// Idle call objects that a loop keeps for each method.
+constexpr size_t kRecycledCallsMax = 1024;
+
+}  // namespace
+
+ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
+                       const ServerSessionOptions& session_options, uint32_t calls_max)
+    : event_loop_(*event_loop),
+      methods_(*methods),
+      executor_(executor),
+      session_options_(session_options),
+      gate_(std::make_shared<LoopGate>(event_loop, this)),
+      recycled_(methods->size()) {
+  tally_.calls_max = calls_max;
+}
+
+void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
+  if (aborted_) return;
+  auto accepted = std::make_unique<ServerConnection>(this, std::move(connection));
+  ServerConnection* const key = accepted.get();
+  connections_.emplace(key, std::move(accepted));
+  ++open_connections_;
+  if (draining_) key->StartDraining();
+}
+
+// A copy: a connection may go while it is told something.
+std::vector<ServerConnection*> ServerLoop::Connections() const {
+  std::vector<ServerConnection*> connections;
+  for (const auto& [connection, owned] : connections_) connections.push_back(connection);
+  return connections;
+}
+
+void ServerLoop::Drain(std::function<void()> done) {
+  draining_ = true;
+  drained_ = std::move(done);
+  for (ServerConnection* connection : Connections()) connection->StartDraining();
+  if (connections_.empty() && drained_ != nullptr) std::exchange(drained_, nullptr)();
+}
+
+void ServerLoop::Abort() {
+  aborted_ = true;
+  for (ServerConnection* connection : Connections()) connection->Drop();
+}
+
+void ServerLoop::Shut() {
+  drained_ = nullptr;
+  connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
+  gate_->Shut();
+}
+
+std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method) {
+  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[method];
+  if (idle.empty()) return std::make_unique<ServerCall>(&methods_.method(method), method, gate_);
+  std::unique_ptr<ServerCall> call = std::move(idle.back());
+  idle.pop_back();
+  return call;
+}
+
+void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
+  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
+  if (idle.size() < kRecycledCallsMax && call->Recycle()) idle.push_back(std::move(call));
+}
+
+void ServerLoop::OnCallFinished(std::unique_ptr<ServerCall> call) {
+  if (ServerConnection* const connection = call->connection()) {
+    connection->OnCallFinished(std::move(call));
+  }
+}
+
+void ServerLoop::OnConnectionIdle(ServerConnection* connection) {
+  connections_.erase(connection);
+  if (connections_.empty() && drained_ != nullptr) std::exchange(drained_, nullptr)();
+}
+
+}  // namespace verbena::rpc

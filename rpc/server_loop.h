@@ -1,0 +1,76 @@
+// A server's part on one event loop: its connections, and the call objects that they recycle.
+//
+// Owner: the server's core. Thread: the loop's, for everything after construction.
+
+#ifndef VERBENA_RPC_SERVER_LOOP_H_
+#define VERBENA_RPC_SERVER_LOOP_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "rpc/core/server_session.h"
+#include "rpc/executor.h"
+#include "rpc/loop_gate.h"
+#include "rpc/method_registry.h"
+#include "rpc/server_call.h"
+#include "rpc/server_connection.h"
+#include "transport/connection.h"
+#include "transport/event_loop.h"
+
+namespace verbena::rpc {
+
+class ServerLoop : public CallSink {
+ public:
+  // `executor` may be null if no method blocks. None is owned; all outlive this.
+  ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
+             const ServerSessionOptions& session_options, uint32_t calls_max);
+  ~ServerLoop() override = default;
+
+  void Accept(std::unique_ptr<transport::Connection> connection);
+  // Every connection closes when its calls are answered; `done` runs when the last is gone.
+  void Drain(std::function<void()> done);
+  // Aborts every connection and cancels every call; a new connection is aborted as well. Handlers may still come back.
+  void Abort();
+  // The end, after Abort: whatever comes back from a handler dies.
+  void Shut();
+
+  size_t connections() const { return open_connections_; }
+  CallTally& tally() { return tally_; }
+
+  // For this loop's connections.
+  std::unique_ptr<ServerCall> TakeCall(uint32_t method);
+  void RecycleCall(std::unique_ptr<ServerCall> call);
+  void OnConnectionIdle(ServerConnection* connection);  // Closed, and no call of it is left: destroys it.
+  void OnConnectionClosed() { --open_connections_; }
+  void OnCallFinished(std::unique_ptr<ServerCall> call) override;
+  transport::EventLoop& event_loop() { return event_loop_; }
+  const LoopGate* gate() const { return gate_.get(); }
+  const MethodRegistry& methods() const { return methods_; }
+  Executor* executor() { return executor_; }
+  const ServerSessionOptions& session_options() const { return session_options_; }
+
+ private:
+  std::vector<ServerConnection*> Connections() const;
+
+  // Constant after construction.
+  transport::EventLoop& event_loop_;
+  const MethodRegistry& methods_;
+  Executor* const executor_;
+  const ServerSessionOptions session_options_;
+  const std::shared_ptr<LoopGate> gate_;
+
+  // Owned by the loop's thread.
+  CallTally tally_;
+  std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
+  absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
+  size_t open_connections_ = 0;
+  bool draining_ = false;
+  bool aborted_ = false;
+  std::function<void()> drained_;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_SERVER_LOOP_H_

@@ -1,0 +1,63 @@
+// A service whose methods are lambdas over strings.
+//
+// Owner: the test; outlives the server. Methods are added before the server starts.
+
+#ifndef VERBENA_RPC_TESTING_LAMBDA_SERVICE_H_
+#define VERBENA_RPC_TESTING_LAMBDA_SERVICE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "google/protobuf/wrappers.pb.h"
+#include "rpc/server_context.h"
+#include "rpc/service.h"
+
+namespace verbena::testing {
+
+using Text = google::protobuf::StringValue;
+
+class LambdaService : public Service {
+ public:
+  using Blocking = std::function<absl::Status(ServerContext*, const Text& request, Text* reply)>;
+  using Callback = std::function<void(ServerContext*, const Text& request, Text* reply, Responder done)>;
+
+  explicit LambdaService(std::string full_name = "test.Lambda") : full_name_(std::move(full_name)) {}
+
+  LambdaService& AddBlocking(std::string name, Blocking handler) {
+    UnaryMethod& method = Add(std::move(name));
+    method.blocking = [handler = std::move(handler)](ServerContext* context, const auto& request, auto* reply) {
+      return handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply));
+    };
+    return *this;
+  }
+  LambdaService& AddCallback(std::string name, Callback handler) {
+    UnaryMethod& method = Add(std::move(name));
+    method.callback = [handler = std::move(handler)](ServerContext* context, const auto& request, auto* reply,
+                                                     Responder done) {
+      handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply), std::move(done));
+    };
+    return *this;
+  }
+
+  const std::string& full_name() const override { return full_name_; }
+  const std::vector<UnaryMethod>& methods() const override { return methods_; }
+
+ private:
+  UnaryMethod& Add(std::string name) {
+    methods_.push_back({});
+    methods_.back().name = std::move(name);
+    methods_.back().new_request = [] { return std::make_unique<Text>(); };
+    methods_.back().new_reply = [] { return std::make_unique<Text>(); };
+    return methods_.back();
+  }
+
+  const std::string full_name_;
+  std::vector<UnaryMethod> methods_;
+};
+
+}  // namespace verbena::testing
+
+#endif  // VERBENA_RPC_TESTING_LAMBDA_SERVICE_H_

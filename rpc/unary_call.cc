@@ -1,0 +1,21 @@
+#include "rpc/unary_call.h"
+
+#include <utility>
+
+#include "rpc/channel.h"
+#include "rpc/channel_core.h"
+
+namespace verbena {
+
+absl::Status BlockingUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
+                               const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply) {
+  return channel.core().Block({method, context, &request, reply, nullptr});
+}
+
+void CallbackUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
+                       const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply,
+                       CallDone done) {
+  channel.core().Start({method, context, request, reply, std::move(done)});
+}
+
+}  // namespace verbena
