@@ -9,9 +9,8 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 file_mib=${QUICKSTART_FILE_MIB:-256}
-start_seconds_max=30 # How long a daemon may take until it says that it listens.
 work=$(mktemp -d "${TMPDIR:-/tmp}/verbena-quickstart.XXXXXX")
-daemon_pids=()
+source examples/daemon/daemons.sh
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -22,11 +21,8 @@ die() {
 
 # However this ends, no daemon and no file stays behind; after a failure the daemons' last words are shown.
 clean_up() {
-  local status=$? pid log
-  for pid in "${daemon_pids[@]}"; do
-    kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
+  local status=$? log
+  kill_daemons
   if ((status != 0)); then
     for log in "$work"/*.log; do
       if [[ -s $log ]]; then
@@ -40,35 +36,6 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-# Starts a daemon on a free port and reads what it says until it listens. Sets $pid, and $address as host:port.
-start_daemon() { # program, arguments…
-  local program=$1 name=${1##*/} line lines
-  shift
-  mkfifo "$work/$name.fifo"
-  "$program" --listen=127.0.0.1:0 "$@" 2>"$work/$name.fifo" &
-  pid=$!
-  daemon_pids+=("$pid")
-  exec {lines}<"$work/$name.fifo"
-  address=
-  while [[ -z $address ]]; do
-    IFS= read -r -t "$start_seconds_max" -u "$lines" line || die "$name did not start"
-    printf '%s\n' "$line" | tee -a "$work/$name.log"
-    if [[ $line == "$name: listening on "* ]]; then address=${line##*://}; fi
-  done
-  # Its later words go to the log and to whoever watches.
-  tee -a "$work/$name.log" <&"$lines" &
-  exec {lines}<&-
-}
-
-# Stops a daemon by SIGTERM: it has to drain and to exit with 0.
-stop_daemon() { # name, pid
-  local status=0
-  kill -TERM "$2"
-  wait "$2" || status=$?
-  ((status == 0)) || die "$1 ended with status $status after SIGTERM"
-  printf '%s drained and exited with 0\n' "$1"
-}
 
 # What the two ends printed must be what sha256sum finds in the files.
 check_copy() { # source, copy, output of filecopy_client
@@ -90,7 +57,7 @@ bazel build //examples/greeter:greeter_server //examples/greeter:greeter_client 
 bin=$(bazel info bazel-bin)/examples
 
 say "Greeter: a server daemon, and calls from another process"
-start_daemon "$bin/greeter/greeter_server"
+start_daemon "$work" "$bin/greeter/greeter_server"
 greeter_pid=$pid
 "$bin/greeter/greeter_client" --server="$address" --name="RDMA" | tee "$work/greeter.txt"
 grep -qx 'blocking: Hello, RDMA!' "$work/greeter.txt" || die "the blocking call did not return the greeting"
@@ -99,7 +66,7 @@ grep -qx 'callback: Hello, RDMA!' "$work/greeter.txt" || die "the callback call 
 say "Filecopy: $file_mib MiB of random bytes"
 head -c "${file_mib}M" /dev/urandom >"$work/random.bin"
 mkdir "$work/incoming"
-start_daemon "$bin/filecopy/filecopy_server" --directory="$work/incoming"
+start_daemon "$work" "$bin/filecopy/filecopy_server" --directory="$work/incoming"
 filecopy_pid=$pid
 "$bin/filecopy/filecopy_client" --server="$address" "$work/random.bin" | tee "$work/filecopy.txt"
 check_copy "$work/random.bin" "$work/incoming/random.bin" "$work/filecopy.txt"
@@ -107,6 +74,5 @@ check_copy "$work/random.bin" "$work/incoming/random.bin" "$work/filecopy.txt"
 say "Stopping the daemons"
 stop_daemon greeter_server "$greeter_pid"
 stop_daemon filecopy_server "$filecopy_pid"
-daemon_pids=()
 
 say "Everything worked"

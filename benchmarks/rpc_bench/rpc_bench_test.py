@@ -1,0 +1,91 @@
+"""Runs the benchmark for moments: every way of waiting and both kinds of payload give figures under the documented keys.
+
+The figures themselves are not judged: a test machine is busy. Usage: rpc_bench_test.py RPC_BENCH
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+
+KEYS = [
+    "device",
+    "wait",
+    "payload_bytes",
+    "in_flight",
+    "connections",
+    "calls",
+    "p50_us",
+    "p99_us",
+    "calls_per_second",
+    "gbytes_per_second",
+    "raw_p50_us",
+    "raw_read_gbytes_per_second",
+    "ratio_to_raw",
+    "doorbells_per_call",
+    "allocations_per_call",
+]
+PROGRAM = sys.argv.pop()
+
+
+def run(*flags):
+    return subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=120, check=False)
+
+
+def measure(*flags):
+    result = run("--device=soft", "--seconds=0.2", "--rounds=2", "--json", *flags)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+class RpcBench(unittest.TestCase):
+    def check(self, figures):
+        self.assertEqual(list(figures), KEYS)
+        for key in KEYS[2:]:
+            self.assertGreaterEqual(figures[key], 0, key)
+        for key in ("calls", "p50_us", "p99_us", "calls_per_second", "raw_p50_us", "ratio_to_raw"):
+            self.assertGreater(figures[key], 0, key)
+        self.assertLessEqual(figures["p50_us"], figures["p99_us"])
+
+    def test_every_wait_policy_gives_figures(self):
+        for wait in ("busy", "event", "adaptive"):
+            with self.subTest(wait=wait):
+                figures = measure("--payload=64", f"--wait={wait}")
+                self.check(figures)
+                self.assertEqual(figures["wait"], wait)
+                self.assertEqual(figures["payload_bytes"], 64)
+                self.assertEqual(figures["in_flight"], 1)
+
+    def test_attachments_are_compared_by_bandwidth(self):
+        figures = measure("--attachment=1048576", "--wait=adaptive")
+        self.check(figures)
+        self.assertEqual(figures["payload_bytes"], 1048576)
+        ratio = figures["gbytes_per_second"] / figures["raw_read_gbytes_per_second"]
+        self.assertAlmostEqual(figures["ratio_to_raw"], ratio, delta=0.01)
+
+    def test_many_in_flight_on_several_connections(self):
+        figures = measure("--in_flight=64", "--connections=4", "--wait=event")
+        self.check(figures)
+        self.assertEqual(figures["in_flight"], 64)
+        self.assertEqual(figures["connections"], 4)
+
+    def test_text_for_people(self):
+        result = run("--device=soft", "--seconds=0.1", "--rounds=1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("of raw p50", result.stdout)
+
+    def test_nonsense_is_refused_in_words(self):
+        for flag, words in (
+            ("--payload=-2", "--payload must be"),
+            ("--connections=0", "--connections must be"),
+            ("--device=no_such_device", "no RDMA device"),
+            ("--wait=sometimes", "must be busy, event or adaptive"),
+        ):
+            with self.subTest(flag=flag):
+                result = run(flag)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(words, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
