@@ -77,16 +77,18 @@ ClientCall& ClientConnection::CallOf(uint64_t call_id) {
 }
 
 void ClientConnection::Start(UnaryCall call) {
+  if (shut_down_) return FailLater(std::move(call.done), absl::CancelledError("the channel is being destroyed"));
+  if (ClientCallBinding::IsCancelled(*call.context)) {
+    return FailLater(std::move(call.done), absl::CancelledError("the caller cancelled the call before it was made"));
+  }
   const absl::Time now = loop_.Now();
   absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context);
   if (timeout == absl::InfiniteDuration()) timeout = options_.default_timeout;
-  const std::optional<uint64_t> call_id = shut_down_ ? std::nullopt : session_.Start(now + timeout, now);
+  const std::optional<uint64_t> call_id = session_.Start(now + timeout, now);
   if (!call_id.has_value()) {
-    FailLater(std::move(call.done),
-              shut_down_ ? absl::CancelledError("the channel is being destroyed")
-                         : absl::ResourceExhaustedError(absl::StrCat(options_.calls_in_flight_max,
-                                                                     " calls are in flight (calls_in_flight_max)")));
-    return;
+    return FailLater(std::move(call.done),
+                     absl::ResourceExhaustedError(
+                         absl::StrCat(options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
   }
   const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, *call_id);
   CallOf(*call_id).Begin(std::move(call));

@@ -1,0 +1,149 @@
+// Calls and connections: waiting for one, failing without one, getting one back.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rpc/testing/call_fixture.h"
+
+namespace verbena {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::string_view kEcho = "test.Lambda/Echo";
+
+class ConnectingTest : public testing::CallFixture {};
+
+TEST_F(ConnectingTest, ChannelConnectsAheadOfTheFirstCall) {
+  Start();
+  EXPECT_EQ(network_.connects(), 1u);
+  EXPECT_THAT(channel_->DescribeState(), HasSubstr("connected to memory://server:1"));
+}
+
+TEST_F(ConnectingTest, LazyChannelConnectsWithTheFirstCall) {
+  options_.connect_ahead = false;
+  Start();
+  EXPECT_EQ(network_.connects(), 0u);
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  EXPECT_EQ(network_.connects(), 1u);
+}
+
+TEST_F(ConnectingTest, CallWaitsForASlowConnect) {
+  network_.set_connect_delay(absl::Seconds(1));
+  Start();
+  const auto call = Call(kEcho);
+  EXPECT_FALSE(call->done());
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(call->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, CallWithoutAServerFailsAfterTheConnectTimeoutInWords) {
+  OpenChannel();
+  const auto call = Call(kEcho);
+  loop_.Advance(absl::Milliseconds(2999));
+  EXPECT_FALSE(call->done());
+  loop_.Advance(absl::Milliseconds(1));
+  ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kNotSent, "nobody listens on server:1");
+  EXPECT_THAT(channel_->DescribeState(), HasSubstr("nobody listens"));
+}
+
+TEST_F(ConnectingTest, WithoutConnectTimeoutACallFailsWithTheAttempt) {
+  options_.connect_timeout = absl::ZeroDuration();
+  options_.connect_ahead = false;
+  OpenChannel();
+  ExpectFailed(*Call(kEcho), absl::StatusCode::kUnavailable, Certainty::kNotSent, "nobody listens on server:1");
+}
+
+TEST_F(ConnectingTest, BlockingCallWithoutAServerFailsInWords) {
+  OpenChannel();
+  ClientContext context;
+  testing::Text request, reply;
+  const absl::Status status = BlockingUnaryCall(*channel_, kEcho, &context, request, &reply);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nobody listens"));
+}
+
+TEST_F(ConnectingTest, WaitingCallGoesToAServerThatStartsLate) {
+  OpenChannel();
+  const auto call = Call(kEcho);
+  loop_.Advance(absl::Seconds(1));
+  StartServer();
+  loop_.Advance(absl::Seconds(2));
+  EXPECT_EQ(call->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, ClientFindsARestartedServer) {
+  Start();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  StopServer();
+  loop_.Advance(absl::Minutes(1));
+  StartServer();
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, AttemptsBackOff) {
+  OpenChannel();
+  loop_.Advance(absl::Seconds(10));
+  const size_t early = network_.connects();
+  EXPECT_GE(early, 5u);
+  EXPECT_LE(early, 20u);
+  loop_.Advance(absl::Minutes(1));
+  EXPECT_LE(network_.connects() - early, 16u);
+}
+
+TEST_F(ConnectingTest, LazyChannelDoesNotReconnectByItself) {
+  options_.connect_ahead = false;
+  Start();
+  Call(kEcho);
+  network_.latest_client()->Sever();
+  loop_.Advance(absl::Minutes(1));
+  EXPECT_EQ(network_.connects(), 1u);
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, DrainingServerMakesTheClientConnectElsewhere) {
+  Start();
+  listener_.reset();
+  server_->Drain([] {});
+  loop_.RunUntilIdle();
+  const auto call = Call(kEcho);
+  StopServer();
+  StartServer();
+  loop_.Advance(absl::Seconds(2));
+  EXPECT_EQ(call->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, CallsAreSpreadOverConnections) {
+  options_.connections = 3;
+  Start();
+  EXPECT_EQ(server_->connections(), 3u);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  EXPECT_GT(network_.latest_client()->messages_sent(), 1u);
+}
+
+TEST_F(ConnectingTest, ChannelClosedWhileConnectingDropsTheAnswer) {
+  network_.set_connect_delay(absl::Seconds(1));
+  Start();
+  const auto call = Call(kEcho);
+  channel_.reset();
+  loop_.Advance(absl::Seconds(2));
+  ExpectFailed(*call, absl::StatusCode::kCancelled, Certainty::kNotSent, "channel was destroyed");
+  EXPECT_EQ(server_->connections(), 0u);
+}
+
+TEST_F(ConnectingTest, BadAddressesAndOptionsAreRefusedAtOnce) {
+  for (const absl::string_view address : {"", "host", "host:", "host:0", "host:99999", ":7471", "http://host:1"}) {
+    EXPECT_EQ(rpc::ChannelCore::Open(&network_, address, options_).status().code(), absl::StatusCode::kInvalidArgument)
+        << address;
+  }
+  for (const absl::string_view address : {"host:1", "rdma://host:1", "soft://host:1", "[::1]:7471"}) {
+    EXPECT_TRUE(rpc::ChannelCore::Open(&network_, address, options_).ok()) << address;
+  }
+  options_.connections = 0;
+  EXPECT_EQ(rpc::ChannelCore::Open(&network_, "host:1", options_).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace verbena

@@ -1,0 +1,198 @@
+// Peers that do not keep the protocol: what they send ends their call or their connection, and nothing else.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "rpc/core/call_header.h"
+#include "rpc/core/message_kind.h"
+#include "rpc/testing/call_fixture.h"
+
+namespace verbena {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::string_view kEcho = "test.Lambda/Echo";
+constexpr absl::string_view kHold = "test.Lambda/Hold";
+
+// The other end of a connection, by hand.
+class RawPeer : public transport::ConnectionHandler {
+ public:
+  struct Received {
+    uint64_t call_id;
+    std::string header;
+  };
+
+  explicit RawPeer(std::unique_ptr<transport::Connection> connection) : connection_(std::move(connection)) {
+    connection_->set_handler(this);
+  }
+
+  void Send(rpc::MessageKind kind, uint64_t call_id, absl::string_view header, absl::string_view body = "") {
+    transport::OutboundMessage message;
+    message.kind = static_cast<uint8_t>(kind);
+    message.call_id = call_id;
+    message.header = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(header.data()), header.size());
+    message.attachment = absl::Cord(body);
+    connection_->Send(std::move(message));
+  }
+
+  transport::Verdict OnAnnounced(const transport::MessageHead&) override { return transport::Verdict::kFetch; }
+  void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload&) override {
+    received.push_back(
+        {head.call_id, std::string(reinterpret_cast<const char*>(head.header.data()), head.header.size())});
+  }
+  void OnFetchFailed(const transport::MessageHead&, const absl::Status&) override {}
+  void OnSent(uint64_t, transport::SendOutcome) override {}
+  void OnPeerDraining() override {}
+  void OnClosed(const absl::Status&) override { closed = true; }
+
+  std::vector<Received> received;
+  bool closed = false;
+
+ private:
+  std::unique_ptr<transport::Connection> connection_;
+};
+
+std::string RequestHeaderOf(absl::string_view method, uint64_t body_bytes) {
+  std::array<std::byte, 256> bytes;
+  rpc::RequestHeader header;
+  header.method = method;
+  header.body_bytes = body_bytes;
+  const size_t length = *rpc::EncodeRequestHeader(header, absl::MakeSpan(bytes));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), length);
+}
+
+class HostilePeerTest : public testing::CallFixture {
+ protected:
+  // A client that is none of ours, at our server.
+  std::unique_ptr<RawPeer> ConnectRawClient() {
+    std::unique_ptr<RawPeer> peer;
+    network_.Connect(kAddress, {}, &loop_, [&peer](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+      peer = std::make_unique<RawPeer>(*std::move(connection));
+    });
+    loop_.RunUntilIdle();
+    return peer;
+  }
+  // Our client at a server that is none of ours.
+  std::unique_ptr<RawPeer> ServeRaw() {
+    std::unique_ptr<RawPeer> peer;
+    listener_ = *network_.Listen(kAddress, {}, {&loop_}, [&peer](std::unique_ptr<transport::Connection> connection) {
+      peer = std::make_unique<RawPeer>(std::move(connection));
+    });
+    OpenChannel();
+    return peer;
+  }
+  absl::Status StatusIn(const RawPeer::Received& response) {
+    const auto bytes =
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(response.header.data()), response.header.size());
+    const auto header = rpc::DecodeResponseHeader(bytes, 0);
+    return header.ok() ? absl::Status(header->code, header->message) : header.status();
+  }
+};
+
+TEST_F(HostilePeerTest, MalformedRequestHeaderEndsThatCallOnly) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  peer->Send(rpc::MessageKind::kRequest, 1, "garbage");
+  peer->Send(rpc::MessageKind::kRequest, 2, "");
+  peer->Send(rpc::MessageKind::kRequest, 3, RequestHeaderOf(kEcho, 0));
+  loop_.RunUntilIdle();
+  ASSERT_EQ(peer->received.size(), 3u);
+  EXPECT_EQ(StatusIn(peer->received[0]).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(StatusIn(peer->received[2]).code(), absl::StatusCode::kOk);
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(HostilePeerTest, BytesThatAreNoRequestEndThatCallOnly) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  peer->Send(rpc::MessageKind::kRequest, 1, RequestHeaderOf(kEcho, 3), "\xff\xff\xff");
+  loop_.RunUntilIdle();
+  ASSERT_EQ(peer->received.size(), 1u);
+  EXPECT_EQ(StatusIn(peer->received[0]).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(HostilePeerTest, MessageOfAnUnknownKindClosesThatConnectionOnly) {
+  Start();
+  const auto peer = ConnectRawClient();
+  peer->Send(static_cast<rpc::MessageKind>(99), 1, "");
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(peer->closed);
+  EXPECT_EQ(server_->connections(), 1u);
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(HostilePeerTest, CancelsOfOthersCallsDoNothing) {
+  Start();
+  const auto call = Call(kHold);
+  const auto peer = ConnectRawClient();
+  for (uint64_t id = 0; id < 4; ++id) {
+    for (uint64_t generation = 0; generation < 4; ++generation) {
+      peer->Send(rpc::MessageKind::kCancel, generation << 32 | id, "");
+    }
+  }
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(held_.at(0).context->IsCancelled());
+}
+
+TEST_F(HostilePeerTest, RepeatedCallIdsLeaveTheFirstCallAlone) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  for (int i = 0; i < 3; ++i) peer->Send(rpc::MessageKind::kRequest, 5, RequestHeaderOf(kHold, 0));
+  loop_.RunUntilIdle();
+  ASSERT_EQ(held_.size(), 1u);
+  held_[0].done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(peer->received.size(), 1u);
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(HostilePeerTest, PeerThatDiesInTheMiddleOfAFetchLeavesNothing) {
+  StartServer();
+  auto peer = ConnectRawClient();
+  network_.latest_server()->HoldFetches();
+  peer->Send(rpc::MessageKind::kRequest, 5, RequestHeaderOf(kHold, 100000), std::string(100000, 'x'));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->tally().calls, 1u);
+  peer.reset();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->connections(), 0u);
+}
+
+TEST_F(HostilePeerTest, ResponsesToNoCallAreIgnored) {
+  const auto server = ServeRaw();
+  const auto call = Call(kEcho);
+  const uint64_t id = server->received.at(0).call_id;
+  server->Send(rpc::MessageKind::kResponse, id + 1, "");
+  server->Send(rpc::MessageKind::kResponse, id + (uint64_t{1} << 32), "", std::string(100000, 'x'));
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(call->done());
+}
+
+TEST_F(HostilePeerTest, MalformedResponseEndsThatCallOnly) {
+  const auto server = ServeRaw();
+  const auto call = Call(kEcho);
+  const auto other = Call(kEcho);
+  server->Send(rpc::MessageKind::kResponse, server->received.at(0).call_id, "garbage");
+  loop_.RunUntilIdle();
+  ExpectFailed(*call, absl::StatusCode::kInternal, Certainty::kOutcomeUnknown, "malformed");
+  EXPECT_FALSE(other->done());
+}
+
+TEST_F(HostilePeerTest, RequestSentToAClientClosesTheConnection) {
+  const auto server = ServeRaw();
+  const auto call = Call(kEcho);
+  server->Send(rpc::MessageKind::kRequest, 1, RequestHeaderOf(kEcho, 0));
+  loop_.RunUntilIdle();
+  ASSERT_TRUE(call->done());
+  EXPECT_EQ(call->status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(call->status().message()), HasSubstr("kind 1"));
+}
+
+}  // namespace
+}  // namespace verbena
