@@ -42,11 +42,13 @@ VERBS_NAMES = re.compile(
     r"|rdma_(?:create|destroy|bind|resolve|listen|connect|accept|reject|disconnect|event_channel|conn_param)\w*)\b"
 )
 
-# All that rpc may know of transport.
+# All that rpc may know of transport: the connection, the factories with the loops that they take, payload memory, and
+# the log, of which a process has one.
 TRANSPORT_FOR_RPC = {
     "transport/connection.h",
     "transport/endpoint.h",
     "transport/event_loop.h",
+    "transport/log.h",
     "transport/payload_memory.h",
 }
 

@@ -219,9 +219,11 @@ class TextCheck(CheckTest):
 
 class FormatCheck(CheckTest):
     def test_unformatted_file_is_found_at_its_first_line(self):
+        files = {"a.cc": "int a;\nint   b;\nint   c;\n", "b.cc": "int a;\n"}
         with tempfile.TemporaryDirectory() as root:
-            pathlib.Path(root, ".clang-format").write_text("BasedOnStyle: Google\n", encoding="utf-8")
-            tree = SourceTree({"a.cc": "int a;\nint   b;\n", "b.cc": "int a;\n"}, root)
+            for name, text in {**files, ".clang-format": "BasedOnStyle: Google\n"}.items():
+                pathlib.Path(root, name).write_text(text, encoding="utf-8")
+            tree = SourceTree(files, root)
             found = [str(finding) for finding in format_check.check(tree)]
         self.assertEqual(found, ["a.cc:2: not formatted; run clang-format-14 -i a.cc"])
 
