@@ -1,0 +1,120 @@
+// The process's payload memory: page-aligned blocks that large payloads are sent from and fetched into.
+//
+// Blocks come in size classes and are kept for the next use, most recently used first (its bytes and its registration
+// are warm). They are shared by all loops and may be released on any thread: a user may hold a received payload for as
+// long as he likes.
+//
+// A block is reference counted: a PayloadMemory, a Cord made of it, a landing, an export each hold one reference.
+
+#ifndef VERBENA_TRANSPORT_PAYLOAD_ARENA_H_
+#define VERBENA_TRANSPORT_PAYLOAD_ARENA_H_
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "transport/verbs/memory_region.h"
+#include "transport/verbs/protection_domain.h"
+
+namespace verbena::transport {
+
+class PayloadArena;
+
+// Thread: Ref and Unref any; the bytes belong to whoever holds the block; LandingKey any.
+class PayloadBlock {
+ public:
+  std::byte* data() const { return data_; }
+  size_t capacity() const { return capacity_; }
+
+  // The local key of the block as a target of our own RDMA READs in this domain. Registered on first use, kept until
+  // the block is unmapped.
+  absl::StatusOr<uint32_t> LandingKey(const verbs::ProtectionDomain& domain, int access);
+
+ private:
+  friend class PayloadArena;
+  friend class BlockRef;
+  PayloadBlock(PayloadArena* arena, std::byte* data, size_t capacity)
+      : arena_(arena), data_(data), capacity_(capacity) {}
+
+  PayloadArena* const arena_;
+  std::byte* const data_;
+  const size_t capacity_;
+  std::atomic<int> references_ = 0;
+  std::mutex mu_;
+  absl::flat_hash_map<const verbs::ProtectionDomain*, verbs::MemoryRegion> landings_ ABSL_GUARDED_BY(mu_);
+};
+
+// One reference. Copyable.
+class BlockRef {
+ public:
+  BlockRef() = default;
+  explicit BlockRef(PayloadBlock* block);
+  BlockRef(const BlockRef& other) : BlockRef(other.block_) {}
+  BlockRef(BlockRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  BlockRef& operator=(BlockRef other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~BlockRef();
+
+  PayloadBlock* get() const { return block_; }
+  PayloadBlock* operator->() const { return block_; }
+  explicit operator bool() const { return block_ != nullptr; }
+
+  // `size` bytes from `offset` on, as a Cord that holds a reference.
+  absl::Cord ToCord(size_t offset, size_t size) const;
+
+ private:
+  PayloadBlock* block_ = nullptr;
+};
+
+class PayloadArena {
+ public:
+  // The process's arena. Never destroyed: a Cord may outlive everything else.
+  static PayloadArena& Get();
+
+  // A block of at least `size` bytes. ResourceExhausted past the limit, with both numbers.
+  absl::StatusOr<BlockRef> Allocate(size_t size);
+
+  // The block that `[address, address + size)` stands in, or an empty reference: then the bytes are not payload memory.
+  BlockRef Find(const void* address, size_t size);
+
+  // Memory mapped for blocks, in use and kept, in bytes.
+  size_t mapped_bytes() const;
+  // Blocks that somebody holds.
+  size_t blocks_in_use() const;
+
+  // The most that Allocate maps, in bytes; default kLimitDefault.
+  void set_limit(size_t bytes);
+
+ private:
+  friend class BlockRef;
+  void Release(PayloadBlock* block);
+  // Unmaps kept blocks until at most `kept_max` bytes are kept.
+  void TrimLocked(size_t kept_max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<PayloadBlock*> MapLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable std::mutex mu_;
+  size_t limit_ ABSL_GUARDED_BY(mu_);
+  size_t mapped_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t kept_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t in_use_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::btree_map<size_t, std::vector<PayloadBlock*>> free_ ABSL_GUARDED_BY(mu_);  // By capacity; back = most recent.
+  absl::btree_map<const std::byte*, PayloadBlock*> by_address_ ABSL_GUARDED_BY(mu_);
+
+  PayloadArena();
+};
+
+// The capacity of the block that Allocate(size) returns: a multiple of the page, in four steps for each power of two,
+// so that at most a fifth is wasted.
+size_t PayloadBlockCapacity(size_t size);
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_PAYLOAD_ARENA_H_

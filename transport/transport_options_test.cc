@@ -1,0 +1,51 @@
+#include "gtest/gtest.h"
+#include "transport/device_selection.h"
+#include "transport/endpoint.h"
+
+namespace verbena::transport {
+namespace {
+
+TEST(TransportOptions, TheDefaultsAreValid) { EXPECT_TRUE(CheckOptions(TransportOptions()).ok()); }
+
+TEST(TransportOptions, AnErrorNamesTheOptionItsValueAndTheRange) {
+  TransportOptions options;
+  options.receive_buffer_bytes = 100;
+  const absl::Status status = CheckOptions(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "receive_buffer_bytes is 100; it must be from 512 to 1048576");
+}
+
+TEST(TransportOptions, ADurationThatNeverEndsTheWaitIsRejected) {
+  TransportOptions options;
+  options.handshake_timeout = absl::ZeroDuration();
+  EXPECT_EQ(CheckOptions(options).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(DeviceSelection, ASoftAddressMeansTheSoftwareDeviceAlone) {
+  const auto candidates = SelectDevices(*ParseAddress("soft://127.0.0.1:1"), "auto");
+  ASSERT_TRUE(candidates.ok()) << candidates.status();
+  ASSERT_EQ(candidates->size(), 1u);
+  EXPECT_EQ(candidates->front().scheme, Scheme::kSoft);
+}
+
+TEST(DeviceSelection, AutoEndsWithTheSoftwareDevice) {
+  const auto candidates = SelectDevices(*ParseAddress("127.0.0.1:1"), "auto");
+  ASSERT_TRUE(candidates.ok()) << candidates.status();
+  EXPECT_EQ(candidates->back().scheme, Scheme::kSoft);
+}
+
+TEST(DeviceSelection, AnUnknownDeviceIsNotFoundByName) {
+  const absl::Status status = SelectDevices(*ParseAddress("127.0.0.1:1"), "mlx9_9").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(status.message().find("mlx9_9"), absl::string_view::npos);
+}
+
+TEST(DeviceSelection, AnAddressAndAnOptionThatContradictEachOtherAreRejected) {
+  EXPECT_EQ(SelectDevices(*ParseAddress("rdma://127.0.0.1:1"), "soft").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(SelectDevices(*ParseAddress("soft://127.0.0.1:1"), "mlx5_0").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace verbena::transport
