@@ -4,20 +4,20 @@
 #define VERBENA_TRANSPORT_PAYLOAD_MEMORY_H_
 
 #include <cstddef>
+#include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
-#include "absl/types/span.h"
 
 namespace verbena::transport {
 
-class PayloadBlock;
+class BlockRef;
 
 // Writable memory of a given size. Move-only; gives the memory back when destroyed, unless it became a Cord. Thread:
 // any, one at a time.
 class PayloadMemory {
  public:
-  PayloadMemory() = default;
+  PayloadMemory();  // Empty: no data, size 0.
   PayloadMemory(PayloadMemory&& other) noexcept;
   PayloadMemory& operator=(PayloadMemory&& other) noexcept;
   ~PayloadMemory();
@@ -30,12 +30,17 @@ class PayloadMemory {
 
  private:
   friend absl::StatusOr<PayloadMemory> AllocatePayload(size_t size);
-  PayloadBlock* block_ = nullptr;
+  std::unique_ptr<BlockRef> block_;
   size_t size_ = 0;
 };
 
-// ResourceExhausted when the process's payload memory limit is reached; the message names the limit and the option.
+// ResourceExhausted when the process's payload memory limit is reached; the message names the limit and how to raise
+// it. Thread: any.
 absl::StatusOr<PayloadMemory> AllocatePayload(size_t size);
+
+// The most payload memory that the process maps, in bytes: sent, fetched and kept for reuse. Default 16 GiB. Thread:
+// any.
+void SetPayloadMemoryLimit(size_t bytes);
 
 }  // namespace verbena::transport
 
