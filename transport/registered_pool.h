@@ -1,0 +1,97 @@
+// Frame buffers of one size in registered memory: a poll group's receive buffers, and its send buffers.
+//
+// Buffers are numbered from 0 and never move; the pool grows by slabs and never shrinks. What is taken is a move-only
+// value that gives the buffer back when it is destroyed.
+//
+// Owner: a poll group; the buffers must be back when it is destroyed. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_REGISTERED_POOL_H_
+#define VERBENA_TRANSPORT_REGISTERED_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "transport/verbs/memory_region.h"
+#include "transport/verbs/protection_domain.h"
+
+namespace verbena::transport {
+
+class RegisteredPool {
+ public:
+  // A buffer taken from the pool.
+  class Buffer {
+   public:
+    Buffer() = default;
+    Buffer(Buffer&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_) {}
+    Buffer& operator=(Buffer&& other) noexcept {
+      std::swap(pool_, other.pool_);
+      std::swap(index_, other.index_);
+      return *this;
+    }
+    ~Buffer() {
+      if (pool_ != nullptr) pool_->free_.push_back(index_);
+    }
+
+    uint32_t index() const { return index_; }
+    std::byte* data() const { return pool_->data(index_); }
+    uint32_t lkey() const { return pool_->lkey(index_); }
+
+   private:
+    friend class RegisteredPool;
+    Buffer(RegisteredPool* pool, uint32_t index) : pool_(pool), index_(index) {}
+
+    RegisteredPool* pool_ = nullptr;
+    uint32_t index_ = 0;
+  };
+
+  // An empty pool. `access`: IBV_ACCESS_LOCAL_WRITE for receives, 0 for sends. `domain` must outlive it.
+  RegisteredPool(const verbs::ProtectionDomain& domain, size_t buffer_bytes, int access)
+      : domain_(domain), buffer_bytes_(buffer_bytes), access_(access) {}
+  ~RegisteredPool();
+  RegisteredPool(const RegisteredPool&) = delete;
+  RegisteredPool& operator=(const RegisteredPool&) = delete;
+
+  // Adds `count` buffers, at least one, as a slab of their own. Fails, in words, when the memory cannot be had or
+  // pinned.
+  absl::Status Grow(uint32_t count);
+
+  // Nothing when all are taken.
+  std::optional<Buffer> Take();
+
+  size_t buffer_bytes() const { return buffer_bytes_; }
+  uint32_t size() const { return static_cast<uint32_t>(slab_of_.size()); }
+  uint32_t free() const { return static_cast<uint32_t>(free_.size()); }
+
+ private:
+  struct Slab {
+    std::byte* memory;
+    uint32_t first;  // Number of its first buffer.
+    uint32_t count;
+    std::optional<verbs::MemoryRegion> region;
+  };
+
+  std::byte* data(uint32_t index) const {
+    const Slab& slab = slabs_[slab_of_[index]];
+    return slab.memory + size_t{index - slab.first} * buffer_bytes_;
+  }
+  uint32_t lkey(uint32_t index) const { return slabs_[slab_of_[index]].region->lkey(); }
+
+  // Constant after construction.
+  const verbs::ProtectionDomain& domain_;
+  const size_t buffer_bytes_;
+  const int access_;
+
+  // Owned by the loop.
+  std::vector<uint32_t> free_;  // A stack: the warmest buffer is taken first.
+  std::vector<uint32_t> slab_of_;
+  std::vector<Slab> slabs_;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_REGISTERED_POOL_H_

@@ -1,0 +1,65 @@
+#include "transport/registered_pool.h"
+
+#include <cerrno>
+
+#include "gtest/gtest.h"
+#include "transport/endpoint.h"
+#include "transport/verbs/device.h"
+#include "transport/verbs/fake_verbs_api.h"
+
+namespace verbena::transport {
+namespace {
+
+class RegisteredPoolTest : public testing::Test {
+ protected:
+  verbs::FakeVerbs fake_;
+  verbs::Device device_ = *verbs::Device::Borrow(fake_.api(), fake_.context());
+  verbs::ProtectionDomain domain_ = *verbs::ProtectionDomain::Create(device_);
+};
+
+TEST_F(RegisteredPoolTest, BuffersDoNotOverlapAndComeBackWhenDestroyed) {
+  RegisteredPool pool(domain_, 512, 0);
+  ASSERT_TRUE(pool.Grow(2).ok());
+  {
+    std::optional<RegisteredPool::Buffer> a = pool.Take();
+    std::optional<RegisteredPool::Buffer> b = pool.Take();
+    ASSERT_TRUE(a.has_value() && b.has_value());
+    EXPECT_EQ(std::abs(a->data() - b->data()), 512);
+    EXPECT_FALSE(pool.Take().has_value());
+  }
+  EXPECT_EQ(pool.free(), 2u);
+}
+
+TEST_F(RegisteredPoolTest, GrowingNumbersTheNewBuffersAfterTheOld) {
+  RegisteredPool pool(domain_, 512, 0);
+  ASSERT_TRUE(pool.Grow(2).ok());
+  const RegisteredPool::Buffer first = *pool.Take();
+  std::byte* const data = first.data();
+  const RegisteredPool::Buffer second = *pool.Take();
+  ASSERT_TRUE(pool.Grow(3).ok());
+  EXPECT_EQ(pool.Take()->index(), 2u);
+  EXPECT_EQ(first.data(), data);
+  EXPECT_EQ(pool.size(), 5u);
+}
+
+TEST_F(RegisteredPoolTest, PinnedMemoryIsCountedWhileThePoolLives) {
+  const uint64_t before = ReadTransportCounters().pinned_bytes;
+  {
+    RegisteredPool pool(domain_, 1024, 0);
+    ASSERT_TRUE(pool.Grow(8).ok());
+    EXPECT_EQ(ReadTransportCounters().pinned_bytes, before + 8192);
+  }
+  EXPECT_EQ(ReadTransportCounters().pinned_bytes, before);
+}
+
+TEST_F(RegisteredPoolTest, MemoryThatCannotBePinnedIsAnErrorThatNamesTheLimit) {
+  fake_.Fail("register_memory", ENOMEM);
+  RegisteredPool pool(domain_, 512, 0);
+  const absl::Status status = pool.Grow(2);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_NE(status.message().find("limit"), absl::string_view::npos) << status;
+  EXPECT_EQ(pool.size(), 0u);
+}
+
+}  // namespace
+}  // namespace verbena::transport
