@@ -1,0 +1,38 @@
+#include "transport/cm_channel.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "transport/log.h"
+
+namespace verbena::transport {
+
+absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi& api) {
+  std::shared_ptr<void>& local = loop->Local(&api);
+  if (local == nullptr) {
+    absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(api);
+    if (!channel.ok()) return channel.status();
+    std::shared_ptr<CmChannel> made(new CmChannel(loop, *std::move(channel)));
+    if (absl::Status added = loop->AddFd(made->channel_.fd(), made.get()); !added.ok()) return added;
+    local = std::move(made);
+  }
+  return static_cast<CmChannel*>(local.get());
+}
+
+CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd()); }
+
+void CmChannel::OnReadable(int) {
+  while (true) {
+    absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
+    if (!event.ok()) {
+      Log(Severity::kError, event.status().message());
+      return;
+    }
+    if (!event->has_value()) return;
+    const auto handler = handlers_.find((*event)->id());
+    if (handler != handlers_.end()) handler->second->OnCmEvent(**event);
+  }
+}
+
+}  // namespace verbena::transport

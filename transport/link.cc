@@ -1,0 +1,212 @@
+#include "transport/link.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "transport/verbs/verbs_error.h"
+
+namespace verbena::transport {
+namespace {
+
+// How long the end waits for LAST_WQE_REACHED after the last completion. A device that says it does so at once;
+// Soft-RoCE and iWARP devices never do.
+constexpr absl::Duration kLastReceiveWait = absl::Milliseconds(50);
+// How long the end waits for flushed completions, before the queue pair is destroyed without them: far more than any
+// device needs.
+constexpr absl::Duration kFlushWait = absl::Seconds(2);
+// The peer's NIC waits this long before it retries after "receiver not ready": 0.64 ms. (0 would be the longest, 655
+// ms.)
+constexpr uint8_t kReceiverNotReadyTimer = 12;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* channel, verbs::ConnectionId id,
+                                                   LinkOwner* owner, uint32_t frames_max, uint32_t reads_max) {
+  verbs::QueuePairOptions options;
+  options.send_completions = &group->completions();
+  options.receive_completions = &group->completions();
+  options.shared_receives = &group->shared_receives();
+  options.sends_max = frames_max + reads_max;
+  options.inline_bytes_max = wire::kFrameHeaderBytes;
+  absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, group->device().domain(), options);
+  if (!queue_pair.ok()) return queue_pair.status();
+
+  std::unique_ptr<Link> link(new Link(group, channel, std::move(id), owner));
+  link->queue_pair_ = *std::move(queue_pair);
+  link->inline_headers_ = link->queue_pair_->inline_bytes_max() >= wire::kFrameHeaderBytes;
+  link->number_ = group->AddLink(link.get());
+  const uint32_t queue_pair_number = link->queue_pair_->number();
+  group->BindQueuePair(queue_pair_number, link->number_);
+  channel->SetHandler(link->id_, link.get());
+  // The event may be read by another loop: it finds the link by number, on this loop, if it still exists.
+  group->device().AddQueuePair(queue_pair_number, [group, queue_pair_number](const verbs::AsyncEvent& event) {
+    if (event.type != IBV_EVENT_QP_LAST_WQE_REACHED && event.type != IBV_EVENT_QP_FATAL) return;
+    group->loop()->Post([group, queue_pair_number] {
+      if (Link* link = group->FindLink(queue_pair_number); link != nullptr) link->OnLastReceiveTaken();
+    });
+  });
+  return link;
+}
+
+Link::~Link() {
+  if (phase_ != Phase::kEnded) Destroy();
+}
+
+void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
+  if (sends_.full()) Post();
+  const std::byte* const bytes = buffer.data();
+  const uint32_t lkey = buffer.lkey();
+  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kFrame, number_, 0, std::move(buffer)});
+  sends_.QueueSend(token.work_request_id(), bytes, length, lkey, false);
+  ++in_flight_;
+  group_->counters().frames_sent.Add(1);
+}
+
+void Link::QueueHeader(const wire::FrameHeader& header) {
+  if (group_->TooManyInFlight()) {
+    parked_.push_back(header);
+    return group_->WaitForFlights(number_);
+  }
+  if (sends_.full()) Post();
+  std::array<std::byte, wire::kFrameHeaderBytes>& bytes = headers_[headers_queued_++];
+  wire::EncodeFrameHeader(header, bytes.data());
+  Flight flight{WorkKind::kFrame, number_, 0, {}};
+  const void* source = bytes.data();
+  uint32_t lkey = 0;
+  if (!inline_headers_) {
+    absl::StatusOr<RegisteredPool::Buffer> buffer = group_->TakeHeaderBuffer();
+    if (!buffer.ok()) return FailLater(buffer.status());
+    std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    source = buffer->data();
+    lkey = buffer->lkey();
+    flight.buffer = *std::move(buffer);
+  }
+  const verbs::CompletionToken token = group_->flights().Add(std::move(flight));
+  sends_.QueueSend(token.work_request_id(), source, wire::kFrameHeaderBytes, lkey, inline_headers_);
+  ++in_flight_;
+  group_->counters().frames_sent.Add(1);
+}
+
+void Link::QueueRead(const ReadRequest& read) {
+  if (group_->TooManyInFlight()) {
+    parked_.push_back(read);
+    return group_->WaitForFlights(number_);
+  }
+  if (sends_.full()) Post();
+  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kRead, number_, read.fetch_id, {}});
+  sends_.QueueRead(token.work_request_id(), read.to, read.length, read.lkey, read.remote_address, read.rkey);
+  ++in_flight_;
+  group_->counters().reads.Add(1);
+}
+
+void Link::Flush() {
+  std::vector<Parked> again;
+  again.swap(parked_);
+  for (const Parked& parked : again) {
+    if (const auto* header = std::get_if<wire::FrameHeader>(&parked); header != nullptr) {
+      QueueHeader(*header);
+    } else {
+      QueueRead(std::get<ReadRequest>(parked));
+    }
+  }
+  Post();
+}
+
+void Link::Post() {
+  headers_queued_ = 0;
+  if (sends_.empty()) return;
+  group_->counters().doorbells.Add(1);
+  if (absl::Status status = sends_.Flush(*queue_pair_); !status.ok()) FailLater(std::move(status));
+}
+
+void Link::FailLater(absl::Status status) {
+  if (failed_) return;
+  failed_ = true;
+  group_->Defer([group = group_, number = number_, queue_pair = queue_pair_->number(), status = std::move(status)] {
+    if (Link* link = group->FindLink(queue_pair); link != nullptr && link->number_ == number) {
+      link->owner_->OnFailure(status);
+    }
+  });
+}
+
+void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
+  if (completion.status != IBV_WC_SUCCESS || phase_ != Phase::kOpen) return group_->RepostReceive(receive);
+  group_->counters().frames_received.Add(1);
+  const absl::Span<const std::byte> bytes(group_->receive_data(receive), completion.byte_len);
+  if (owner_->OnFrame(receive, bytes)) group_->RepostReceive(receive);
+}
+
+void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
+  --in_flight_;
+  if (phase_ == Phase::kFlushing) {
+    if (in_flight_ == 0) EndSoon();
+    return;
+  }
+  if (completion.status != IBV_WC_SUCCESS) {
+    if (failed_) return;
+    failed_ = true;
+    const char* const operation = flight.kind == WorkKind::kRead ? "RDMA READ" : "SEND";
+    return owner_->OnFailure(verbs::CompletionError(completion, operation));
+  }
+  if (flight.kind == WorkKind::kRead) {
+    owner_->OnReadDone(flight.fetch_id);
+  } else {
+    owner_->OnFrameSent();
+  }
+}
+
+void Link::End() {
+  if (phase_ != Phase::kOpen) return;
+  parked_.clear();
+  Post();
+  phase_ = Phase::kFlushing;
+  failed_ = true;  // Whatever fails from here on is the consequence.
+  // Neither can fail in a way that matters: the peer may be gone, the queue pair in ERR already.
+  id_.Disconnect().IgnoreError();
+  queue_pair_->ModifyToError().IgnoreError();
+  const absl::Time now = group_->loop()->Now();
+  flush_deadline_ = now + kFlushWait;
+  if (in_flight_ == 0) {
+    EndSoon();
+  } else {
+    end_timer_ = group_->loop()->AddTimer(flush_deadline_, [this] { Finish(); });
+  }
+}
+
+void Link::OnLastReceiveTaken() {
+  last_receive_taken_ = true;
+  if (phase_ == Phase::kFlushing && in_flight_ == 0) EndSoon();
+}
+
+void Link::EndSoon() {
+  EventLoop* const loop = group_->loop();
+  loop->CancelTimer(end_timer_);
+  end_timer_ = 0;
+  if (!last_receive_taken_) {
+    end_timer_ = loop->AddTimer(loop->Now() + kLastReceiveWait, [this] { Finish(); });
+    return;
+  }
+  group_->Defer([group = group_, queue_pair = queue_pair_->number()] {
+    if (Link* link = group->FindLink(queue_pair); link != nullptr) link->Finish();
+  });
+}
+
+void Link::Finish() {
+  Destroy();
+  owner_->OnEnded();  // May destroy this.
+}
+
+void Link::Destroy() {
+  group_->loop()->CancelTimer(end_timer_);
+  const uint32_t queue_pair_number = queue_pair_->number();
+  group_->device().RemoveQueuePair(queue_pair_number);
+  queue_pair_.reset();
+  if (in_flight_ > 0) group_->flights().RemoveAll(number_);
+  in_flight_ = 0;
+  channel_->RemoveHandler(id_);
+  group_->RemoveLink(number_, queue_pair_number);
+  phase_ = Phase::kEnded;
+}
+
+}  // namespace verbena::transport

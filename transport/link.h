@@ -1,0 +1,131 @@
+// One queue pair with its connection-manager id, from its making to its orderly end. What goes over it is its owner's
+// business.
+//
+// The end is a protocol (End): disconnect, move to ERR, wait until every work request in flight has completed or been
+// flushed and the device has said that it took its last receive (LAST_WQE_REACHED; some devices never say it, so that
+// wait is limited), destroy the queue pair, then the id. Only then is memory that the peer could READ free again.
+//
+// Owner: an RdmaConnection, or its maker. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_LINK_H_
+#define VERBENA_TRANSPORT_LINK_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "transport/cm_channel.h"
+#include "transport/flight_table.h"
+#include "transport/poll_group.h"
+#include "transport/registered_pool.h"
+#include "transport/send_list.h"
+#include "transport/verbs/connection_id.h"
+#include "transport/verbs/queue_pair.h"
+#include "transport/wire/frame.h"
+
+namespace verbena::transport {
+
+// What a link tells its owner. None of these is called from within a call to the link.
+class LinkOwner {
+ public:
+  virtual ~LinkOwner() = default;
+  virtual void OnCmEvent(verbs::CmEvent& event) = 0;
+  // A frame arrived. The bytes are valid during the call, unless it returns false: then the owner keeps the buffer and
+  // gives it back by PollGroup::RepostReceive.
+  virtual bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
+  virtual void OnFrameSent() = 0;  // The oldest frame in flight completed.
+  virtual void OnReadDone(uint64_t fetch_id) = 0;
+  virtual void OnFailure(const absl::Status& status) = 0;  // A work request failed; once. The owner answers with End.
+  virtual void OnTurnEnd() = 0;                            // The owner asked for it by PollGroup::MarkDirty.
+  virtual void OnGrantsWakeup() = 0;                       // See protocol::GrantBudget::NextWakeup.
+  virtual void OnEnded() = 0;                              // The queue pair is destroyed. The link may be destroyed.
+};
+
+// One chunk of a fetch.
+struct ReadRequest {
+  uint64_t fetch_id;
+  std::byte* to;
+  uint32_t length;
+  uint32_t lkey;
+  uint64_t remote_address;
+  uint32_t rkey;
+};
+
+class Link : private CmHandler {
+ public:
+  // Makes the queue pair on an id whose device is known. `frames_max` and `reads_max`: how many of each may be in
+  // flight.
+  static absl::StatusOr<std::unique_ptr<Link>> Create(PollGroup* group, CmChannel* channel, verbs::ConnectionId id,
+                                                      LinkOwner* owner, uint32_t frames_max, uint32_t reads_max);
+  ~Link() override;  // After OnEnded, or before anything was connected.
+
+  verbs::ConnectionId& id() { return id_; }
+  void set_owner(LinkOwner* owner) { owner_ = owner; }
+  uint32_t number() const { return number_; }  // Of the link, in its poll group.
+
+  // --- Queued until Flush. `buffer` holds the frame's bytes.
+  void QueueFrame(RegisteredPool::Buffer buffer, uint32_t length);
+  void QueueHeader(const wire::FrameHeader& header);
+  void QueueRead(const ReadRequest& read);
+  // Rings the doorbell if anything is queued.
+  void Flush();
+
+  // Begins the end; OnEnded follows, once, from a later turn of the loop.
+  void End();
+  bool ending() const { return phase_ != Phase::kOpen; }
+
+  // --- From the poll group.
+  void OnReceive(uint32_t receive, const ibv_wc& completion);
+  void OnCompletion(const Flight& flight, const ibv_wc& completion);
+  void OnTurnEnd() { owner_->OnTurnEnd(); }
+  void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
+  // Ends at once: the loop is being destroyed.
+  void Finish();
+
+ private:
+  enum class Phase {
+    kOpen,      // Work is posted and completes.
+    kFlushing,  // The queue pair is in ERR. Woken by completions, LAST_WQE_REACHED, and the timer.
+    kEnded,     // The queue pair is destroyed.
+  };
+
+  Link(PollGroup* group, CmChannel* channel, verbs::ConnectionId id, LinkOwner* owner)
+      : group_(group), channel_(channel), id_(std::move(id)), owner_(owner) {}
+  void OnCmEvent(verbs::CmEvent& event) override { owner_->OnCmEvent(event); }
+  void Post();
+  void FailLater(absl::Status status);
+  void OnLastReceiveTaken();
+  void EndSoon();
+  void Destroy();
+
+  // Constant after construction.
+  PollGroup* const group_;
+  CmChannel* const channel_;
+  verbs::ConnectionId id_;
+  uint32_t number_ = 0;
+  bool inline_headers_ = false;
+
+  // Owned by the loop.
+  LinkOwner* owner_;
+  std::optional<verbs::QueuePair> queue_pair_;
+  SendList sends_;
+  std::array<std::array<std::byte, wire::kFrameHeaderBytes>, SendList::kCapacity> headers_;
+  size_t headers_queued_ = 0;
+  using Parked = std::variant<wire::FrameHeader, ReadRequest>;
+  std::vector<Parked> parked_;  // Wait until fewer work requests are in flight in the poll group.
+  uint32_t in_flight_ = 0;
+  Phase phase_ = Phase::kOpen;
+  bool failed_ = false;
+  bool last_receive_taken_ = false;
+  absl::Time flush_deadline_;
+  TimerId end_timer_ = 0;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_LINK_H_

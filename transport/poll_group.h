@@ -1,0 +1,141 @@
+// One loop's share of one device: a completion queue, a shared receive queue, frame buffers, the grant budget, and the
+// links that use them. Nothing of it is shared with another loop.
+//
+// Its Poll is the hot path: reap completions, feed the links, let each link that has something to say say it with one
+// doorbell, repost the receives that were used.
+//
+// Owner: the loop (EventLoop::Local). Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_POLL_GROUP_H_
+#define VERBENA_TRANSPORT_POLL_GROUP_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "transport/counters.h"
+#include "transport/device_context.h"
+#include "transport/endpoint.h"
+#include "transport/flight_table.h"
+#include "transport/memory_budget.h"
+#include "transport/protocol/grant_budget.h"
+#include "transport/registered_pool.h"
+#include "transport/verbs/completion_channel.h"
+#include "transport/verbs/completion_queue.h"
+#include "transport/verbs/shared_receive_queue.h"
+
+namespace verbena::transport {
+
+class Link;
+
+class PollGroup : public PollSource {
+ public:
+  // The loop's group for `device`, made on first use with the sizes that `options` asks for; later options have no say
+  // in them.
+  static absl::StatusOr<PollGroup*> For(EventLoop* loop, DeviceContext* device, const TransportOptions& options);
+  ~PollGroup() override;
+
+  EventLoop* loop() const { return loop_; }
+  DeviceContext& device() const { return device_; }
+  CounterBlock& counters() { return counters_; }
+  protocol::GrantBudget& grants() { return grants_; }
+  MemoryBudget& fetch_budget() { return fetch_budget_; }
+  MemoryBudget& export_budget() { return export_budget_; }
+  size_t receive_buffer_bytes() const { return receives_.buffer_bytes(); }
+  const verbs::CompletionQueue& completions() const { return *completions_; }
+  const verbs::SharedReceiveQueue& shared_receives() const { return *shared_receives_; }
+
+  // --- Links.
+
+  // Makes room for one more connection: receives for its minimum of credits. ResourceExhausted past connections_max or
+  // without memory.
+  absl::Status ReserveConnection();
+  void ReleaseConnection() { counters_.connections.Subtract(1); }
+  // The group's number for a link; its completions and turns reach it until RemoveLink.
+  uint32_t AddLink(Link* link);
+  void BindQueuePair(uint32_t queue_pair_number, uint32_t link);
+  void RemoveLink(uint32_t number, uint32_t queue_pair_number);
+  // Null when there is none (any more).
+  Link* FindLink(uint32_t queue_pair_number) const;
+  // The link's OnTurnEnd runs at the end of this turn, or of the next.
+  void MarkDirty(uint32_t link);
+  // Runs at the end of a turn that emptied the completion queue, when no link is on the stack.
+  void Defer(absl::AnyInvocable<void()> task);
+
+  // --- Buffers.
+
+  bool HasSendBuffer() const { return sends_.free() > 0; }
+  // The link is marked dirty when there is one again.
+  void WaitForSendBuffer(uint32_t link) { waiting_.push_back(link); }
+  std::optional<RegisteredPool::Buffer> TakeSendBuffer() { return sends_.Take(); }
+  size_t send_buffer_bytes() const { return sends_.buffer_bytes(); }
+  // For frame headers on devices without inline. The pool grows as needed: what is in flight is bounded by
+  // TooManyInFlight.
+  absl::StatusOr<RegisteredPool::Buffer> TakeHeaderBuffer();
+  FlightTable& flights() { return flights_; }
+  // True when another work request without a send buffer might overrun the completion queue.
+  bool TooManyInFlight() const { return flights_.size() + sends_.free() >= flights_max_; }
+  // The link is marked dirty when there is room again.
+  void WaitForFlights(uint32_t link) { waiting_.push_back(link); }
+  const std::byte* receive_data(uint32_t receive) const { return posted_[receive].data(); }
+  void RepostReceive(uint32_t receive) { used_.push_back(receive); }
+
+  // --- PollSource.
+  int Poll() override;
+  void Arm() override;
+  void OnReadable(int fd) override;
+
+ private:
+  PollGroup(EventLoop* loop, DeviceContext& device, const TransportOptions& options);
+  absl::Status Initialize();
+  absl::Status AddReceives(uint32_t count);
+  int Reap();
+  void HandleCompletion(const ibv_wc& completion);
+  int RunDirty();
+  void RunDeferred();
+  void WakeForGrants();
+  void PostReceives();
+  void CountPosted(uint32_t count);
+
+  // Constant after construction.
+  EventLoop* const loop_;
+  DeviceContext& device_;
+  const TransportOptions options_;
+
+  // Owned by the loop. The order is the order of making: the queues go after the pools, whose buffers the queues name.
+  CounterBlock counters_;
+  RegisteredPool receives_;
+  RegisteredPool sends_;
+  RegisteredPool headers_;
+  FlightTable flights_;
+  std::optional<verbs::CompletionChannel> channel_;
+  std::optional<verbs::CompletionQueue> completions_;
+  std::optional<verbs::SharedReceiveQueue> shared_receives_;
+  protocol::GrantBudget grants_;
+  MemoryBudget fetch_budget_;
+  MemoryBudget export_budget_;
+
+  std::vector<RegisteredPool::Buffer>
+      posted_;                  // The receive buffers, by number: all belong to the shared receive queue or to `used_`.
+  std::vector<uint32_t> used_;  // Receives to post.
+  uint32_t receives_new_ = 0;   // Of those, never posted yet.
+  std::vector<Link*> links_;
+  std::vector<uint32_t> free_links_;
+  absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;
+  std::vector<uint32_t> dirty_;
+  std::vector<uint32_t> running_dirty_;
+  std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue.
+  std::vector<absl::AnyInvocable<void()>> deferred_;
+  uint32_t flights_max_ = 0;  // Set once, by Initialize.
+  bool drained_ = true;       // The last reaping emptied the completion queue.
+  bool armed_ = false;
+  bool failed_ = false;  // The completion queue overran: nothing works any more.
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_POLL_GROUP_H_

@@ -1,0 +1,39 @@
+#include "transport/send_list.h"
+
+namespace verbena::transport {
+
+ibv_send_wr& SendList::Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey) {
+  ibv_sge& segment = segments_[size_];
+  segment = {.addr = address, .length = length, .lkey = lkey};
+  ibv_send_wr& request = requests_[size_];
+  request = {};
+  request.wr_id = wr_id;
+  request.sg_list = &segment;
+  request.num_sge = 1;
+  request.send_flags = IBV_SEND_SIGNALED;
+  if (size_ > 0) requests_[size_ - 1].next = &request;
+  ++size_;
+  return request;
+}
+
+void SendList::QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline) {
+  ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(bytes), length, lkey);
+  request.opcode = IBV_WR_SEND;
+  if (send_inline) request.send_flags |= IBV_SEND_INLINE;
+}
+
+void SendList::QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address,
+                         uint32_t rkey) {
+  ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(to), length, lkey);
+  request.opcode = IBV_WR_RDMA_READ;
+  request.wr.rdma.remote_addr = remote_address;
+  request.wr.rdma.rkey = rkey;
+}
+
+absl::Status SendList::Flush(verbs::QueuePair& queue_pair) {
+  ibv_send_wr* unposted = nullptr;
+  size_ = 0;
+  return queue_pair.PostSends(&requests_[0], &unposted);
+}
+
+}  // namespace verbena::transport

@@ -1,0 +1,43 @@
+// Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once.
+//
+// Owner: a link. Thread: its loop's. Fixed size: nothing is allocated.
+
+#ifndef VERBENA_TRANSPORT_SEND_LIST_H_
+#define VERBENA_TRANSPORT_SEND_LIST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "transport/verbs/queue_pair.h"
+
+namespace verbena::transport {
+
+class SendList {
+ public:
+  static constexpr size_t kCapacity = 32;  // Work requests.
+
+  bool full() const { return size_ == kCapacity; }
+  bool empty() const { return size_ == 0; }
+
+  // Each needs room: full() is false. `bytes` must stay as they are until the completion, with `send_inline` until
+  // Flush.
+  void QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline);
+  void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
+
+  // Posts all, in order, and empties the list. An error says that the queue pair is not usable any more; what was
+  // posted before the error still completes.
+  absl::Status Flush(verbs::QueuePair& queue_pair);
+
+ private:
+  ibv_send_wr& Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey);
+
+  size_t size_ = 0;
+  std::array<ibv_send_wr, kCapacity> requests_;
+  std::array<ibv_sge, kCapacity> segments_;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_SEND_LIST_H_
