@@ -36,12 +36,19 @@ struct TransportOptions {
   uint64_t export_bytes_max = uint64_t{2} << 30;  // Exported memory of one loop, quarantine included.
   uint32_t read_chunk_bytes = 1 << 20;
   uint16_t read_depth = 16;
-  bool checksum_payloads = false;
+  bool checksum_payloads = false;  // CRC32C over fetched payloads, where both ends want it.
+  // Retries after "receiver not ready", 7 = for ever. Credits leave nothing to retry; this is for faults.
+  uint8_t rnr_retry_count = 6;
   absl::Duration handshake_timeout = absl::Seconds(5);
   absl::Duration keepalive_interval = absl::Seconds(10);  // Silence after which a peer is probed; zero = never.
   absl::Duration keepalive_timeout = absl::Seconds(5);    // A probe unanswered for this long ends the connection.
   absl::Duration drain_timeout = absl::Seconds(30);
 };
+
+// InvalidArgument, naming the option, its value and what is allowed.
+absl::Status CheckOptions(const TransportOptions& options);
+// InvalidArgument for an address that cannot be understood; the host is not looked up.
+absl::Status CheckAddress(absl::string_view address);
 
 // What the transport of a process counts. Totals since the start unless said otherwise. Exact; safe to read from any
 // thread.

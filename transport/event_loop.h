@@ -10,8 +10,9 @@
 #define VERBENA_TRANSPORT_EVENT_LOOP_H_
 
 #include <cstdint>
-#include <functional>
+#include <list>
 #include <memory>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
@@ -68,6 +69,24 @@ class EventLoop {
   virtual void RunUntil(absl::FunctionRef<bool()> done) = 0;
   virtual void Stop() = 0;
   virtual bool InLoopThread() const = 0;
+
+  // What a layer keeps for each loop, under a key of its own (an address that is nobody else's): empty until it is set,
+  // destroyed with the loop, last made first. Loop's thread only.
+  std::shared_ptr<void>& Local(const void* key) {
+    for (auto& [known, value] : locals_) {
+      if (known == key) return value;
+    }
+    return locals_.emplace_back(key, nullptr).second;
+  }
+
+ protected:
+  // For destructors of implementations: destroys the locals while the loop can still be called.
+  void DestroyLocals() {
+    while (!locals_.empty()) locals_.pop_back();
+  }
+
+ private:
+  std::list<std::pair<const void*, std::shared_ptr<void>>> locals_;  // Few; a reference stays valid.
 };
 
 }  // namespace verbena::transport

@@ -1,0 +1,114 @@
+#include "transport/connection_setup.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::transport {
+namespace {
+
+// Frames of one connection in flight at once, control frames included.
+constexpr uint32_t kSendSlots = 64;
+// Grants that a new connection is given at once, where there are enough.
+constexpr uint16_t kInitialCredits = 16;
+// Retries of the device itself, where it counts them: 7 is the most that InfiniBand knows.
+constexpr uint8_t kRetryCount = 7;
+
+}  // namespace
+
+protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const DeviceContext& device) {
+  protocol::HandshakeOptions handshake;
+  handshake.features = options.checksum_payloads ? wire::kFeatureChecksum : 0;
+  handshake.receive_buffer_bytes = options.receive_buffer_bytes;
+  handshake.read_depth = std::min(options.read_depth, device.read_depth_max());
+  const int64_t keepalive_ms = absl::ToInt64Milliseconds(options.keepalive_interval);
+  handshake.keepalive_ms = static_cast<uint32_t>(std::clamp<int64_t>(keepalive_ms, 0, 0xffffffff));
+  return handshake;
+}
+
+ConnectionSetup::~ConnectionSetup() = default;
+
+void ConnectionSetup::Begin() {
+  self_ = shared_from_this();
+  timer_ = loop_->AddTimer(loop_->Now() + options_.handshake_timeout, [this] {
+    timer_ = 0;
+    Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",
+                                                    absl::FormatDuration(options_.handshake_timeout),
+                                                    ": still waiting for ", Waiting())));
+  });
+}
+
+absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId id) {
+  absl::StatusOr<DeviceContext*> device = DeviceContext::For(id.api(), id.device_context());
+  if (!device.ok()) return device.status();
+  device_ = *device;
+  const std::string& name = device_->device().name();
+  if (!candidate_.device_name.empty() && candidate_.device_name != name) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the address is reached through ", name, ", the device option says ", candidate_.device_name));
+  }
+  absl::StatusOr<PollGroup*> group = PollGroup::For(loop_, device_, options_);
+  if (!group.ok()) return group.status();
+  group_ = *group;
+  if (absl::Status status = group_->ReserveConnection(); !status.ok()) return status;
+  reserved_ = true;
+  const uint16_t read_depth = MakeHandshakeOptions(options_, *device_).read_depth;
+  absl::StatusOr<std::unique_ptr<Link>> link =
+      Link::Create(group_, channel, std::move(id), this, kSendSlots, read_depth);
+  if (!link.ok()) return link.status();
+  link_ = *std::move(link);
+  absl::StatusOr<protocol::GrantShare> share = group_->grants().Admit(link_->number(), kInitialCredits);
+  if (!share.ok()) return share.status();
+  share_ = *std::move(share);
+  return absl::OkStatus();
+}
+
+verbs::ConnectionParameters ConnectionSetup::Parameters(absl::Span<const std::byte> private_data) const {
+  verbs::ConnectionParameters parameters;
+  parameters.private_data = private_data;
+  const uint16_t read_depth = MakeHandshakeOptions(options_, *device_).read_depth;
+  parameters.responder_resources = static_cast<uint8_t>(read_depth);
+  parameters.initiator_depth = static_cast<uint8_t>(read_depth);
+  parameters.retry_count = kRetryCount;
+  parameters.rnr_retry_count = options_.rnr_retry_count;
+  return parameters;
+}
+
+bool ConnectionSetup::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) {
+  early_frames_.push_back(EarlyFrame{receive, bytes});
+  return false;
+}
+
+void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiator) {
+  RdmaConnection::Parts parts;
+  parts.group = group_;
+  parts.peer = absl::StrCat(ToString(candidate_.scheme), "://", link_->id().PeerAddress());
+  parts.link = std::move(link_);
+  parts.config.initiator = initiator;
+  parts.config.ours = agreement.ours;
+  parts.config.peers = agreement.peers;
+  parts.config.message_bytes_max = options_.message_bytes_max;
+  parts.config.quarantine_bytes_max = options_.export_bytes_max;
+  parts.config.read_chunk_bytes = options_.read_chunk_bytes;
+  parts.config.send_slots = kSendSlots;
+  parts.config.keepalive_timeout = options_.keepalive_timeout;
+  parts.config.drain_timeout = options_.drain_timeout;
+  parts.share = std::move(share_);
+  parts.early_frames = std::exchange(early_frames_, {});
+  reserved_ = false;  // The connection's to release from here on.
+  Finish(RdmaConnection::Create(std::move(parts)));
+}
+
+void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
+  if (self_ == nullptr) return;  // It ended already.
+  // Let go of this and the link when nothing of them is on the stack: the link may be what calls this.
+  loop_->Post([self = std::move(self_)] {});
+  loop_->CancelTimer(timer_);
+  for (const EarlyFrame& frame : early_frames_) group_->RepostReceive(frame.receive);
+  early_frames_.clear();
+  if (reserved_) group_->ReleaseConnection();
+  Done(std::move(outcome));
+}
+
+}  // namespace verbena::transport

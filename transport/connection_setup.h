@@ -1,0 +1,74 @@
+// A connection in the making, either side: its link, its share of the grants, the time that it may take, and the frames
+// that came early. A Connector or an Acceptor derives from it and says what happens when.
+//
+// Owner: itself (shared), until Succeed or Fail. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_CONNECTION_SETUP_H_
+#define VERBENA_TRANSPORT_CONNECTION_SETUP_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "transport/cm_channel.h"
+#include "transport/device_selection.h"
+#include "transport/endpoint.h"
+#include "transport/link.h"
+#include "transport/poll_group.h"
+#include "transport/protocol/handshake.h"
+#include "transport/rdma_connection.h"
+
+namespace verbena::transport {
+
+// What this end offers, from its options and its device.
+protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const DeviceContext& device);
+
+class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_shared_from_this<ConnectionSetup> {
+ public:
+  ConnectionSetup(EventLoop* loop, const DeviceCandidate& candidate, const TransportOptions& options)
+      : loop_(loop), candidate_(candidate), options_(options) {}
+  ~ConnectionSetup() override;
+
+  // --- From the link. Work requests do not exist before the connection is made.
+  bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
+  void OnFrameSent() override {}
+  void OnReadDone(uint64_t) override {}
+  void OnFailure(const absl::Status& status) override { Finish(status); }
+  void OnTurnEnd() override {}
+  void OnGrantsWakeup() override {}
+  void OnEnded() override {}
+
+ protected:
+  // Keeps this alive, and fails it with DeadlineExceeded when handshake_timeout has passed.
+  void Begin();
+  // Makes everything that belongs to the device of `id`: queue pair, receives, initial grants.
+  absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId id);
+  verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
+  // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once, and lets go of this.
+  void Succeed(const protocol::Agreement& agreement, bool initiator);
+  void Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome);
+
+  virtual void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) = 0;
+  // What it is waiting for, for the error when time is up: "an answer to the connect request".
+  virtual absl::string_view Waiting() const = 0;
+
+  EventLoop* const loop_;
+  const DeviceCandidate candidate_;
+  const TransportOptions options_;
+  DeviceContext* device_ = nullptr;  // Set by MakeLink, like the next three.
+  PollGroup* group_ = nullptr;
+  std::unique_ptr<Link> link_;
+  protocol::GrantShare share_;
+
+ private:
+  bool reserved_ = false;
+  std::vector<EarlyFrame> early_frames_;
+  TimerId timer_ = 0;
+  std::shared_ptr<ConnectionSetup> self_;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_CONNECTION_SETUP_H_

@@ -1,0 +1,187 @@
+// Connect: an address, the candidate devices in turn, and for each the steps of the connection manager.
+
+#include <sys/random.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "transport/address.h"
+#include "transport/connection_setup.h"
+#include "transport/device_selection.h"
+#include "transport/endpoint.h"
+#include "transport/log.h"
+
+namespace verbena::transport {
+namespace {
+
+uint64_t RandomEpoch() {
+  uint64_t epoch = 0;
+  // Eight bytes never come back short, and the call fails only before the system's first seeding.
+  while (epoch == 0 && getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch)) continue;
+  return epoch;
+}
+
+// One attempt on one device.
+class Connector : public ConnectionSetup {
+ public:
+  Connector(EventLoop* loop, const DeviceCandidate& candidate, const TransportOptions& options,
+            const sockaddr_storage& destination, ConnectCallback done)
+      : ConnectionSetup(loop, candidate, options), destination_(destination), done_(std::move(done)) {}
+
+  void Start() {
+    Begin();
+    if (absl::Status status = Resolve(); !status.ok()) Finish(status);
+  }
+
+  void OnCmEvent(verbs::CmEvent& event) override {
+    if (absl::Status status = Advance(event); !status.ok()) Finish(status);
+  }
+
+ private:
+  enum class Step {
+    kAddress,  // Woken by ADDR_RESOLVED.
+    kRoute,    // Woken by ROUTE_RESOLVED.
+    kAnswer,   // Woken by ESTABLISHED or REJECTED.
+  };
+
+  absl::Status Resolve() {
+    absl::StatusOr<CmChannel*> channel = CmChannel::For(loop_, *candidate_.api);
+    if (!channel.ok()) return channel.status();
+    channel_ = *channel;
+    absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel_->channel());
+    if (!id.ok()) return id.status();
+    id_ = *std::move(id);
+    channel_->SetHandler(*id_, this);
+    return id_->ResolveAddress(nullptr, reinterpret_cast<const sockaddr*>(&destination_), options_.handshake_timeout);
+  }
+
+  absl::Status Advance(verbs::CmEvent& event) {
+    if (event.type() == RDMA_CM_EVENT_REJECTED && handshake_.has_value() && !event.private_data().empty()) {
+      return handshake_->OnRejected(event.private_data());
+    }
+    if (absl::Status failure = event.Failure(); !failure.ok()) return failure;
+    switch (step_) {
+      case Step::kAddress:
+        step_ = Step::kRoute;
+        return id_->ResolveRoute(options_.handshake_timeout);
+      case Step::kRoute:
+        step_ = Step::kAnswer;
+        return Offer();
+      case Step::kAnswer:
+        return OnAnswer(event);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Offer() {
+    channel_->RemoveHandler(*id_);
+    verbs::ConnectionId id = *std::move(id_);
+    id_.reset();
+    if (absl::Status status = MakeLink(channel_, std::move(id)); !status.ok()) return status;
+    handshake_.emplace(MakeHandshakeOptions(options_, *device_), static_cast<uint16_t>(share_.granted()),
+                       RandomEpoch());
+    std::array<std::byte, wire::kHelloBytes> hello;
+    wire::EncodeHello(handshake_->offer(), hello.data());
+    return link_->id().Connect(Parameters(hello));
+  }
+
+  absl::Status OnAnswer(verbs::CmEvent& event) {
+    if (event.type() != RDMA_CM_EVENT_ESTABLISHED) return absl::OkStatus();
+    const absl::StatusOr<protocol::Agreement> agreement = handshake_->OnAccepted(event.private_data());
+    if (!agreement.ok()) return agreement.status();
+    Succeed(*agreement, /*initiator=*/true);
+    return absl::OkStatus();
+  }
+
+  void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) override {
+    if (id_.has_value()) channel_->RemoveHandler(*id_);
+    done_(std::move(outcome));
+  }
+
+  absl::string_view Waiting() const override {
+    switch (step_) {
+      case Step::kAddress:
+        return "the address to be resolved";
+      case Step::kRoute:
+        return "a route";
+      case Step::kAnswer:
+        return "an answer to the connect request";
+    }
+    return "";
+  }
+
+  const sockaddr_storage destination_;
+  ConnectCallback done_;
+  CmChannel* channel_ = nullptr;
+  std::optional<verbs::ConnectionId> id_;  // Until the link takes it.
+  std::optional<protocol::ClientHandshake> handshake_;
+  Step step_ = Step::kAddress;
+};
+
+// Tries the candidates in turn.
+class Attempt : public std::enable_shared_from_this<Attempt> {
+ public:
+  Attempt(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done)
+      : address_(address), options_(options), loop_(loop), done_(std::move(done)) {}
+
+  void Start() {
+    if (absl::Status status = Prepare(); !status.ok()) return done_(status);
+    TryNext();
+  }
+
+ private:
+  absl::Status Prepare() {
+    if (absl::Status status = CheckOptions(options_); !status.ok()) return status;
+    const absl::StatusOr<Address> address = ParseAddress(address_);
+    if (!address.ok()) return address.status();
+    absl::StatusOr<std::vector<DeviceCandidate>> candidates = SelectDevices(*address, options_.device);
+    if (!candidates.ok()) return candidates.status();
+    candidates_ = *std::move(candidates);
+    const absl::StatusOr<sockaddr_storage> destination = ResolveHost(*address);
+    if (!destination.ok()) return destination.status();
+    destination_ = *destination;
+    return absl::OkStatus();
+  }
+
+  void TryNext() {
+    const DeviceCandidate& candidate = candidates_[next_++];
+    auto connector = std::make_shared<Connector>(
+        loop_, candidate, options_, destination_,
+        [self = shared_from_this()](absl::StatusOr<std::unique_ptr<Connection>> outcome) mutable {
+          self->OnOutcome(std::move(outcome));
+        });
+    connector->Start();
+  }
+
+  void OnOutcome(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
+    const absl::string_view scheme = ToString(candidates_[next_ - 1].scheme);
+    if (outcome.ok()) return done_(std::move(outcome));
+    if (next_ == candidates_.size()) {
+      return done_(absl::Status(outcome.status().code(), absl::StrCat("cannot connect to ", scheme, " ", address_, ": ",
+                                                                      outcome.status().message())));
+    }
+    Log(Severity::kInfo, absl::StrCat(address_, ": no connection by ", scheme, " (", outcome.status().message(),
+                                      "); falling back to ", ToString(candidates_[next_].scheme)));
+    TryNext();
+  }
+
+  const std::string address_;
+  const TransportOptions options_;
+  EventLoop* const loop_;
+  ConnectCallback done_;
+  std::vector<DeviceCandidate> candidates_;
+  sockaddr_storage destination_ = {};
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done) {
+  auto attempt = std::make_shared<Attempt>(address, options, loop, std::move(done));
+  loop->Post([attempt] { attempt->Start(); });
+}
+
+}  // namespace verbena::transport

@@ -1,0 +1,72 @@
+// A large message on its way into one connection: what one of the machine's fetch ids stands for. And payloads as rpc
+// receives them.
+//
+// Owner: an RdmaConnection's table. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_INBOUND_H_
+#define VERBENA_TRANSPORT_INBOUND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/types/span.h"
+#include "transport/connection.h"
+#include "transport/payload_arena.h"
+#include "transport/wire/frame.h"
+
+namespace verbena::transport {
+
+struct Inbound {
+  // How far its landing memory is; charged to the poll group's budget from kReady on.
+  enum class Landing : uint8_t {
+    kNone,
+    kWaiting,  // For the budget. Woken by MemoryBudget.
+    kReady,    // READs may land.
+  };
+
+  uint8_t kind = 0;
+  uint64_t call_id = 0;
+  std::vector<std::byte> header;
+  uint64_t payload_bytes = 0;
+  bool failed = false;  // OnFetchFailed was made; the record waits for its READs.
+  Landing state = Landing::kNone;
+  BlockRef landing;  // Identity block, then the payload.
+  uint32_t lkey = 0;
+  uint64_t charged_bytes = 0;
+
+  void Clear();
+  MessageHead head() const { return {kind, call_id, header, payload_bytes}; }
+};
+
+// Whether what has landed is what was announced: the identity block, and the payload's CRC32C if `flags` has
+// kFlagChecksum.
+bool IdentityMatches(const Inbound& inbound, const wire::Identity& expected, uint16_t flags);
+
+// A payload that lies in a receive buffer: valid during OnMessage, copied by Share.
+class EagerPayload : public ReceivedPayload {
+ public:
+  explicit EagerPayload(absl::Span<const std::byte> bytes) : bytes_(bytes) {}
+  absl::Span<const std::byte> bytes() const override { return bytes_; }
+  absl::Cord Share(size_t offset) override;
+
+ private:
+  const absl::Span<const std::byte> bytes_;
+};
+
+// A payload that was fetched: lent by Share without a copy.
+class LandedPayload : public ReceivedPayload {
+ public:
+  LandedPayload(const BlockRef& landing, size_t size) : landing_(landing), size_(size) {}
+  absl::Span<const std::byte> bytes() const override;
+  absl::Cord Share(size_t offset) override;
+
+ private:
+  const BlockRef& landing_;
+  const size_t size_;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_INBOUND_H_

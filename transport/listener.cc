@@ -1,0 +1,255 @@
+// Listening: one connection-manager id for each device, on the first loop; each request moves to the loop that will own
+// its connection.
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "transport/address.h"
+#include "transport/connection_setup.h"
+#include "transport/device_selection.h"
+#include "transport/endpoint.h"
+#include "transport/log.h"
+
+namespace verbena::transport {
+namespace {
+
+constexpr int kBacklog = 1024;
+
+// Runs `task` on the loop's thread and waits for it.
+void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
+  if (loop->InLoopThread()) return task();
+  std::promise<void> done;
+  loop->Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+// What the acceptors of one listener share; they may outlive it.
+struct Acceptance {
+  TransportOptions options;
+  Listener::AcceptCallback on_accept;
+  std::atomic<bool> closing = false;  // New requests are rejected.
+  std::atomic<bool> ended = false;    // on_accept is not called any more.
+};
+
+// A connect request, as the listener hands it to the loop that will own the connection.
+struct Request {
+  verbs::ConnectionId id;
+  std::vector<std::byte> private_data;
+  uint8_t responder_resources;
+  uint8_t initiator_depth;
+};
+
+// One request, from the offer to the established connection.
+class Acceptor : public ConnectionSetup {
+ public:
+  Acceptor(EventLoop* loop, const DeviceCandidate& candidate, std::shared_ptr<Acceptance> acceptance)
+      : ConnectionSetup(loop, candidate, acceptance->options), acceptance_(std::move(acceptance)) {}
+
+  void Start(CmChannel* channel, Request request) {
+    Begin();
+    peer_ = request.id.PeerAddress();
+    if (absl::Status status = Answer(channel, std::move(request)); !status.ok()) Finish(status);
+  }
+
+  void OnCmEvent(verbs::CmEvent& event) override {
+    if (absl::Status failure = event.Failure(); !failure.ok()) return Finish(failure);
+    if (event.type() == RDMA_CM_EVENT_ESTABLISHED) Succeed(*agreement_, /*initiator=*/false);
+  }
+
+ private:
+  absl::Status Answer(CmChannel* channel, Request request) {
+    absl::StatusOr<DeviceContext*> device = DeviceContext::For(request.id.api(), request.id.device_context());
+    if (!device.ok()) return Refuse(request.id, wire::RejectReason::kDevice, device.status());
+    const protocol::ServerHandshake handshake(MakeHandshakeOptions(options_, **device));
+    const auto verdict = handshake.OnOffer(request.private_data);
+    if (const auto* rejection = std::get_if<wire::Rejection>(&verdict); rejection != nullptr) {
+      return RefuseWith(request.id, *rejection,
+                        absl::InvalidArgumentError(absl::StrCat("its hello: ", ToString(rejection->reason))));
+    }
+    if (acceptance_->closing) {
+      return Refuse(request.id, wire::RejectReason::kShuttingDown, absl::UnavailableError("shutting down"));
+    }
+    // The id stays where it can be rejected until the link has everything that it needs.
+    if (absl::Status status = MakeLink(channel, std::move(request.id)); !status.ok()) {
+      if (link_ == nullptr) return status;  // The id is gone with it, and the peer learns that nobody answers.
+      return Refuse(link_->id(), wire::RejectReason::kNoMemory, status);
+    }
+    agreement_ = std::get<protocol::Agreement>(verdict);
+    agreement_->ours = protocol::AnswerOf(*agreement_, static_cast<uint16_t>(share_.granted()));
+    std::array<std::byte, wire::kHelloBytes> hello;
+    wire::EncodeHello(agreement_->ours, hello.data());
+    verbs::ConnectionParameters parameters = Parameters(hello);
+    parameters.responder_resources = std::min(parameters.responder_resources, request.responder_resources);
+    parameters.initiator_depth = std::min(parameters.initiator_depth, request.initiator_depth);
+    return link_->id().Accept(parameters);
+  }
+
+  absl::Status Refuse(verbs::ConnectionId& id, wire::RejectReason reason, absl::Status why) {
+    return RefuseWith(id, wire::Rejection{reason, wire::kVersion, wire::kVersion}, std::move(why));
+  }
+
+  absl::Status RefuseWith(verbs::ConnectionId& id, const wire::Rejection& rejection, absl::Status why) {
+    std::array<std::byte, wire::kRejectionBytes> bytes;
+    wire::EncodeRejection(rejection, bytes.data());
+    id.Reject(bytes).IgnoreError();  // The peer may have given up.
+    return why;
+  }
+
+  void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) override {
+    if (!outcome.ok()) {
+      Log(Severity::kWarning, absl::StrCat("a connection from ", peer_, " was refused: ", outcome.status().message()));
+    } else if (!acceptance_->ended) {
+      acceptance_->on_accept(*std::move(outcome));
+    }
+  }
+
+  absl::string_view Waiting() const override { return "the client to confirm the connection"; }
+
+  const std::shared_ptr<Acceptance> acceptance_;
+  std::string peer_;
+  std::optional<protocol::Agreement> agreement_;
+};
+
+// One device that the listener listens on. Lives on the first loop.
+class DeviceListener : public CmHandler {
+ public:
+  DeviceListener(const DeviceCandidate& candidate, std::vector<EventLoop*> loops,
+                 std::shared_ptr<Acceptance> acceptance)
+      : candidate_(candidate), loops_(std::move(loops)), acceptance_(std::move(acceptance)) {}
+  ~DeviceListener() override {
+    if (id_.has_value()) channels_[0]->RemoveHandler(*id_);
+  }
+
+  // Each loop's channel, made on that loop.
+  absl::Status OpenChannels() {
+    absl::Status status;
+    for (EventLoop* loop : loops_) {
+      RunOnLoop(loop, [&] {
+        absl::StatusOr<CmChannel*> channel = CmChannel::For(loop, *candidate_.api);
+        if (channel.ok()) {
+          channels_.push_back(*channel);
+        } else {
+          status.Update(channel.status());
+        }
+      });
+    }
+    return status;
+  }
+
+  // On the first loop. Returns the address with the real port.
+  absl::StatusOr<std::string> Listen(const sockaddr_storage& address) {
+    absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channels_[0]->channel());
+    if (!id.ok()) return id.status();
+    if (absl::Status status = id->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
+    if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) return status;
+    if (absl::Status status = id->Listen(kBacklog); !status.ok()) return status;
+    id_ = *std::move(id);
+    channels_[0]->SetHandler(*id_, this);
+    return absl::StrCat(ToString(candidate_.scheme), "://", id_->LocalAddress());
+  }
+
+  uint16_t port() const { return id_->LocalPort(); }
+
+  void OnCmEvent(verbs::CmEvent& event) override {
+    if (event.type() != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+    const size_t chosen = next_++ % loops_.size();
+    auto request = std::make_shared<Request>(Request{event.TakeRequest(),
+                                                     {event.private_data().begin(), event.private_data().end()},
+                                                     event.responder_resources(),
+                                                     event.initiator_depth()});
+    if (chosen != 0) {
+      if (absl::Status status = request->id.MigrateTo(channels_[chosen]->channel()); !status.ok()) {
+        return Log(Severity::kError, status.message());
+      }
+    }
+    loops_[chosen]->Post(
+        [loop = loops_[chosen], channel = channels_[chosen], candidate = candidate_, acceptance = acceptance_,
+         request] { std::make_shared<Acceptor>(loop, candidate, acceptance)->Start(channel, std::move(*request)); });
+  }
+
+ private:
+  const DeviceCandidate candidate_;
+  const std::vector<EventLoop*> loops_;
+  const std::shared_ptr<Acceptance> acceptance_;
+  std::vector<CmChannel*> channels_;  // By loop.
+  std::optional<verbs::ConnectionId> id_;
+  size_t next_ = 0;
+};
+
+class ListenerOnDevices : public Listener {
+ public:
+  ListenerOnDevices(std::vector<EventLoop*> loops, std::shared_ptr<Acceptance> acceptance)
+      : loops_(std::move(loops)), acceptance_(std::move(acceptance)) {}
+
+  ~ListenerOnDevices() override {
+    Close();
+    acceptance_->ended = true;
+    RunOnLoop(loops_[0], [&] { listeners_.clear(); });
+    // Whoever saw `ended` unset has returned when each loop has come round once.
+    for (EventLoop* loop : loops_) RunOnLoop(loop, [] {});
+  }
+
+  absl::Status Add(const DeviceCandidate& candidate, sockaddr_storage* address) {
+    auto listener = std::make_unique<DeviceListener>(candidate, loops_, acceptance_);
+    if (absl::Status status = listener->OpenChannels(); !status.ok()) return status;
+    absl::StatusOr<std::string> text;
+    RunOnLoop(loops_[0], [&] { text = listener->Listen(*address); });
+    if (!text.ok()) return text.status();
+    SetPort(listener->port(), address);  // The next device listens on the same.
+    addresses_.push_back(*std::move(text));
+    listeners_.push_back(std::move(listener));
+    return absl::OkStatus();
+  }
+
+  void Close() override { acceptance_->closing = true; }
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+
+ private:
+  static void SetPort(uint16_t port, sockaddr_storage* address) {
+    if (address->ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);
+    if (address->ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(address)->sin6_port = htons(port);
+  }
+
+  const std::vector<EventLoop*> loops_;
+  const std::shared_ptr<Acceptance> acceptance_;
+  std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<DeviceListener>> listeners_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view address, const TransportOptions& options,
+                                                           std::vector<EventLoop*> loops, AcceptCallback on_accept) {
+  if (loops.empty()) return absl::InvalidArgumentError("a listener needs at least one event loop");
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const absl::StatusOr<Address> parsed = ParseAddress(address);
+  if (!parsed.ok()) return parsed.status();
+  const absl::StatusOr<std::vector<DeviceCandidate>> candidates = SelectDevices(*parsed, options.device);
+  if (!candidates.ok()) return candidates.status();
+  absl::StatusOr<sockaddr_storage> socket_address = ResolveHost(*parsed);
+  if (!socket_address.ok()) return socket_address.status();
+
+  auto acceptance = std::make_shared<Acceptance>();
+  acceptance->options = options;
+  acceptance->on_accept = std::move(on_accept);
+  auto listener = std::make_unique<ListenerOnDevices>(std::move(loops), std::move(acceptance));
+  for (const DeviceCandidate& candidate : *candidates) {
+    if (absl::Status status = listener->Add(candidate, &*socket_address); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("cannot listen on ", ToString(candidate.scheme), " ", address,
+                                                      ": ", status.message()));
+    }
+  }
+  return listener;
+}
+
+}  // namespace verbena::transport

@@ -1,0 +1,57 @@
+#include "transport/outbound.h"
+
+#include <cstring>
+#include <utility>
+
+namespace verbena::transport {
+namespace {
+
+std::byte* WriteHead(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to) {
+  wire::EncodeFrameHeader(header, to);
+  to += wire::kFrameHeaderBytes;
+  std::memcpy(to, outbound.header.data(), outbound.header.size());
+  return to + outbound.header.size();
+}
+
+}  // namespace
+
+void Outbound::Assign(OutboundMessage message) {
+  call_id = message.call_id;
+  header.assign(message.header.begin(), message.header.end());
+  payload = message.payload;
+  attachment = std::move(message.attachment);
+}
+
+void Outbound::Clear() {
+  payload = nullptr;
+  attachment.Clear();
+  reported = false;
+  state = Export::kNone;
+  exported.reset();
+}
+
+uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to) {
+  std::byte* next = WriteHead(header, outbound, to);
+  if (outbound.payload != nullptr) {
+    const size_t size = outbound.payload->size();
+    if (size > 0) outbound.payload->WriteTo(next);
+    next += size;
+  }
+  for (const absl::string_view chunk : outbound.attachment.Chunks()) {
+    std::memcpy(next, chunk.data(), chunk.size());
+    next += chunk.size();
+  }
+  return static_cast<uint32_t>(next - to);
+}
+
+uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
+                            absl::Span<const wire::Segment> segments, std::byte* to) {
+  std::byte* next = WriteHead(header, outbound, to);
+  for (const wire::Segment& segment : segments) {
+    wire::EncodeSegment(segment, next);
+    next += wire::kSegmentBytes;
+  }
+  return static_cast<uint32_t>(next - to);
+}
+
+}  // namespace verbena::transport

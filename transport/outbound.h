@@ -1,0 +1,52 @@
+// A message on its way out of one connection: what one of the machine's send ids stands for.
+//
+// Owner: an RdmaConnection's table. Thread: its loop's. A recycled record keeps its header's memory.
+
+#ifndef VERBENA_TRANSPORT_OUTBOUND_H_
+#define VERBENA_TRANSPORT_OUTBOUND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/types/span.h"
+#include "transport/connection.h"
+#include "transport/exported_payload.h"
+#include "transport/wire/frame.h"
+
+namespace verbena::transport {
+
+struct Outbound {
+  // How far an export is: its bytes are charged to the poll group's budget from kExported on.
+  enum class Export : uint8_t {
+    kNone,
+    kWaiting,   // For the budget. Woken by MemoryBudget.
+    kExported,  // The peer may READ it. Ended by the machine's ReleaseExport.
+  };
+
+  uint64_t call_id = 0;
+  std::vector<std::byte> header;
+  PayloadSource* payload = nullptr;
+  absl::Cord attachment;
+  bool reported = false;  // OnSent was made.
+  Export state = Export::kNone;
+  std::optional<ExportedPayload> exported;
+  uint64_t exported_bytes = 0;  // Charged to the budget.
+
+  // Nothing is outstanding any more: it was reported, and nothing is exported or waits to be.
+  bool done() const { return reported && state == Export::kNone; }
+  void Assign(OutboundMessage message);
+  void Clear();
+  uint64_t payload_bytes() const { return (payload == nullptr ? 0 : payload->size()) + attachment.size(); }
+};
+
+// Writes a frame at `to` and returns its length: header, call header, then the payload or the segments.
+uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to);
+uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
+                            absl::Span<const wire::Segment> segments, std::byte* to);
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_OUTBOUND_H_

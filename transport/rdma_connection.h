@@ -1,0 +1,126 @@
+// One established connection: the driver of a ConnectionMachine. It performs the machine's actions on a link, and tells
+// the machine and the handler what happened. What is to be sent, fetched or refused, and when, is the machine's to
+// decide.
+//
+// The user holds a handle (Connection); the driver lives on until its queue pair has come to its end, holding itself,
+// so that a handle may be destroyed at any moment. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_RDMA_CONNECTION_H_
+#define VERBENA_TRANSPORT_RDMA_CONNECTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "transport/connection.h"
+#include "transport/inbound.h"
+#include "transport/link.h"
+#include "transport/outbound.h"
+#include "transport/poll_group.h"
+#include "transport/protocol/connection_machine.h"
+#include "transport/record_table.h"
+
+namespace verbena::transport {
+
+// A frame that arrived before the connection was established: the receive buffer that it lies in.
+struct EarlyFrame {
+  uint32_t receive;
+  absl::Span<const std::byte> bytes;
+};
+
+class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<RdmaConnection> {
+ public:
+  struct Parts {
+    PollGroup* group;
+    std::unique_ptr<Link> link;
+    protocol::ConnectionConfig config;
+    protocol::GrantShare share;
+    std::string peer;
+    std::vector<EarlyFrame> early_frames;  // Handled in the next turn, when the handler is set.
+  };
+
+  // Takes over an established link, which tells it everything from here on. The group's ReserveConnection was made; its
+  // release is ours.
+  static std::unique_ptr<Connection> Create(Parts parts);
+
+  explicit RdmaConnection(Parts parts);  // Use Create.
+  ~RdmaConnection() override;
+
+  // --- From the handle. See connection.h.
+  uint64_t Send(OutboundMessage message);
+  void CancelSend(uint64_t send_id);
+  void CancelFetch(uint64_t call_id);
+  void Drain();
+  void Abort(absl::Status status);
+  void set_handler(ConnectionHandler* handler) { handler_ = handler; }
+  size_t header_bytes_max() const { return machine_.header_bytes_max(); }
+  const std::string& peer() const { return peer_; }
+  EventLoop* loop() const { return group_.loop(); }
+
+  // --- From the link.
+  void OnCmEvent(verbs::CmEvent& event) override;
+  bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
+  void OnFrameSent() override;
+  void OnReadDone(uint64_t fetch_id) override;
+  void OnFailure(const absl::Status& status) override;
+  void OnTurnEnd() override;
+  void OnGrantsWakeup() override;
+  void OnEnded() override;
+
+ private:
+  void Perform();
+  void MarkDirty();
+  void ArmTimer();
+  void OnTimer();
+
+  // One for each action, as protocol/actions.h describes it.
+  void Do(const protocol::PostEager& action);
+  void Do(const protocol::PostAnnounce& action);
+  void Do(const protocol::PostControl& action);
+  void Do(const protocol::Export& action);
+  void Do(const protocol::ReleaseExport& action);
+  void Do(const protocol::Sent& action);
+  void Do(const protocol::DeliverEager& action);
+  void Do(const protocol::AskVerdict& action);
+  void Do(const protocol::AllocateLanding& action);
+  void Do(const protocol::PostRead& action);
+  void Do(const protocol::CheckIdentity& action);
+  void Do(const protocol::Deliver& action);
+  void Do(const protocol::FetchFailed& action);
+  void Do(const protocol::ReleaseLanding& action);
+  void Do(const protocol::PeerDraining& action);
+  void Do(const protocol::Disconnect& action);
+  void Do(const protocol::Closed& action);
+
+  void ExportNow(uint64_t send_id, size_t segments_max);
+  void LandNow(uint64_t fetch_id);
+  absl::Status PrepareLanding(Inbound& inbound);
+  void ReturnLanding(Inbound& inbound);
+  void FreeIfDone(uint64_t send_id, const Outbound& outbound);
+
+  // Constant after construction.
+  PollGroup& group_;
+  const std::unique_ptr<Link> link_;
+  const uint64_t epoch_;
+  const bool checksum_;
+  const std::string peer_;
+
+  // Owned by the loop.
+  protocol::ConnectionMachine machine_;
+  ConnectionHandler* handler_ = nullptr;  // Null once the handle is gone.
+  RecordTable<Outbound> outbound_;
+  RecordTable<Inbound> inbound_;
+  std::vector<EarlyFrame> early_frames_;
+  absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
+  bool dirty_ = false;
+  bool performing_ = false;
+  TimerId timer_ = 0;
+  absl::Time timer_due_ = absl::InfiniteFuture();
+  std::shared_ptr<RdmaConnection> self_;  // Until the end.
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_RDMA_CONNECTION_H_
