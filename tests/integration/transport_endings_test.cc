@@ -1,0 +1,128 @@
+// How connections end over the software device, both ends in one process: drained, aborted, dropped, rejected; nothing
+// stays behind.
+
+#include <future>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/integration/transport_pair.h"
+
+namespace verbena::transport {
+namespace {
+
+// What a process holds when nothing is connected.
+void ExpectNothingHeld() {
+  const TransportCounters counters = ReadTransportCounters();
+  EXPECT_EQ(counters.connections, 0u);
+  EXPECT_EQ(counters.credits_granted, 0u);
+  EXPECT_EQ(counters.landing_bytes, 0u);
+  EXPECT_EQ(counters.exported_bytes, 0u);
+  EXPECT_EQ(counters.sends_queued, 0u);
+}
+
+TEST(Endings, ADrainFinishesWhatIsInFlightAndClosesBothEndsWithOk) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  for (uint64_t i = 0; i < 50; ++i) client->Send(i, absl::Cord(std::string(i % 2 == 0 ? 100 : 100000, 'x')));
+  client->OnLoop([](Connection& connection) { connection.Drain(); });
+  ASSERT_TRUE(client->WaitForClosed());
+  ASSERT_TRUE(pair.accepted(0)->WaitForClosed());
+  EXPECT_EQ(client->closed_status(), absl::OkStatus());
+  EXPECT_EQ(pair.accepted(0)->closed_status(), absl::OkStatus());
+  EXPECT_EQ(pair.accepted(0)->messages().size(), 50u);
+  EXPECT_TRUE(pair.accepted(0)->peer_draining());
+  pair.Close();
+  ExpectNothingHeld();
+}
+
+TEST(Endings, AnAbortIsSeenByTheOtherEndAndEverySendIsReported) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  for (uint64_t i = 0; i < 200; ++i) client->Send(i, absl::Cord(std::string(50000, 'x')));
+  client->OnLoop([](Connection& connection) { connection.Abort(absl::CancelledError("enough")); });
+  ASSERT_TRUE(client->WaitForClosed());
+  ASSERT_TRUE(pair.accepted(0)->WaitForClosed());
+  EXPECT_EQ(client->sent().size(), 200u);
+  EXPECT_EQ(client->closed_status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(pair.accepted(0)->closed_status().code(), absl::StatusCode::kUnavailable);
+  pair.Close();
+  ExpectNothingHeld();
+}
+
+TEST(Endings, AHandleMayBeDestroyedAtAnyMoment) {
+  for (int i = 0; i < 20; ++i) {
+    TransportPair pair;
+    End* const client = pair.Connect();
+    ASSERT_NE(client, nullptr) << pair.status();
+    for (uint64_t call = 0; call < 20; ++call) client->Send(call, absl::Cord(std::string(30000, 'x')));
+    client->Destroy();
+    ASSERT_TRUE(pair.accepted(0)->WaitForClosed());
+  }
+  ExpectNothingHeld();
+}
+
+TEST(Endings, ConnectingWhereNobodyListensFailsAtOnceInWords) {
+  TransportPair pair;
+  std::promise<absl::Status> done;
+  Connect("soft://127.0.0.1:1", TestOptions(), pair.client_loop(),
+          [&](absl::StatusOr<std::unique_ptr<Connection>> connection) { done.set_value(connection.status()); });
+  const absl::Status status = done.get_future().get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_NE(status.message().find("127.0.0.1:1"), absl::string_view::npos) << status;
+}
+
+TEST(Endings, AListenerThatClosesRejectsInWords) {
+  TransportPair pair;
+  ASSERT_NE(pair.Connect(), nullptr) << pair.status();
+  pair.listener().Close();
+  EXPECT_EQ(pair.Connect(), nullptr);
+  EXPECT_EQ(pair.status().code(), absl::StatusCode::kUnavailable) << pair.status();
+  EXPECT_NE(pair.status().message().find("shutting down"), absl::string_view::npos) << pair.status();
+}
+
+TEST(Endings, HundredsOfConnectionsOneAfterAnotherLeaveNothingBehind) {
+  TransportPair pair;
+  const uint64_t pinned = [&] {
+    pair.Connect()->Destroy();
+    return ReadTransportCounters().pinned_bytes;
+  }();
+  for (int i = 0; i < 300; ++i) {
+    End* const client = pair.Connect();
+    ASSERT_NE(client, nullptr) << i << ": " << pair.status();
+    client->Send(1, absl::Cord("x"));
+    ASSERT_TRUE(client->WaitForSent(1));
+    client->Destroy();
+  }
+  EXPECT_EQ(ReadTransportCounters().pinned_bytes, pinned);
+  pair.Close();
+  ExpectNothingHeld();
+}
+
+TEST(Endings, TwoHundredConnectionsPinAtMostSixteenKibibytesEach) {
+  TransportPair pair;
+  ASSERT_NE(pair.Connect(), nullptr) << pair.status();
+  const uint64_t pinned = ReadTransportCounters().pinned_bytes;
+  for (int i = 0; i < 200; ++i) {
+    End* const client = pair.Connect();
+    ASSERT_NE(client, nullptr) << i << ": " << pair.status();
+    client->Send(i, absl::Cord("hello"));
+    ASSERT_TRUE(client->WaitForSent(1));
+  }
+  EXPECT_LE(ReadTransportCounters().pinned_bytes, pinned + 2 * 200 * 16384);  // Both ends are in this process.
+  EXPECT_LE(ReadTransportCounters().credits_granted, ReadTransportCounters().receives_posted);
+}
+
+TEST(Endings, PastConnectionsMaxTheServerRejectsInWords) {
+  TransportOptions options = TestOptions();
+  options.connections_max = 2;
+  TransportPair pair(options);
+  ASSERT_NE(pair.Connect(), nullptr) << pair.status();
+  ASSERT_NE(pair.Connect(), nullptr) << pair.status();
+  EXPECT_EQ(pair.Connect(), nullptr);
+  EXPECT_EQ(pair.status().code(), absl::StatusCode::kResourceExhausted) << pair.status();
+}
+
+}  // namespace
+}  // namespace verbena::transport

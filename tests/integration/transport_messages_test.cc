@@ -1,0 +1,159 @@
+// Messages over the software device, both ends in one process: what arrives is what was sent, whatever its size.
+
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/integration/transport_pair.h"
+#include "transport/payload_memory.h"
+
+namespace verbena::transport {
+namespace {
+
+std::string RandomBytes(size_t size, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+absl::Cord PayloadCord(absl::string_view bytes) {
+  PayloadMemory memory = *AllocatePayload(bytes.size());
+  std::memcpy(memory.data(), bytes.data(), bytes.size());
+  return std::move(memory).ToCord();
+}
+
+class MessagesWithPolicy : public testing::TestWithParam<WaitPolicy> {};
+
+TEST_P(MessagesWithPolicy, EverySizeArrivesAsItWasSent) {
+  TransportPair pair(TestOptions(), GetParam());
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const std::vector<size_t> sizes = {0, 1, 64, 4096, 8000, 8156, 8157, 8192, 65536, 1 << 20, (5 << 20) + 3};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    client->Send(i + 1, absl::Cord(RandomBytes(sizes[i], 7)), absl::StrCat("call ", i));
+  }
+  End* const server = pair.accepted(0);
+  ASSERT_NE(server, nullptr);
+  ASSERT_TRUE(server->WaitForMessages(sizes.size()));
+  ASSERT_TRUE(client->WaitForSent(sizes.size()));
+  for (const End::Message& message : server->messages()) {
+    const size_t index = message.call_id - 1;
+    EXPECT_EQ(message.header, absl::StrCat("call ", index));
+    EXPECT_EQ(message.payload, RandomBytes(sizes[index], 7));
+  }
+  for (const auto& [id, outcome] : client->sent()) EXPECT_EQ(outcome, SendOutcome::kDelivered) << id;
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, MessagesWithPolicy,
+                         testing::Values(WaitPolicy::kBusy, WaitPolicy::kEvent, WaitPolicy::kAdaptive));
+
+TEST(Messages, AnEchoOfThousandsBothWaysLosesAndDoublesNothing) {
+  TransportPair pair;
+  pair.prepare_accepted = [](End& end) {
+    end.on_message = [](End& self, const End::Message& message) {
+      // On the loop already: answer at once.
+      self.Reply(message.call_id, message.payload);
+    };
+  };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  constexpr size_t kCalls = 3000;
+  for (size_t i = 0; i < kCalls; ++i) client->Send(i, absl::Cord(std::string(i % 3 == 0 ? 20000 : i % 700, 'x')));
+  ASSERT_TRUE(client->WaitForMessages(kCalls));
+  std::vector<int> seen(kCalls);
+  for (const End::Message& message : client->messages()) ++seen[message.call_id];
+  for (size_t i = 0; i < kCalls; ++i) EXPECT_EQ(seen[i], 1) << i;
+}
+
+TEST(Messages, SmallOnesArriveInOrderOfSending) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  for (uint64_t i = 0; i < 1000; ++i) client->Send(i, absl::Cord("small"));
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(1000));
+  uint64_t next = 0;
+  for (const End::Message& message : pair.accepted(0)->messages()) EXPECT_EQ(message.call_id, next++);
+}
+
+TEST(Messages, PayloadMemoryCrossesWithoutACopyOnEitherSide) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const std::string bytes = RandomBytes(3 << 20, 1);
+  absl::Cord cord = PayloadCord(bytes);
+  cord.Append("and a tail that is copied");
+  cord.Append(PayloadCord(bytes));
+  client->Send(1, cord);
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(1));
+  EXPECT_EQ(pair.accepted(0)->messages()[0].payload, absl::StrCat(bytes, "and a tail that is copied", bytes));
+}
+
+TEST(Messages, AnAttachmentOfManyPiecesArrivesWhole) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  absl::Cord cord;
+  std::string all;
+  for (int i = 0; i < 200; ++i) {
+    const std::string piece = RandomBytes(17000 + i, i);
+    cord.Append(PayloadCord(piece));
+    all += piece;
+  }
+  client->Send(1, cord);
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(1));
+  EXPECT_EQ(pair.accepted(0)->messages()[0].payload, all);
+}
+
+TEST(Messages, WithChecksumsTheyArriveTheSame) {
+  TransportOptions options = TestOptions();
+  options.checksum_payloads = true;
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const std::string bytes = RandomBytes(2 << 20, 3);
+  client->Send(1, absl::Cord(bytes));
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(1));
+  EXPECT_EQ(pair.accepted(0)->messages()[0].payload, bytes);
+}
+
+TEST(Messages, OneLargerThanTheFetchBudgetStillArrives) {
+  TransportOptions options = TestOptions();
+  options.fetch_bytes_max = 1 << 20;
+  options.export_bytes_max = 1 << 20;
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  for (uint64_t i = 0; i < 5; ++i) client->Send(i, absl::Cord(RandomBytes(4 << 20, i)));
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(5));
+}
+
+TEST(Messages, ARefusedAnnouncementIsReportedToItsSenderUnfetched) {
+  TransportPair pair;
+  pair.prepare_accepted = [](End& end) { end.on_announced = [](const MessageHead&) { return Verdict::kRefuse; }; };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const uint64_t reads_before = ReadTransportCounters().reads;
+  client->Send(1, absl::Cord(std::string(1 << 20, 'x')));
+  ASSERT_TRUE(client->WaitForSent(1));
+  EXPECT_EQ(client->sent()[0].second, SendOutcome::kRefused);
+  EXPECT_EQ(ReadTransportCounters().reads, reads_before);
+}
+
+TEST(Messages, OnePastTheLimitIsNotSentAndTheConnectionLives) {
+  TransportOptions options = TestOptions();
+  options.message_bytes_max = 1 << 20;
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->Send(1, absl::Cord(std::string((1 << 20) + 1, 'x')));
+  client->Send(2, absl::Cord("fits"));
+  ASSERT_TRUE(client->WaitForSent(2));
+  EXPECT_EQ(client->sent()[0].second, SendOutcome::kNotSent);
+  EXPECT_EQ(client->sent()[1].second, SendOutcome::kDelivered);
+}
+
+}  // namespace
+}  // namespace verbena::transport
