@@ -68,7 +68,9 @@ ClientConnection::ClientConnection(Network* network, std::string address, const 
   canceller_ = handle_;
 }
 
-ClientConnection::~ClientConnection() { handle_->Detach(); }
+ClientConnection::~ClientConnection() {
+  if (!shut_down_) handle_->Detach();
+}
 
 ClientCall& ClientConnection::CallOf(uint64_t call_id) {
   const uint32_t index = CallIndex(call_id);

@@ -24,9 +24,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "rpc/core/certainty.h"
 #include "rpc/core/action_queue.h"
 #include "rpc/core/call_table.h"
+#include "rpc/core/certainty.h"
 #include "rpc/core/deadline_queue.h"
 
 namespace verbena::rpc {
