@@ -74,7 +74,7 @@ void SimulatedEnd::Perform(const protocol::Sent& action) {
 
 void SimulatedEnd::Perform(const protocol::DeliverEager& action) {
   ledger_.OnEager(number_, action.call_id, action.payload.size());
-  if (world_.random.OneIn(world_.scenario.answer_one_in)) SendMessage();
+  MaybeAnswer();
 }
 
 void SimulatedEnd::Perform(const protocol::AskVerdict& action) {
@@ -141,7 +141,7 @@ void SimulatedEnd::Perform(const protocol::Deliver& action) {
   FetchState& fetch = fetches_[action.fetch_id];
   ledger_.OnFetched(number_, fetch.call_id);
   fetch.landing_bytes = 0;  // The layer above has it now.
-  if (world_.random.OneIn(world_.scenario.answer_one_in)) SendMessage();
+  MaybeAnswer();
 }
 
 void SimulatedEnd::Perform(const protocol::FetchFailed& action) {

@@ -176,12 +176,14 @@ class Simulation {
 
 }  // namespace
 
-RunResult Run(uint64_t seed, const Scenario& scenario, bool traced) { return Simulation(seed, scenario, traced).Run(); }
+RunResult RunScenario(uint64_t seed, const Scenario& scenario, bool traced) {
+  return Simulation(seed, scenario, traced).Run();
+}
 
 std::optional<std::string> FailureOfSeed(uint64_t seed) {
   const Scenario scenario = ScenarioOf(seed);
-  if (!Run(seed, scenario, false).violation) return std::nullopt;
-  const RunResult again = Run(seed, scenario, true);
+  if (!RunScenario(seed, scenario, false).violation) return std::nullopt;
+  const RunResult again = RunScenario(seed, scenario, true);
   std::string text =
       absl::StrCat("seed ", seed, ": ", again.violation.value_or("(not reproduced)"), "\n  ", ToString(scenario), "\n");
   const size_t size = again.trace.size();

@@ -20,7 +20,7 @@ struct RunResult {
 };
 
 // Runs the scenario with the seed's chance. After every step the safety checks, at the end the ledger's.
-RunResult Run(uint64_t seed, const Scenario& scenario, bool traced);
+RunResult RunScenario(uint64_t seed, const Scenario& scenario, bool traced);
 
 // Runs the seed's own scenario; a violation comes back with the seed, the scenario and the end of the trace.
 std::optional<std::string> FailureOfSeed(uint64_t seed);

@@ -27,7 +27,7 @@ std::optional<uint64_t> NumberAfter(std::string_view argument, std::string_view 
 }
 
 int Replay(uint64_t seed) {
-  const RunResult result = verbena::simulation::Run(seed, ScenarioOf(seed), true);
+  const RunResult result = verbena::simulation::RunScenario(seed, ScenarioOf(seed), true);
   std::printf("seed %ju: %s\n", static_cast<uintmax_t>(seed), ToString(ScenarioOf(seed)).c_str());
   for (const std::string& line : result.trace) std::printf("%s\n", line.c_str());
   std::printf("%s after %ju steps, %ju messages\n", result.violation.value_or("passed").c_str(),

@@ -12,6 +12,7 @@ SimulatedEnd::SimulatedEnd(World* world, Ledger* ledger, SimulatedLoop* loop, Si
     : world_(*world), ledger_(*ledger), loop_(*loop), link_(*link), number_(number) {}
 
 void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::GrantShare share) {
+  answers_left_ = world_.scenario.messages;
   receive_buffer_bytes_ = config.peers.receive_buffer_bytes;
   machine_.emplace(config, std::move(share), world_.now());
   Pump();
@@ -94,6 +95,12 @@ void SimulatedEnd::SendMessage() {
     if (world_.Strikes(Sabotage::kReleaseEarly)) exports_.erase(send_id);
     Pump();
   });
+}
+
+void SimulatedEnd::MaybeAnswer() {
+  if (answers_left_ == 0 || !world_.random.OneIn(world_.scenario.answer_one_in)) return;
+  --answers_left_;
+  SendMessage();
 }
 
 void SimulatedEnd::HoldForAWhile() {

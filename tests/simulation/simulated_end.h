@@ -68,6 +68,7 @@ class SimulatedEnd : public LinkEnd {
   void Pump();
   void WatchDeadline();
   void SendMessage();
+  void MaybeAnswer();
   uint64_t RandomPayloadBytes();
   void HoldForAWhile();
   std::vector<std::byte> FrameBytes(const wire::FrameHeader& header, absl::Span<const wire::Segment> segments) const;
@@ -99,6 +100,7 @@ class SimulatedEnd : public LinkEnd {
   uint32_t receive_buffer_bytes_ = 0;
 
   uint32_t messages_to_send_ = 0;
+  uint32_t answers_left_ = 0;           // A bound, or two ends would answer each other for ever.
   std::map<uint64_t, uint64_t> calls_;  // send_id -> call_id, of Sends without their Sent.
   std::map<uint64_t, ExportedMemory> exports_;
   std::map<uint64_t, FetchState> fetches_;

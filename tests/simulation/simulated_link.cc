@@ -27,29 +27,30 @@ void SimulatedLink::Send(int from, const wire::FrameHeader& header, std::vector<
   absl::Time arrival = InOrder(direction.last_arrival);
   if (world_.Strikes(Sabotage::kReorderFrames)) arrival += absl::Milliseconds(1);
   world_.At(arrival, [this, from, header, shared] { Arrive(from, header, shared); });
-  if (world_.Strikes(Sabotage::kDeliverTwice)) {
-    world_.At(arrival, [this, from, header, shared] { Arrive(from, header, shared); });
-  }
 }
 
-void SimulatedLink::Arrive(int from, const wire::FrameHeader& header, std::shared_ptr<std::vector<std::byte>> bytes) {
+void SimulatedLink::Arrive(int from, const wire::FrameHeader& header,
+                           const std::shared_ptr<std::vector<std::byte>>& bytes) {
   if (broken_) return;
-  LinkEnd* const to = ends_[from ^ 1];
-  Direction& direction = directions_[from];
   const bool lost = header.type == wire::FrameType::kFinish && world_.Strikes(Sabotage::kDropFinish);
-  if (!lost) {
-    to->loop().OnArrival();
-    world_.At(InOrder(direction.last_poll), [this, from, to, header, bytes] {
-      UnderWay& under_way = directions_[from].under_way;
-      --under_way.frames;
-      under_way.grants -= header.credit_grant;
-      if (header.type == wire::FrameType::kReturn) under_way.returns -= header.aux;
-      to->OnFrameBytes(*bytes);
-    });
-  }
+  if (!lost) Deliver(from, header, bytes);
+  if (world_.Strikes(Sabotage::kDeliverTwice)) Deliver(from, header, bytes);
   if (world_.Strikes(Sabotage::kLoseSendCompletions)) return;
-  world_.At(InOrder(direction.last_completion), [this, from] {
+  world_.At(InOrder(directions_[from].last_completion), [this, from] {
     if (!broken_) ends_[from]->OnSendCompletion();
+  });
+}
+
+void SimulatedLink::Deliver(int from, const wire::FrameHeader& header,
+                            const std::shared_ptr<std::vector<std::byte>>& bytes) {
+  LinkEnd* const to = ends_[from ^ 1];
+  to->loop().OnArrival();
+  world_.At(InOrder(directions_[from].last_poll), [this, from, to, header, bytes] {
+    UnderWay& under_way = directions_[from].under_way;
+    --under_way.frames;
+    under_way.grants -= header.credit_grant;
+    if (header.type == wire::FrameType::kReturn) under_way.returns -= header.aux;
+    to->OnFrameBytes(*bytes);
   });
 }
 

@@ -58,7 +58,8 @@ class SimulatedLink {
   };
 
   absl::Time InOrder(absl::Time& last);
-  void Arrive(int from, const wire::FrameHeader& header, std::shared_ptr<std::vector<std::byte>> bytes);
+  void Arrive(int from, const wire::FrameHeader& header, const std::shared_ptr<std::vector<std::byte>>& bytes);
+  void Deliver(int from, const wire::FrameHeader& header, const std::shared_ptr<std::vector<std::byte>>& bytes);
 
   World& world_;
   std::array<LinkEnd*, 2> ends_{};

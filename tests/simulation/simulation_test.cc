@@ -1,0 +1,51 @@
+// The promise of the transport, on ten thousand seeds. A failure prints its seed, scenario and trace.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/simulation/run.h"
+
+namespace verbena::simulation {
+namespace {
+
+constexpr uint64_t kSeedsPerTest = 1000;
+
+class Seeds : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(Seeds, KeepEveryPromise) {
+  for (uint64_t seed = GetParam() * kSeedsPerTest + 1; seed <= (GetParam() + 1) * kSeedsPerTest; ++seed) {
+    const std::optional<std::string> failure = FailureOfSeed(seed);
+    ASSERT_FALSE(failure.has_value()) << *failure;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulation, Seeds, testing::Range<uint64_t>(0, 10));
+
+TEST(Simulation, TheSameSeedRunsTheSame) {
+  const RunResult first = RunScenario(7, ScenarioOf(7), true);
+  const RunResult second = RunScenario(7, ScenarioOf(7), true);
+  EXPECT_EQ(first.trace, second.trace);
+  EXPECT_EQ(first.steps, second.steps);
+}
+
+// The smallest windows that there are: two credits each way, receives that come back late, one connection or many.
+TEST(Simulation, WindowsOfTwoNeverDeadlock) {
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    Scenario scenario;
+    scenario.connections = 1 + seed % 3;
+    scenario.credits_max = 2;
+    scenario.send_slots = 4;
+    scenario.messages = 20;
+    scenario.gap_us_max = 2;
+    scenario.answer_one_in = 1 + seed % 4;
+    scenario.message_bytes_max = 1 << 14;
+    scenario.repost_us_max = seed % 2 == 0 ? 0 : 50;
+    const RunResult result = RunScenario(seed, scenario, false);
+    ASSERT_FALSE(result.violation.has_value()) << "seed " << seed << ": " << *result.violation;
+  }
+}
+
+}  // namespace
+}  // namespace verbena::simulation

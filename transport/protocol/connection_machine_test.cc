@@ -1,0 +1,221 @@
+// What a connection does between peers that keep the rules. Those that break them: protocol_error_test.cc.
+
+#include "transport/protocol/connection_machine.h"
+
+#include <optional>
+
+#include "gtest/gtest.h"
+#include "transport/protocol/machine_fixture.h"
+
+namespace verbena::protocol {
+namespace {
+
+using wire::FrameType;
+
+class ConnectionMachineTest : public MachineFixture {
+ protected:
+  void ReceiveGoodbye(wire::GoodbyeReason reason) {
+    wire::FrameHeader header = HeaderOf(FrameType::kGoodbye);
+    header.aux = static_cast<uint32_t>(reason);
+    Receive(FrameOf(header));
+  }
+};
+
+TEST_F(ConnectionMachineTest, AMessageThatFillsTheReceiveBufferIsEager) {
+  machine_->Send({.header_bytes = 10, .payload_bytes = kBufferBytes - wire::kFrameHeaderBytes - 10});
+  EXPECT_TRUE(Find<PostEager>().has_value());
+}
+
+TEST_F(ConnectionMachineTest, OneByteMoreIsARendezvous) {
+  machine_->Send({.header_bytes = 10, .payload_bytes = kBufferBytes - wire::kFrameHeaderBytes - 10 + 1});
+  EXPECT_TRUE(Find<Export>().has_value());
+}
+
+TEST_F(ConnectionMachineTest, AFrameNeedsACreditAndASlot) {
+  Restart(/*peer_credits=*/2);
+  for (int i = 0; i < 3; ++i) SendEager();
+  Collect();
+  EXPECT_EQ(machine_->frames_in_flight(), 2u);  // No credit for the third.
+  machine_->OnSendCompleted(2, now_);
+  Collect();
+  EXPECT_EQ(machine_->frames_in_flight(), 0u);  // A completion is no credit.
+  Receive(FrameType::kGrant, /*grant=*/20);
+  EXPECT_EQ(machine_->frames_in_flight(), 1u);
+  for (int i = 0; i < 20; ++i) SendEager();
+  Collect();
+  EXPECT_EQ(machine_->frames_in_flight(), config_.send_slots - kControlSendSlots);  // A credit is no slot.
+}
+
+TEST_F(ConnectionMachineTest, ControlFramesPassAFullQueueOfMessages) {
+  for (int i = 0; i < 20; ++i) SendEager();
+  Collect();
+  Receive(FrameType::kPing);
+  EXPECT_TRUE(FindControl(FrameType::kPong).has_value());
+}
+
+TEST_F(ConnectionMachineTest, ACompletedEagerSendIsDelivered) {
+  const uint64_t id = SendEager();
+  CompleteSends();
+  const std::optional<Sent> sent = Find<Sent>();
+  ASSERT_TRUE(sent.has_value());
+  EXPECT_EQ(sent->send_id, id);
+  EXPECT_EQ(sent->outcome, SendOutcome::kDelivered);
+}
+
+TEST_F(ConnectionMachineTest, WhileHeldNoMessageIsPosted) {
+  machine_->HoldMessages(true);
+  SendEager();
+  Collect();
+  EXPECT_EQ(machine_->frames_in_flight(), 0u);
+  machine_->HoldMessages(false);
+  EXPECT_TRUE(Find<PostEager>().has_value());
+}
+
+TEST_F(ConnectionMachineTest, AMessageBeyondTheLimitIsNotSent) {
+  machine_->Send({.payload_bytes = config_.message_bytes_max + 1});
+  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kNotSent);
+}
+
+TEST_F(ConnectionMachineTest, ASendBeyondThePendingLimitIsNotSent) {
+  config_.pending_sends_max = 2;
+  Restart(/*peer_credits=*/2);
+  for (int i = 0; i < 3; ++i) SendEager();
+  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kNotSent);
+  EXPECT_EQ(Find<Sent>(), std::nullopt);
+}
+
+TEST_F(ConnectionMachineTest, ADrainWaitsForTheQueuedMessagesAndThePeer) {
+  const uint64_t id = SendLarge();
+  machine_->Drain(now_);
+  EXPECT_TRUE(FindControl(FrameType::kDrain).has_value());
+  Receive(FrameType::kDrain);
+  CompleteSends();
+  EXPECT_EQ(FindControl(FrameType::kGoodbye), std::nullopt);  // The announcement is unfinished.
+  wire::FrameHeader finish = HeaderOf(FrameType::kFinish);
+  finish.aux = announce_.aux;
+  finish.call_id = announce_.call_id;
+  Receive(FrameOf(finish));
+  EXPECT_EQ(Find<ReleaseExport>()->send_id, id);
+  EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
+  CompleteSends();
+  EXPECT_TRUE(Find<Disconnect>()->status.ok());
+}
+
+TEST_F(ConnectionMachineTest, AfterADrainSendsAreNotSent) {
+  machine_->Drain(now_);
+  SendEager();
+  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kNotSent);
+}
+
+TEST_F(ConnectionMachineTest, ThePeersDrainIsToldAndAnswered) {
+  Receive(FrameType::kDrain);
+  EXPECT_TRUE(Find<PeerDraining>().has_value());
+  EXPECT_TRUE(FindControl(FrameType::kDrain).has_value());
+}
+
+TEST_F(ConnectionMachineTest, AGoodbyeAfterBothDrainsIsAGoodEnd) {
+  const uint64_t id = SendEager();
+  Receive(FrameType::kDrain);
+  ReceiveGoodbye(wire::GoodbyeReason::kClosed);  // Before our own completions.
+  const std::optional<Sent> sent = Find<Sent>();
+  ASSERT_TRUE(sent.has_value());
+  EXPECT_EQ(sent->send_id, id);
+  EXPECT_EQ(sent->outcome, SendOutcome::kDelivered);
+  EXPECT_TRUE(Find<Disconnect>()->status.ok());
+}
+
+TEST_F(ConnectionMachineTest, AGoodbyeOutOfTheBlueIsUnavailable) {
+  SendEager();
+  Collect();
+  ReceiveGoodbye(wire::GoodbyeReason::kShutdown);
+  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ConnectionMachineTest, ADrainThatTakesTooLongEndsTheConnection) {
+  SendLarge();
+  machine_->Drain(now_);
+  now_ += config_.drain_timeout;
+  machine_->OnDeadline(now_);
+  EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
+  CompleteSends();
+  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(ConnectionMachineTest, ASilentPeerIsProbedThenGivenUp) {
+  now_ = machine_->NextDeadline();
+  machine_->OnDeadline(now_);
+  EXPECT_TRUE(FindControl(FrameType::kPing).has_value());
+  now_ = machine_->NextDeadline();
+  machine_->OnDeadline(now_);
+  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ConnectionMachineTest, AnAbortSaysGoodbyeThenDisconnects) {
+  machine_->Abort(absl::CancelledError("enough"), now_);
+  EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
+  EXPECT_EQ(Find<Disconnect>(), std::nullopt);
+  CompleteSends();
+  EXPECT_EQ(Find<Disconnect>()->status, absl::CancelledError("enough"));
+}
+
+TEST_F(ConnectionMachineTest, AGoodbyeThatCannotLeaveIsGivenUp) {
+  Restart(/*peer_credits=*/0);
+  machine_->Abort(absl::CancelledError("enough"), now_);
+  Collect();
+  EXPECT_EQ(Find<Disconnect>(), std::nullopt);
+  now_ = machine_->NextDeadline();
+  machine_->OnDeadline(now_);
+  EXPECT_TRUE(Find<Disconnect>().has_value());
+}
+
+TEST_F(ConnectionMachineTest, AFullQuarantineForcesTheConnectionDown) {
+  for (uint32_t i = 0; i <= kQuarantineExportsMax; ++i) {
+    machine_->CancelSend(SendLarge(i), now_);
+    CompleteSends();
+    Receive(FrameType::kGrant, /*grant=*/4);
+  }
+  const std::optional<wire::FrameHeader> goodbye = FindControl(FrameType::kGoodbye);
+  ASSERT_TRUE(goodbye.has_value());
+  EXPECT_EQ(goodbye->aux, static_cast<uint32_t>(wire::GoodbyeReason::kQuarantineFull));
+}
+
+TEST_F(ConnectionMachineTest, AClosedConnectionHasReportedEverythingOnce) {
+  SendEager(1);
+  SendLarge(2);
+  machine_->OnDisconnected(absl::UnavailableError("cable cut"));
+  Collect();
+  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kUnknown);
+  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kUnknown);
+  EXPECT_TRUE(Find<ReleaseExport>().has_value());
+  ASSERT_TRUE(std::holds_alternative<Closed>(actions_.back()));
+  EXPECT_EQ(std::get<Closed>(actions_.back()).status, absl::UnavailableError("cable cut"));
+  EXPECT_EQ(budget_.outstanding(), 0u);
+}
+
+TEST_F(ConnectionMachineTest, AnIdleConnectionGivesCreditsBackWhenAsked) {
+  Receive(FrameType::kReclaim);
+  const std::optional<wire::FrameHeader> given = FindControl(FrameType::kReturn);
+  ASSERT_TRUE(given.has_value());
+  EXPECT_EQ(given->aux, 16 - kCreditsPerConnectionMin - 1);
+  EXPECT_EQ(machine_->credits_held(), kCreditsPerConnectionMin);
+}
+
+TEST_F(ConnectionMachineTest, ABusyOneKeepsThem) {
+  machine_->HoldMessages(true);
+  SendEager();
+  Receive(FrameType::kReclaim);
+  EXPECT_EQ(FindControl(FrameType::kReturn), std::nullopt);
+}
+
+TEST_F(ConnectionMachineTest, AFailedReadEndsTheConnection) {
+  Receive(AnnouncementOf(0, 5, 2000));
+  const uint64_t fetch = Find<AskVerdict>()->fetch_id;
+  machine_->OnVerdict(fetch, Verdict::kFetch);
+  machine_->OnLanding(fetch);
+  ASSERT_TRUE(Find<PostRead>().has_value());
+  machine_->OnReadCompleted(fetch, false);
+  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace verbena::protocol

@@ -1,0 +1,127 @@
+#include "transport/protocol/credit_window.h"
+
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace verbena::protocol {
+namespace {
+
+constexpr bool kInitiator = true;
+constexpr bool kAcceptor = false;
+
+// A window whose peer was granted two credits, on a budget with `spare` receives beyond.
+class CreditWindowTest : public testing::Test {
+ protected:
+  CreditWindow MakeWindow(bool initiator, uint32_t held, uint32_t spare = 0) {
+    budget_.OnReceivesAdded(kCreditsPerConnectionMin + spare);
+    return CreditWindow(initiator, held, *budget_.Admit(0, 2));
+  }
+  void ConsumeAndRepost(CreditWindow& window) {
+    ASSERT_TRUE(window.OnFrame().ok());
+    budget_.OnReceivesReposted(1);
+  }
+  GrantBudget budget_;
+};
+
+TEST_F(CreditWindowTest, WithoutCreditsNothingIsSent) {
+  CreditWindow window = MakeWindow(kInitiator, 0);
+  EXPECT_FALSE(window.MaySpend());
+}
+
+TEST_F(CreditWindowTest, EveryFrameCarriesTheGrantsOfTheMoment) {
+  CreditWindow window = MakeWindow(kInitiator, 5);
+  EXPECT_EQ(window.Spend(), 0);
+  ConsumeAndRepost(window);
+  EXPECT_EQ(window.Spend(), 1);
+  EXPECT_EQ(window.held(), 3u);
+}
+
+TEST_F(CreditWindowTest, TheAcceptorsLastCreditNeedsANewGrant) {
+  CreditWindow window = MakeWindow(kAcceptor, 1);
+  EXPECT_FALSE(window.MaySpend());  // The peer has two of ours; there is none to add.
+  ConsumeAndRepost(window);
+  EXPECT_TRUE(window.MaySpend());
+  EXPECT_EQ(window.Spend(), 1);
+}
+
+TEST_F(CreditWindowTest, TheInitiatorsLastCreditNeedsAPeerThatCanAnswer) {
+  CreditWindow window = MakeWindow(kInitiator, 1);
+  EXPECT_TRUE(window.MaySpend());
+  ASSERT_TRUE(window.OnFrame().ok());
+  ASSERT_TRUE(window.OnFrame().ok());  // The peer has none now, and nothing is reposted.
+  EXPECT_FALSE(window.MaySpend());
+}
+
+TEST_F(CreditWindowTest, TheInitiatorRefillsAnAcceptorBelowItsMinimum) {
+  CreditWindow window = MakeWindow(kInitiator, 2);
+  EXPECT_FALSE(window.GrantDue());
+  ConsumeAndRepost(window);
+  EXPECT_TRUE(window.GrantDue());
+}
+
+TEST_F(CreditWindowTest, TheAcceptorRefillsOnlyAnInitiatorWithoutAny) {
+  CreditWindow window = MakeWindow(kAcceptor, 2);
+  ConsumeAndRepost(window);
+  EXPECT_FALSE(window.GrantDue());
+  ConsumeAndRepost(window);
+  EXPECT_TRUE(window.GrantDue());
+  EXPECT_EQ(window.Spend(), 2);
+}
+
+TEST_F(CreditWindowTest, AGrantThatMustWaitForARepostIsWokenByIt) {
+  CreditWindow window = MakeWindow(kInitiator, 2);
+  ASSERT_TRUE(window.OnFrame().ok());
+  EXPECT_FALSE(window.GrantDue());
+  budget_.OnReceivesReposted(1);
+  EXPECT_TRUE(budget_.NextWakeup(absl::UnixEpoch()).has_value());
+  EXPECT_TRUE(window.GrantDue());
+}
+
+TEST_F(CreditWindowTest, AWideWindowIsRefilledWhenHalfOfItIsUsed) {
+  CreditWindow window = MakeWindow(kAcceptor, 10, /*spare=*/14);
+  window.OnMessage(absl::UnixEpoch());
+  EXPECT_TRUE(window.GrantDue());  // 2 of 16.
+  EXPECT_EQ(window.Spend(), 14);
+  for (int i = 0; i < 7; ++i) ConsumeAndRepost(window);
+  EXPECT_FALSE(window.GrantDue());  // 9 of 16.
+  ConsumeAndRepost(window);
+  EXPECT_TRUE(window.GrantDue());
+}
+
+TEST_F(CreditWindowTest, AFrameBeyondTheGrantsIsAProtocolError) {
+  CreditWindow window = MakeWindow(kAcceptor, 2);
+  ASSERT_TRUE(window.OnFrame().ok());
+  ASSERT_TRUE(window.OnFrame().ok());
+  EXPECT_EQ(window.OnFrame().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(CreditWindowTest, GrantsBeyondTheLimitAreAProtocolError) {
+  CreditWindow window = MakeWindow(kAcceptor, 2);
+  EXPECT_TRUE(window.OnGrant(kCreditsHeldMax - 2).ok());
+  EXPECT_EQ(window.OnGrant(1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(window.held(), kCreditsHeldMax);
+}
+
+TEST_F(CreditWindowTest, MoreReturnedThanGrantedIsAProtocolError) {
+  CreditWindow window = MakeWindow(kAcceptor, 2);
+  EXPECT_EQ(window.OnReturned(3).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(CreditWindowTest, AnIdleSideKeepsItsMinimumWhenItGivesBack) {
+  CreditWindow window = MakeWindow(kAcceptor, 10);
+  ASSERT_EQ(window.Returnable(), 7u);
+  window.GiveUp(7);
+  window.Spend();
+  EXPECT_EQ(window.held(), kCreditsPerConnectionMin);
+}
+
+TEST_F(CreditWindowTest, AReleasedShareGivesTheGrantsBack) {
+  CreditWindow window = MakeWindow(kAcceptor, 2);
+  EXPECT_EQ(budget_.outstanding(), 2u);
+  window.ReleaseShare();
+  EXPECT_EQ(budget_.outstanding(), 0u);
+}
+
+}  // namespace
+}  // namespace verbena::protocol

@@ -1,0 +1,151 @@
+#include "transport/protocol/grant_budget.h"
+
+#include <optional>
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace verbena::protocol {
+namespace {
+
+const absl::Time kStart = absl::UnixEpoch();
+
+GrantShare Admitted(GrantBudget& budget, uint32_t owner, uint16_t initial = 2) {
+  budget.OnReceivesAdded(kCreditsPerConnectionMin);
+  absl::StatusOr<GrantShare> share = budget.Admit(owner, initial);
+  EXPECT_TRUE(share.ok()) << share.status();
+  return *std::move(share);
+}
+
+TEST(GrantBudget, WithoutReceivesNobodyIsAdmitted) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(1);
+  EXPECT_EQ(budget.Admit(0, 2).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(GrantBudget, AnIdleMemberHoldsItsMinimum) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(100);
+  GrantShare share = Admitted(budget, 0);
+  EXPECT_EQ(share.granted(), kCreditsPerConnectionMin);
+  EXPECT_EQ(share.Grantable(), 0u);
+}
+
+TEST(GrantBudget, AnActiveMemberGetsUpToTheWindow) {
+  GrantBudget budget({.credits_per_connection_max = 16});
+  budget.OnReceivesAdded(100);
+  GrantShare share = Admitted(budget, 0);
+  share.Touch(kStart);
+  EXPECT_EQ(share.Take(0xffff), 14);
+  EXPECT_EQ(share.granted(), 16u);
+  EXPECT_EQ(budget.outstanding(), 16u);
+}
+
+TEST(GrantBudget, ActiveMembersShareWhatIsSpare) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(20);
+  GrantShare one = Admitted(budget, 1), other = Admitted(budget, 2);
+  one.Touch(kStart);
+  other.Touch(kStart);
+  EXPECT_EQ(one.target(), 12u);
+  EXPECT_EQ(other.target(), 12u);
+}
+
+TEST(GrantBudget, AnotherMembersMinimumIsNotGrantedAway) {
+  GrantBudget budget;
+  GrantShare busy = Admitted(budget, 1), poor = Admitted(budget, 2);
+  ASSERT_TRUE(poor.OnFrame());
+  budget.OnReceivesReposted(1);
+  busy.Touch(kStart);
+  EXPECT_EQ(busy.Grantable(), 0u);  // One receive is free: the poor one's.
+  EXPECT_EQ(poor.Grantable(), 1u);
+}
+
+TEST(GrantBudget, NothingIsGrantedForAConsumedReceiveBeforeItsRepost) {
+  GrantBudget budget;
+  GrantShare share = Admitted(budget, 0);
+  ASSERT_TRUE(share.OnFrame());
+  EXPECT_EQ(share.Grantable(), 0u);
+  budget.OnReceivesReposted(1);
+  EXPECT_EQ(share.Grantable(), 1u);
+}
+
+TEST(GrantBudget, AFrameBeyondTheGrantsIsTold) {
+  GrantBudget budget;
+  GrantShare share = Admitted(budget, 0);
+  EXPECT_TRUE(share.OnFrame());
+  EXPECT_TRUE(share.OnFrame());
+  EXPECT_FALSE(share.OnFrame());
+}
+
+TEST(GrantBudget, AnOverdrawnBudgetGrantsNothingUntilTheReceivesAreBack) {
+  GrantBudget budget;
+  GrantShare thief = Admitted(budget, 1), victim = Admitted(budget, 2);
+  for (int i = 0; i < 3; ++i) thief.OnFrame();
+  EXPECT_EQ(victim.Grantable(), 0u);
+  EXPECT_LT(budget.posted(), budget.outstanding());
+  budget.OnReceivesReposted(3);
+  EXPECT_GE(budget.posted(), budget.outstanding());
+}
+
+TEST(GrantBudget, ADestroyedShareGivesEverythingBack) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(10);
+  {
+    GrantShare share = Admitted(budget, 0, 8);
+    EXPECT_EQ(budget.outstanding(), 8u);
+  }
+  EXPECT_EQ(budget.outstanding(), 0u);
+  EXPECT_EQ(budget.members(), 0u);
+}
+
+TEST(GrantBudget, AStarvingMemberIsWokenWhenItsReceivesAreBack) {
+  GrantBudget budget;
+  GrantShare share = Admitted(budget, 7);
+  share.OnFrame();
+  share.OnFrame();
+  share.WaitFor(2);
+  budget.OnReceivesReposted(1);
+  EXPECT_EQ(budget.NextWakeup(kStart), std::nullopt);
+  budget.OnReceivesReposted(1);
+  EXPECT_EQ(budget.NextWakeup(kStart), std::optional<uint32_t>(7));
+  EXPECT_EQ(budget.NextWakeup(kStart), std::nullopt);
+}
+
+TEST(GrantBudget, AnIdleRichMemberIsAskedToGiveBackWhenAnotherIsShort) {
+  GrantBudget budget({.idle_after = absl::Milliseconds(20)});
+  budget.OnReceivesAdded(8);
+  GrantShare rich = Admitted(budget, 1), busy = Admitted(budget, 2);
+  rich.Touch(kStart);
+  rich.Take(0xffff);
+  const absl::Time later = kStart + absl::Milliseconds(30);
+  busy.Touch(later);
+  busy.Take(0xffff);  // Short: the rich one has it all.
+  EXPECT_EQ(budget.NextWakeup(later), std::optional<uint32_t>(1));
+  EXPECT_TRUE(rich.TakeReclaimWanted());
+  EXPECT_FALSE(rich.TakeReclaimWanted());
+  EXPECT_EQ(budget.NextWakeup(later), std::nullopt);
+  ASSERT_TRUE(rich.OnReturned(rich.granted() - 2));
+  EXPECT_GT(busy.Grantable(), 0u);
+}
+
+TEST(GrantBudget, AnActiveMemberIsNotAskedToGiveBack) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(8);
+  GrantShare rich = Admitted(budget, 1), busy = Admitted(budget, 2);
+  rich.Touch(kStart);
+  rich.Take(0xffff);
+  busy.Touch(kStart);
+  busy.Take(0xffff);
+  EXPECT_EQ(budget.NextWakeup(kStart + absl::Milliseconds(1)), std::nullopt);
+}
+
+TEST(GrantBudget, MoreReturnedThanGrantedIsTold) {
+  GrantBudget budget;
+  GrantShare share = Admitted(budget, 0);
+  EXPECT_FALSE(share.OnReturned(3));
+  EXPECT_TRUE(share.OnReturned(2));
+}
+
+}  // namespace
+}  // namespace verbena::protocol

@@ -1,0 +1,202 @@
+#include "transport/protocol/rendezvous_receiver.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "transport/protocol/frame_of.h"
+
+namespace verbena::protocol {
+namespace {
+
+constexpr uint64_t kEpoch = 77;
+constexpr uint32_t kChunk = 1000;
+
+class RendezvousReceiverTest : public testing::Test {
+ protected:
+  // A fetch that is announced; in the second form, with its verdict and its landing.
+  uint64_t Offered(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
+    EXPECT_TRUE(receiver_.OnAnnounce(AnnouncementOf(transfer, call_id, payload_bytes).view()).ok());
+    return Next<AskVerdict>().fetch_id;
+  }
+  uint64_t Reading(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
+    const uint64_t id = Offered(transfer, payload_bytes, call_id);
+    receiver_.OnVerdict(id, true);
+    EXPECT_EQ(Next<AllocateLanding>().bytes, payload_bytes + wire::kIdentityBytes);
+    receiver_.OnLanding(id);
+    return id;
+  }
+  void ExpectFinish(uint32_t transfer, wire::FinishReason reason) {
+    ASSERT_TRUE(receiver_.HasFinish());
+    const wire::FrameHeader finish = receiver_.NextFinish();
+    EXPECT_EQ(finish.aux, transfer);
+    EXPECT_EQ(finish.message_kind, static_cast<uint8_t>(reason));
+  }
+  wire::FrameHeader WithdrawOf(uint32_t transfer, uint64_t call_id = 7) {
+    wire::FrameHeader header = HeaderOf(wire::FrameType::kWithdraw);
+    header.aux = transfer;
+    header.call_id = call_id;
+    return header;
+  }
+  template <typename T>
+  T Next() {
+    return std::get<T>(actions_.Pop());
+  }
+
+  ActionQueue actions_;
+  RendezvousReceiver receiver_{
+      {.message_bytes_max = 100000, .read_chunk_bytes = kChunk, .read_depth = 4}, kEpoch, &actions_};
+};
+
+TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
+  const uint64_t id = Reading(1, 1500);
+  const PostRead first = *receiver_.NextRead(), second = *receiver_.NextRead();
+  EXPECT_EQ(first.length, kChunk);
+  EXPECT_EQ(second.length, 532u);
+  EXPECT_EQ(second.remote_address, first.remote_address + kChunk);
+  EXPECT_EQ(second.landing_offset, kChunk);
+  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+  EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
+  EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
+  const CheckIdentity check = Next<CheckIdentity>();
+  EXPECT_EQ(check.expected.epoch, kEpoch);
+  EXPECT_EQ(check.expected.payload_bytes, 1500u);
+  receiver_.OnIdentity(id, true);
+  EXPECT_EQ(Next<Deliver>().fetch_id, id);
+  ExpectFinish(1, wire::FinishReason::kFetched);
+  EXPECT_TRUE(receiver_.empty());
+}
+
+TEST_F(RendezvousReceiverTest, ARefusedMessageIsFinishedUnfetched) {
+  receiver_.OnVerdict(Offered(1, 1500), false);
+  ExpectFinish(1, wire::FinishReason::kRefused);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(RendezvousReceiverTest, AMessageBeyondTheLimitIsRefusedUnasked) {
+  ASSERT_TRUE(receiver_.OnAnnounce(AnnouncementOf(1, 7, 100001).view()).ok());
+  EXPECT_TRUE(actions_.empty());
+  ExpectFinish(1, wire::FinishReason::kRefused);
+}
+
+TEST_F(RendezvousReceiverTest, AFetchWithoutMemoryIsFinishedSo) {
+  const uint64_t id = Offered(1, 1500);
+  receiver_.OnVerdict(id, true);
+  Next<AllocateLanding>();
+  receiver_.OnLandingFailed(id);
+  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kResourceExhausted);
+  ExpectFinish(1, wire::FinishReason::kNoMemory);
+}
+
+TEST_F(RendezvousReceiverTest, AnotherIdentityIsDataLoss) {
+  const uint64_t id = Reading(1, 100);
+  receiver_.NextRead();
+  receiver_.OnReadCompleted(id, true);
+  Next<CheckIdentity>();
+  receiver_.OnIdentity(id, false);
+  Next<ReleaseLanding>();
+  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kDataLoss);
+  ExpectFinish(1, wire::FinishReason::kFailed);
+}
+
+TEST_F(RendezvousReceiverTest, ASmallFetchTakesItsTurnBehindOneChunkOfALargeOne) {
+  Reading(1, 50000);
+  receiver_.NextRead();
+  const uint64_t small = Reading(2, 100);
+  receiver_.NextRead();
+  EXPECT_EQ(receiver_.NextRead()->fetch_id, small);
+}
+
+TEST_F(RendezvousReceiverTest, ReadsInFlightAreBoundedByTheDepth) {
+  for (uint32_t transfer = 0; transfer < 6; ++transfer) Reading(transfer, 10);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(receiver_.NextRead().has_value());
+  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+}
+
+TEST_F(RendezvousReceiverTest, AWithdrawnFetchHoldsItsLandingUntilItsReadsAreBack) {
+  const uint64_t id = Reading(1, 5000);
+  receiver_.NextRead();
+  receiver_.NextRead();
+  ASSERT_TRUE(receiver_.OnWithdraw(WithdrawOf(1)).ok());
+  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+  receiver_.OnReadCompleted(id, true);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_FALSE(receiver_.HasFinish());
+  receiver_.OnReadCompleted(id, true);
+  Next<ReleaseLanding>();
+  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kCancelled);
+  ExpectFinish(1, wire::FinishReason::kWithdrawn);
+}
+
+TEST_F(RendezvousReceiverTest, AFetchWithdrawnBeforeItsVerdictFailsAtTheVerdict) {
+  const uint64_t id = Offered(1, 1500);
+  ASSERT_TRUE(receiver_.OnWithdraw(WithdrawOf(1)).ok());
+  EXPECT_TRUE(actions_.empty());
+  receiver_.OnVerdict(id, true);
+  EXPECT_EQ(Next<FetchFailed>().fetch_id, id);
+  EXPECT_TRUE(actions_.empty());
+  ExpectFinish(1, wire::FinishReason::kWithdrawn);
+}
+
+TEST_F(RendezvousReceiverTest, ACancelledWaitForMemoryIsGivenUp) {
+  const uint64_t id = Offered(1, 1500);
+  receiver_.OnVerdict(id, true);
+  Next<AllocateLanding>();
+  receiver_.Cancel(7);
+  Next<ReleaseLanding>();
+  Next<FetchFailed>();
+  receiver_.OnLanding(id);  // Too late: ignored.
+  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+}
+
+TEST_F(RendezvousReceiverTest, ACancelDuringTheCheckFailsTheFetchAfterIt) {
+  const uint64_t id = Reading(1, 100);
+  receiver_.NextRead();
+  receiver_.OnReadCompleted(id, true);
+  Next<CheckIdentity>();
+  receiver_.Cancel(7);
+  EXPECT_TRUE(actions_.empty());
+  receiver_.OnIdentity(id, true);
+  Next<ReleaseLanding>();
+  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(RendezvousReceiverTest, AFailedReadIsTold) {
+  const uint64_t id = Reading(1, 100);
+  receiver_.NextRead();
+  EXPECT_FALSE(receiver_.OnReadCompleted(id, false));
+}
+
+TEST_F(RendezvousReceiverTest, ATransferInUseOrOutOfBoundsIsAProtocolError) {
+  Offered(1, 1500);
+  EXPECT_FALSE(receiver_.OnAnnounce(AnnouncementOf(1 | 5 << 16, 8, 10).view()).ok());
+  EXPECT_FALSE(receiver_.OnAnnounce(AnnouncementOf(kTransfersMax, 8, 10).view()).ok());
+}
+
+TEST_F(RendezvousReceiverTest, AWithdrawalThatOurFinishCrossedIsIgnored) {
+  EXPECT_TRUE(receiver_.OnWithdraw(WithdrawOf(3)).ok());
+  EXPECT_FALSE(receiver_.HasFinish());
+}
+
+TEST_F(RendezvousReceiverTest, AWithdrawalOfAnotherCallIsAProtocolError) {
+  Offered(1, 1500);
+  EXPECT_FALSE(receiver_.OnWithdraw(WithdrawOf(1, /*call_id=*/8)).ok());
+}
+
+TEST_F(RendezvousReceiverTest, ACloseEndsEveryAcceptedFetchOnce) {
+  Offered(1, 1500);  // No verdict yet: nothing to report.
+  const uint64_t reading = Reading(2, 5000);
+  receiver_.NextRead();
+  receiver_.Close(absl::UnavailableError("gone"));
+  EXPECT_EQ(Next<ReleaseLanding>().fetch_id, reading);
+  const FetchFailed failed = Next<FetchFailed>();
+  EXPECT_EQ(failed.fetch_id, reading);
+  EXPECT_EQ(failed.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_TRUE(receiver_.empty());
+}
+
+}  // namespace
+}  // namespace verbena::protocol

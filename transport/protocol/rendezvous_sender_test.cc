@@ -1,0 +1,189 @@
+#include "transport/protocol/rendezvous_sender.h"
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace verbena::protocol {
+namespace {
+
+constexpr uint32_t kFrameBytesMax = 1024;
+constexpr uint64_t kQuarantineBytesMax = 1 << 20;
+
+class RendezvousSenderTest : public testing::Test {
+ protected:
+  // A message that is announced already.
+  uint64_t Announced(uint64_t call_id, uint64_t payload_bytes = 5000) {
+    const uint64_t id = sender_.Add({.call_id = call_id, .payload_bytes = payload_bytes});
+    sender_.OnExported(id, std::vector<wire::Segment>{{4096, payload_bytes + wire::kIdentityBytes, 9}});
+    last_announce_ = sender_.NextAnnounce().header;
+    while (!actions_.empty()) actions_.Pop();
+    return id;
+  }
+  wire::FrameHeader FinishOf(const wire::FrameHeader& announce, wire::FinishReason reason) {
+    wire::FrameHeader finish;
+    finish.type = wire::FrameType::kFinish;
+    finish.message_kind = static_cast<uint8_t>(reason);
+    finish.aux = announce.aux;
+    finish.call_id = announce.call_id;
+    return finish;
+  }
+  template <typename T>
+  T Next() {
+    return std::get<T>(actions_.Pop());
+  }
+
+  ActionQueue actions_;
+  RendezvousSender sender_{kFrameBytesMax, kQuarantineBytesMax, wire::kFlagChecksum, &actions_};
+  wire::FrameHeader last_announce_;
+};
+
+TEST_F(RendezvousSenderTest, AMessageIsExportedThenAnnounced) {
+  const uint64_t id = sender_.Add({.message_kind = 3, .call_id = 7, .header_bytes = 100, .payload_bytes = 5000});
+  const Export exported = Next<Export>();
+  EXPECT_EQ(exported.send_id, id);
+  EXPECT_EQ(exported.segments_max, (kFrameBytesMax - 32 - 100) / wire::kSegmentBytes);
+  EXPECT_FALSE(sender_.HasAnnounce());
+  sender_.OnExported(id, std::vector<wire::Segment>{{4096, 5032, 9}});
+  const PostAnnounce frame = sender_.NextAnnounce();
+  EXPECT_EQ(frame.send_id, id);
+  EXPECT_EQ(frame.header.message_kind, 3);
+  EXPECT_EQ(frame.header.payload_bytes, 5000u);
+  EXPECT_EQ(frame.header.flags, wire::kFlagChecksum);
+  ASSERT_EQ(frame.segments.size(), 1u);
+  EXPECT_EQ(frame.segments[0].address, 4096u);
+}
+
+TEST_F(RendezvousSenderTest, AFinishedMessageIsReportedAndReleased) {
+  const uint64_t id = Announced(7);
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kFetched)).ok());
+  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kDelivered);
+  EXPECT_EQ(Next<ReleaseExport>().send_id, id);
+  EXPECT_TRUE(sender_.empty());
+}
+
+TEST_F(RendezvousSenderTest, ARefusedMessageIsReportedRefused) {
+  Announced(7);
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kRefused)).ok());
+  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kRefused);
+}
+
+TEST_F(RendezvousSenderTest, ACancelledAnnouncementStaysInQuarantineUntilItsFinish) {
+  const uint64_t id = Announced(7);
+  sender_.Cancel(id);
+  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kUnknown);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_EQ(sender_.NextWithdraw().aux, last_announce_.aux);
+  EXPECT_FALSE(sender_.empty());
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kWithdrawn)).ok());
+  EXPECT_EQ(Next<ReleaseExport>().send_id, id);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_TRUE(sender_.empty());
+}
+
+TEST_F(RendezvousSenderTest, AFinishThatCrossedTheCancelSparesTheWithdrawal) {
+  sender_.Cancel(Announced(7));
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kFetched)).ok());
+  EXPECT_FALSE(sender_.HasWithdraw());
+}
+
+TEST_F(RendezvousSenderTest, AMessageCancelledBeforeItsAnnouncementIsNotSent) {
+  const uint64_t id = sender_.Add({.payload_bytes = 5000});
+  Next<Export>();
+  sender_.Cancel(id);
+  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kNotSent);
+  EXPECT_EQ(Next<ReleaseExport>().send_id, id);
+  sender_.OnExported(id, std::vector<wire::Segment>{{4096, 5032, 9}});  // Too late: ignored.
+  EXPECT_FALSE(sender_.HasAnnounce());
+}
+
+TEST_F(RendezvousSenderTest, AnExportThatFailsIsNotSentAndNotReleased) {
+  sender_.OnExportFailed(sender_.Add({.payload_bytes = 5000}));
+  Next<Export>();
+  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kNotSent);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(RendezvousSenderTest, MessagesBeyondTheTransfersWaitUnexported) {
+  for (uint32_t i = 0; i < kTransfersMax; ++i) Announced(i);
+  sender_.Add({.payload_bytes = 5000});
+  EXPECT_TRUE(actions_.empty());
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kFetched)).ok());
+  Next<Sent>();
+  Next<ReleaseExport>();
+  Next<Export>();
+}
+
+TEST_F(RendezvousSenderTest, TheQuarantineIsFullByNumber) {
+  for (uint32_t i = 0; i < kQuarantineExportsMax; ++i) sender_.Cancel(Announced(i));
+  EXPECT_FALSE(sender_.quarantine_full());
+  sender_.Cancel(Announced(99));
+  EXPECT_TRUE(sender_.quarantine_full());
+}
+
+TEST_F(RendezvousSenderTest, TheQuarantineIsFullByBytes) {
+  sender_.Cancel(Announced(1, kQuarantineBytesMax));
+  EXPECT_FALSE(sender_.quarantine_full());
+  sender_.Cancel(Announced(2, 5000));
+  EXPECT_TRUE(sender_.quarantine_full());
+}
+
+TEST_F(RendezvousSenderTest, AFinishOfAnUnknownTransferIsAProtocolError) {
+  Announced(7);
+  wire::FrameHeader finish = FinishOf(last_announce_, wire::FinishReason::kFetched);
+  finish.aux += 1;  // A slot that is free.
+  EXPECT_EQ(sender_.OnFinish(finish).code(), absl::StatusCode::kInvalidArgument);
+  finish.aux = 0xffff;  // No slot at all.
+  EXPECT_EQ(sender_.OnFinish(finish).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RendezvousSenderTest, ASecondFinishIsAProtocolError) {
+  Announced(7);
+  const wire::FrameHeader finish = FinishOf(last_announce_, wire::FinishReason::kFetched);
+  EXPECT_TRUE(sender_.OnFinish(finish).ok());
+  EXPECT_FALSE(sender_.OnFinish(finish).ok());
+  Announced(8);  // The slot's next use is another transfer.
+  EXPECT_FALSE(sender_.OnFinish(finish).ok());
+}
+
+TEST_F(RendezvousSenderTest, AFinishOfAnotherCallIsAProtocolError) {
+  Announced(7);
+  wire::FrameHeader finish = FinishOf(last_announce_, wire::FinishReason::kFetched);
+  finish.call_id = 8;
+  EXPECT_FALSE(sender_.OnFinish(finish).ok());
+}
+
+TEST_F(RendezvousSenderTest, AFinishBeforeTheAnnouncementIsAProtocolError) {
+  Announced(7);
+  sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kFetched)).IgnoreError();
+  const uint64_t id = sender_.Add({.call_id = 7, .payload_bytes = 5000});
+  sender_.OnExported(id, std::vector<wire::Segment>{{4096, 5032, 9}});
+  wire::FrameHeader guess = FinishOf(last_announce_, wire::FinishReason::kFetched);
+  guess.aux += uint32_t{1} << 16;  // The slot's next use.
+  EXPECT_FALSE(sender_.OnFinish(guess).ok());
+}
+
+TEST_F(RendezvousSenderTest, ACloseReportsAndReleasesEverything) {
+  sender_.Cancel(Announced(1));
+  Announced(2);
+  sender_.Add({.payload_bytes = 5000});
+  while (!actions_.empty()) actions_.Pop();
+  sender_.Close();
+  int unknown = 0, not_sent = 0, released = 0;
+  while (!actions_.empty()) {
+    const Action action = actions_.Pop();
+    if (const Sent* sent = std::get_if<Sent>(&action)) {
+      (sent->outcome == SendOutcome::kUnknown ? unknown : not_sent) += 1;
+    }
+    released += std::holds_alternative<ReleaseExport>(action) ? 1 : 0;
+  }
+  EXPECT_EQ(unknown, 1);
+  EXPECT_EQ(not_sent, 1);
+  EXPECT_EQ(released, 3);
+  EXPECT_TRUE(sender_.empty());
+}
+
+}  // namespace
+}  // namespace verbena::protocol
