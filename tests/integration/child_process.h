@@ -1,0 +1,51 @@
+// A program that a test starts, reads the first line of, signals and waits for.
+
+#ifndef VERBENA_TESTS_INTEGRATION_CHILD_PROCESS_H_
+#define VERBENA_TESTS_INTEGRATION_CHILD_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace verbena::probe {
+
+// Killed and reaped when destroyed. Thread: one.
+class ChildProcess {
+ public:
+  // `arguments[0]` is the program. Fails the test if it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& arguments);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // The next line of its standard output, without the newline; empty at its end.
+  std::string ReadLine();
+  void Signal(int signal);
+  void KillAndWait();
+  // Processor time that it has used so far.
+  absl::Duration ProcessorTime() const;
+
+ private:
+  pid_t pid_ = -1;
+  int output_ = -1;
+};
+
+// A probe_server, and where it listens.
+class ServerProcess {
+ public:
+  explicit ServerProcess(const std::string& address = "soft://127.0.0.1:0", const std::string& wait = "adaptive");
+
+  const std::string& address() const { return address_; }
+  ChildProcess& process() { return process_; }
+
+ private:
+  ChildProcess process_;
+  std::string address_;
+};
+
+}  // namespace verbena::probe
+
+#endif  // VERBENA_TESTS_INTEGRATION_CHILD_PROCESS_H_

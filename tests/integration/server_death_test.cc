@@ -1,0 +1,211 @@
+// The server is killed, stopped or restarted under a client: every call completes exactly once, soon, and says how sure
+// it is; the client goes on with the next server without being made anew.
+
+#include <signal.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "rpc/certainty.h"
+#include "rpc/channel.h"
+#include "rpc/client_context.h"
+#include "rpc/payload.h"
+#include "tests/integration/child_process.h"
+#include "tests/integration/probe.verbena.h"
+
+namespace verbena::probe {
+namespace {
+
+constexpr absl::Duration kBound = absl::Seconds(5);
+
+ChannelOptions Options() {
+  ChannelOptions options;
+  options.transport.rnr_retry_count = 0;
+  options.transport.message_bytes_max = uint64_t{4} << 30;
+  options.connect_timeout = absl::Seconds(2);
+  return options;
+}
+
+std::shared_ptr<Channel> MakeChannel(const std::string& address, const ChannelOptions& options = Options()) {
+  absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(address, options);
+  EXPECT_TRUE(channel.ok()) << channel.status();
+  return *channel;
+}
+
+// Calls in flight and what became of them.
+class Calls {
+ public:
+  struct Call {
+    ClientContext context;
+    EchoRequest request;
+    EchoReply reply;
+    int completions = 0;
+    absl::Status status;
+  };
+
+  void Start(Probe::Stub& stub, absl::Cord attachment = {}) {
+    Call& call = calls_.emplace_back();
+    call.request.set_body("probe");
+    call.context.set_attachment(std::move(attachment));
+    stub.async()->Echo(&call.context, &call.request, &call.reply, [this, &call](absl::Status status) {
+      const std::lock_guard lock(mu_);
+      ++call.completions;
+      call.status = std::move(status);
+      ++completed_;
+      changed_.notify_all();
+    });
+  }
+
+  bool WaitFor(size_t count, absl::Duration patience = kBound) {
+    std::unique_lock lock(mu_);
+    return changed_.wait_for(lock, absl::ToChronoMilliseconds(patience), [&] { return completed_ >= count; });
+  }
+  bool WaitForAll(absl::Duration patience = kBound) { return WaitFor(calls_.size(), patience); }
+
+  // Every call completed once, with OK or with UNAVAILABLE and a certainty. Returns how many failed.
+  int ExpectOkOrUnavailable() {
+    const std::lock_guard lock(mu_);
+    int failed = 0;
+    for (const Call& call : calls_) {
+      EXPECT_EQ(call.completions, 1);
+      if (call.status.ok()) continue;
+      ++failed;
+      EXPECT_EQ(call.status.code(), absl::StatusCode::kUnavailable) << call.status;
+      EXPECT_TRUE(call.status.GetPayload(kCertaintyTypeUrl).has_value()) << call.status;
+      EXPECT_NE(GetCertainty(call.status), Certainty::kExecuted) << call.status;
+    }
+    return failed;
+  }
+
+ private:
+  std::deque<Call> calls_;
+  std::mutex mu_;
+  std::condition_variable changed_;
+  size_t completed_ = 0;
+};
+
+absl::Status EchoOnce(Probe::Stub& stub) {
+  ClientContext context;
+  context.set_timeout(kBound);
+  EchoRequest request;
+  EchoReply reply;
+  request.set_body("again");
+  return stub.Echo(&context, request, &reply);
+}
+
+TEST(ServerDeath, KilledAmidAThousandCallsEachCompletesOnceAndTheChannelGoesOnWithTheNextServer) {
+  auto server = std::make_unique<ServerProcess>();
+  const std::string address = server->address();
+  Probe::Stub stub(MakeChannel(address));
+  Calls calls;
+  for (int i = 0; i < 1000; ++i) calls.Start(stub, absl::Cord(std::string(i % 4 == 0 ? 100000 : 0, 'a')));
+  ASSERT_TRUE(calls.WaitFor(100));
+  server->process().KillAndWait();
+  ASSERT_TRUE(calls.WaitForAll());
+  EXPECT_GT(calls.ExpectOkOrUnavailable(), 0);
+
+  ServerProcess next(address);
+  absl::Status status;
+  const absl::Time give_up = absl::Now() + kBound;
+  do {
+    status = EchoOnce(stub);
+  } while (!status.ok() && absl::Now() < give_up);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(ServerDeath, KilledWhileItFetchesAGibibyteTheCallFailsSoon) {
+  ServerProcess server;
+  Probe::Stub stub(MakeChannel(server.address()));
+  ASSERT_TRUE(EchoOnce(stub).ok());
+  PayloadMemory memory = *AllocatePayload(size_t{1} << 30);
+  std::fill_n(memory.data(), memory.size(), std::byte{1});
+  Calls calls;
+  calls.Start(stub, std::move(memory).ToCord());
+  while (ReadTransportCounters().exported_bytes == 0) absl::SleepFor(absl::Milliseconds(1));
+  absl::SleepFor(absl::Milliseconds(50));  // Somewhere in the middle; any moment must do.
+  server.process().KillAndWait();
+  ASSERT_TRUE(calls.WaitForAll());
+  calls.ExpectOkOrUnavailable();
+}
+
+TEST(ServerDeath, KilledWhileTheClientFetchesAGibibyteTheCallFailsSoon) {
+  ServerProcess server;
+  Probe::Stub stub(MakeChannel(server.address()));
+  ASSERT_TRUE(EchoOnce(stub).ok());
+  const uint64_t reads_before = ReadTransportCounters().reads;
+  ClientContext context;
+  FetchRequest request;
+  FetchReply reply;
+  request.set_bytes(size_t{1} << 30);
+  std::atomic<int> completions = 0;
+  absl::Status status;
+  stub.async()->Fetch(&context, &request, &reply, [&](absl::Status outcome) {
+    status = std::move(outcome);
+    ++completions;
+  });
+  while (ReadTransportCounters().reads < reads_before + 20 && completions == 0) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_EQ(completions, 0) << status;
+  server.process().KillAndWait();
+  const absl::Time give_up = absl::Now() + kBound;
+  while (completions == 0 && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_EQ(completions, 1);
+  EXPECT_TRUE(status.code() == absl::StatusCode::kUnavailable) << status;
+  EXPECT_EQ(GetCertainty(status), Certainty::kOutcomeUnknown);
+}
+
+TEST(ServerDeath, AStoppedServerIsNoticedByKeepalive) {
+  ServerProcess server;
+  ChannelOptions options = Options();
+  options.transport.keepalive_interval = absl::Milliseconds(300);
+  options.transport.keepalive_timeout = absl::Milliseconds(500);
+  Probe::Stub stub(MakeChannel(server.address(), options));
+  ASSERT_TRUE(EchoOnce(stub).ok());
+  server.process().Signal(SIGSTOP);
+  Calls calls;
+  calls.Start(stub);
+  EXPECT_TRUE(calls.WaitForAll());
+  EXPECT_EQ(calls.ExpectOkOrUnavailable(), 1);
+  server.process().Signal(SIGCONT);
+}
+
+TEST(ServerDeath, ADeadlinePassesOnTimeThoughTheServerHoldsTheCall) {
+  ServerProcess server;
+  Probe::Stub stub(MakeChannel(server.address()));
+  ClientContext context;
+  context.set_timeout(absl::Milliseconds(50));
+  HoldRequest request;
+  HoldReply reply;
+  request.set_milliseconds(60000);
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(stub.Hold(&context, request, &reply).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(2));
+}
+
+TEST(ServerDeath, WhereNobodyListensTheCallFailsAsNotSentInWords) {
+  Probe::Stub stub(MakeChannel("soft://127.0.0.1:1"));
+  const absl::Status status = EchoOnce(stub);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_EQ(GetCertainty(status), Certainty::kNotSent);
+  EXPECT_NE(status.message().find("127.0.0.1:1"), absl::string_view::npos) << status;
+}
+
+class IdleServer : public testing::TestWithParam<const char*> {};
+
+TEST_P(IdleServer, UsesNoProcessorTime) {
+  ServerProcess server("soft://127.0.0.1:0", GetParam());
+  Probe::Stub stub(MakeChannel(server.address()));
+  ASSERT_TRUE(EchoOnce(stub).ok());
+  const absl::Duration before = server.process().ProcessorTime();
+  absl::SleepFor(absl::Seconds(3));
+  EXPECT_LE(server.process().ProcessorTime() - before, absl::Milliseconds(60));
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, IdleServer, testing::Values("event", "adaptive"));
+
+}  // namespace
+}  // namespace verbena::probe
