@@ -1,0 +1,79 @@
+// ControlPlane: what an id is bound to, and where it wants to go. Nothing here waits: the network is this host.
+
+#include <cerrno>
+
+#include "transport/soft/cm_control_plane.h"
+#include "transport/soft/device.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr uint8_t kPortNumber = 1;                 // The device's only port.
+constexpr uint16_t kDefaultPartitionKey = 0xffff;  // The same in either byte order.
+
+}  // namespace
+
+int ControlPlane::Bind(CmId& id, const SocketAddress& address) {
+  if (!address.IsWildcard() && !IsAddressOfThisHost(address)) return EADDRNOTAVAIL;
+  ControlLock lock(mu_);
+  return BindLocked(id, address);
+}
+
+int ControlPlane::BindLocked(CmId& id, const SocketAddress& address) {
+  if (id.state != IdState::kIdle) return EINVAL;
+  SocketAddress source = address;
+  if (!address.IsWildcard() && SoftContext() == nullptr) return errno;
+  if (int error = ports_.Bind(&id, &source, id.ipv6_only); error != 0) return error;
+  SetSource(id, source);
+  id.state = IdState::kBound;
+  return 0;
+}
+
+// An id with a specific address belongs to the device; one with the wildcard does not yet.
+void ControlPlane::SetSource(CmId& id, const SocketAddress& source) {
+  id.source = source;
+  source.CopyTo(&id.route.addr.src_storage);
+  if (source.IsWildcard()) return;
+  id.verbs = SoftContext();
+  id.port_num = kPortNumber;
+  id.route.addr.addr.ibaddr.pkey = kDefaultPartitionKey;
+}
+
+int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& source,
+                                 const SocketAddress& destination) {
+  SocketAddress target = destination.AsDestination();
+  bool reachable = IsAddressOfThisHost(target);
+  if (source.has_value() && !source->IsWildcard() && !IsAddressOfThisHost(*source)) return EADDRNOTAVAIL;
+  if (SoftContext() == nullptr) return errno;
+  ControlLock lock(mu_);
+  if (id.state != IdState::kIdle && id.state != IdState::kBound) return EINVAL;
+  if (source.has_value() && id.state == IdState::kIdle && source->port != 0) {
+    if (int error = BindLocked(id, *source); error != 0) return error;
+  }
+  SocketAddress from =
+      id.state == IdState::kBound ? id.source : source.value_or(SocketAddress::Wildcard(target.family, 0));
+  if (from.family != target.family) return EINVAL;
+  if (!reachable) {
+    Post(id, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
+    return 0;
+  }
+  // To reach one of its own addresses a host uses that very address as the source.
+  if (from.IsWildcard()) from = target.WithPort(from.port);
+  if (from.port == 0) from.port = ports_.AnyPortNumber();
+  SetSource(id, from);
+  id.destination = target;
+  target.CopyTo(&id.route.addr.dst_storage);
+  id.state = IdState::kAddressResolved;
+  Post(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+  return 0;
+}
+
+int ControlPlane::ResolveRoute(CmId& id) {
+  ControlLock lock(mu_);
+  if (id.state != IdState::kAddressResolved) return EINVAL;
+  id.state = IdState::kRouteResolved;
+  Post(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+  return 0;
+}
+
+}  // namespace verbena::soft

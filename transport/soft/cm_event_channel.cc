@@ -1,0 +1,97 @@
+#include "transport/soft/cm_event_channel.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+namespace verbena::soft {
+
+QueuedEvent::QueuedEvent(CmId* owner, rdma_cm_event_type type, int status) : rdma_cm_event{}, owner(owner) {
+  this->event = type;
+  this->status = status;
+}
+
+void QueuedEvent::SetConnectionParameters(const CmMessage& message) {
+  private_data = message.private_data;
+  rdma_conn_param& conn = param.conn;
+  conn.private_data = private_data.length > 0 ? private_data.bytes.data() : nullptr;
+  conn.private_data_len = private_data.length;
+  // What the peer starts, we respond to.
+  conn.responder_resources = message.parameters.initiator_depth;
+  conn.initiator_depth = message.parameters.responder_resources;
+  conn.flow_control = message.parameters.flow_control;
+  conn.retry_count = message.parameters.retry_count;
+  conn.rnr_retry_count = message.parameters.rnr_retry_count;
+  conn.srq = message.parameters.srq;
+  conn.qp_num = message.parameters.qp_num;
+}
+
+std::unique_ptr<EventChannel> EventChannel::Create() {
+  int event_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+  if (event_fd < 0) return nullptr;
+  return std::unique_ptr<EventChannel>(new EventChannel(event_fd));
+}
+
+EventChannel::~EventChannel() { close(fd); }
+
+void EventChannel::Push(std::unique_ptr<QueuedEvent> event) {
+  events_.push_back(std::move(event));
+  eventfd_write(fd, 1);
+}
+
+std::unique_ptr<QueuedEvent> EventChannel::Pop() {
+  if (events_.empty()) return nullptr;
+  std::unique_ptr<QueuedEvent> event = std::move(events_.front());
+  events_.pop_front();
+  CountDown();
+  return event;
+}
+
+std::vector<std::unique_ptr<QueuedEvent>> EventChannel::TakeEventsOf(const CmId* owner) {
+  std::vector<std::unique_ptr<QueuedEvent>> taken;
+  std::deque<std::unique_ptr<QueuedEvent>> kept;
+  for (std::unique_ptr<QueuedEvent>& event : events_) {
+    if (event->owner == owner) {
+      taken.push_back(std::move(event));
+      CountDown();
+    } else {
+      kept.push_back(std::move(event));
+    }
+  }
+  events_ = std::move(kept);
+  return taken;
+}
+
+std::unique_ptr<QueuedEvent> EventChannel::TakeRequestFor(const CmId* id) {
+  auto found = std::find_if(events_.begin(), events_.end(), [id](const std::unique_ptr<QueuedEvent>& event) {
+    return event->event == RDMA_CM_EVENT_CONNECT_REQUEST && static_cast<const void*>(event->id) == id;
+  });
+  assert(found != events_.end());
+  std::unique_ptr<QueuedEvent> event = std::move(*found);
+  events_.erase(found);
+  CountDown();
+  return event;
+}
+
+int EventChannel::WaitUntilReadable() const {
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0) return errno;
+  if ((flags & O_NONBLOCK) != 0) return EAGAIN;
+  pollfd waiting = {fd, POLLIN, 0};
+  return poll(&waiting, 1, -1) < 0 ? errno : 0;
+}
+
+// Never waits: the count is that of the queue.
+void EventChannel::CountDown() {
+  eventfd_t one;
+  eventfd_read(fd, &one);
+}
+
+}  // namespace verbena::soft

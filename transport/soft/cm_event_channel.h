@@ -1,0 +1,60 @@
+// An event channel: a queue of connection-manager events and the eventfd that says how many wait.
+//
+// The eventfd (EFD_SEMAPHORE) counts exactly the queued events, so the application may poll it. Owner: the application,
+// from CmCreateEventChannel to CmDestroyEventChannel. Guarded by ControlPlane::mu_, except WaitUntilReadable.
+
+#ifndef VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
+#define VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
+
+#include <rdma/rdma_cma.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "transport/soft/cm_message.h"
+
+namespace verbena::soft {
+
+struct CmId;
+
+// An event with the memory that it points to. While it is queued its channel owns it, then the application, until
+// CmAckEvent.
+struct QueuedEvent : rdma_cm_event {
+  QueuedEvent(CmId* owner, rdma_cm_event_type type, int status);
+  // Makes `param.conn` what `message` says, seen from the receiving side.
+  void SetConnectionParameters(const CmMessage& message);
+
+  CmId* const owner;  // Whose destruction waits for the acknowledgement: the id, or a connect request's listener.
+  PrivateData private_data;
+};
+
+class EventChannel : public rdma_event_channel {
+ public:
+  // Null with errno set if there is no descriptor left.
+  static std::unique_ptr<EventChannel> Create();
+  ~EventChannel();
+  EventChannel(const EventChannel&) = delete;
+  EventChannel& operator=(const EventChannel&) = delete;
+
+  void Push(std::unique_ptr<QueuedEvent> event);
+  // The oldest, or null.
+  std::unique_ptr<QueuedEvent> Pop();
+  // Takes out, in order, what is accounted to `owner`.
+  std::vector<std::unique_ptr<QueuedEvent>> TakeEventsOf(const CmId* owner);
+  // Takes out the connect request that offers `id`, which is queued.
+  std::unique_ptr<QueuedEvent> TakeRequestFor(const CmId* id);
+
+  // Sleeps until an event may be there: 0, EAGAIN at once if the application made the descriptor non-blocking, EINTR.
+  int WaitUntilReadable() const;
+
+ private:
+  explicit EventChannel(int event_fd) : rdma_event_channel{event_fd} {}
+  void CountDown();
+
+  std::deque<std::unique_ptr<QueuedEvent>> events_;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_

@@ -1,0 +1,175 @@
+// ControlPlane: the passive side of a connection, from the port's socket to the reply.
+
+#include <cerrno>
+#include <utility>
+
+#include "transport/soft/cm_control_plane.h"
+#include "transport/soft/device.h"
+#include "transport/soft/link.h"
+
+namespace verbena::soft {
+namespace {
+
+// With no descriptors left there is no use in trying again at once.
+constexpr std::chrono::milliseconds kAcceptPause{50};
+
+// Peers taken from one port before other sockets have their turn.
+constexpr int kAcceptedPerTurnMax = 64;
+
+LinkParameters PassiveParameters(const ConnectionParameters& parameters, const ConnectionParameters& requested) {
+  LinkParameters link;
+  link.responder_resources = parameters.responder_resources;
+  link.initiator_depth = parameters.initiator_depth;
+  link.retry_count = requested.retry_count;  // "Ignored when accepting": the active side's holds.
+  link.rnr_retry_count = parameters.rnr_retry_count;
+  return link;
+}
+
+// What the application would find in the event of this request.
+ConnectionParameters AsReported(const ConnectionParameters& requested) {
+  ConnectionParameters reported = requested;
+  std::swap(reported.responder_resources, reported.initiator_depth);
+  return reported;
+}
+
+}  // namespace
+
+int ControlPlane::Listen(CmId& id, int backlog) {
+  ControlLock lock(mu_);
+  if (id.state == IdState::kIdle) {
+    if (int error = BindLocked(id, SocketAddress::Wildcard(AF_INET, 0)); error != 0) return error;
+  }
+  if (id.state != IdState::kBound) return EINVAL;
+  if (int error = thread_.Start(); error != 0) return error;
+  if (int error = ports_.Listen(&id); error != 0) return error;
+  int error = thread_.Watch(ports_.SocketOf(id.source.port), PortKey(id.source.port));
+  if (error != 0 && error != EEXIST) return error;  // EEXIST: another id listens on this port.
+  id.backlog = backlog > 0 && backlog < limits_.backlog_max ? backlog : limits_.backlog_max;
+  id.state = IdState::kListening;
+  return 0;
+}
+
+void ControlPlane::AcceptPeers(uint16_t port) {
+  int port_socket = ports_.SocketOf(port);
+  if (port_socket < 0) return;  // Released since epoll_wait returned.
+  for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
+    PeerSocket socket;
+    int error = AcceptPeer(port_socket, &socket.fd, &socket.peer);
+    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
+      thread_.Unwatch(port_socket);
+      return SetDeadline(PortKey(port), kAcceptPause);
+    }
+    if (error == EAGAIN) return;
+    if (error != 0) continue;  // This peer is refused or gone.
+    if (silent_peers_ >= limits_.silent_peers_max) continue;
+    uint64_t key;
+    if (AddSocket(std::move(socket), limits_.silence_timeout, &key) == 0) ReadRequest(key);
+  }
+}
+
+void ControlPlane::ReadRequest(uint64_t key) {
+  ReceivedMessage received;
+  switch (ReceiveMessage(sockets_.at(key).fd.get(), &received)) {
+    case Receipt::kMessage:
+      if (received.message.type != MessageType::kRequest) return CloseSocket(key);
+      return OnRequest(key, std::move(received));
+    case Receipt::kNothing:
+      return;
+    case Receipt::kEnd:
+    case Receipt::kMalformed:
+      return CloseSocket(key);
+  }
+}
+
+void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
+  PeerSocket& socket = sockets_.at(key);
+  const SocketAddress& destination = received.message.destination;
+  CmId* listener = ports_.FindListener(destination);
+  if (listener == nullptr || listener->requests_queued >= listener->backlog || SoftContext() == nullptr) {
+    SendReject(socket.fd.get(), listener == nullptr ? kRejectNoListener : kRejectNoResources, {});
+    return CloseSocket(key);
+  }
+  auto* id = new CmId(listener->ps);
+  id->channel = listener->channel;
+  id->context = listener->context;
+  id->qp_type = IBV_QPT_RC;
+  SetSource(*id, destination);
+  id->destination = received.message.source;
+  id->destination.CopyTo(&id->route.addr.dst_storage);
+  id->listener = listener;
+  id->socket_key = key;
+  id->state = IdState::kRequested;
+  id->fds = std::move(received.fds);
+  id->request = std::move(received.message);
+  socket.id = id;
+  --silent_peers_;
+  deadlines_.Cancel(key);
+
+  auto event = std::make_unique<QueuedEvent>(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+  event->id = id;
+  event->listen_id = listener;
+  event->SetConnectionParameters(id->request);
+  ++listener->requests_queued;
+  listener->event_channel().Push(std::move(event));
+}
+
+void ControlPlane::DropRequest(CmId& request) {
+  CloseConnection(request);
+  request.listener->event_channel().TakeRequestFor(&request);
+  --request.listener->requests_queued;
+  delete &request;
+}
+
+int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& parameters,
+                         const PrivateData& private_data) {
+  ControlLock lock(mu_);
+  if (id.state != IdState::kRequested || id.qp == nullptr) return EINVAL;
+  PeerSocket& socket = SocketOf(id);
+  ConnectionParameters agreed = parameters.value_or(AsReported(id.request.parameters));
+  LinkOffer offer{std::move(id.request.offer), std::move(id.fds)};
+  absl::StatusOr<LinkOffer> answer =
+      AcceptOffer(id.qp, std::move(offer), socket.peer, PassiveParameters(agreed, id.request.parameters));
+  CmMessage reply;
+  int error = ErrnoOf(answer.status());
+  if (error == 0) {
+    reply.type = MessageType::kReply;
+    reply.parameters = agreed;
+    reply.parameters.qp_num = id.qp->qp_num;
+    reply.parameters.srq = id.srq != nullptr;
+    reply.private_data = private_data;
+    reply.offer = std::move(answer->bytes);
+    error = SendMessage(socket.fd.get(), reply, answer->fds);
+    // The peer may be gone: the control thread will find the socket at its end.
+    if (error == EPIPE || error == ECONNRESET) error = 0;
+  }
+  if (error != 0) {
+    SendReject(socket.fd.get(), kRejectNoResources, {});
+    CloseConnection(id);
+    id.state = IdState::kClosed;
+    MoveToError(id.qp);
+    return error;
+  }
+  id.state = IdState::kAccepted;
+  SetDeadline(id.socket_key, limits_.answer_timeout);
+  return 0;
+}
+
+int ControlPlane::Reject(CmId& id, const PrivateData& private_data) {
+  ControlLock lock(mu_);
+  if (id.state != IdState::kRequested) return EINVAL;
+  SendReject(SocketOf(id).fd.get(), kRejectConsumer, private_data);
+  CloseConnection(id);
+  id.state = IdState::kClosed;
+  return 0;
+}
+
+// Best effort: to a peer that is gone there is nothing to say.
+void ControlPlane::SendReject(int socket, uint8_t reason, const PrivateData& private_data) {
+  CmMessage reject;
+  reject.type = MessageType::kReject;
+  reject.reject_reason = reason;
+  reject.private_data = private_data;
+  SendMessage(socket, reject, {});
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,113 @@
+#include "transport/soft/cm_port_table.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+
+#include "transport/soft/cm_socket.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr int kChosenPorts = kChosenPortMax - kChosenPortMin + 1;
+
+// Whether a wildcard binding receives what is sent to `address`.
+bool Covers(const SocketAddress& wildcard, bool ipv6_only, const SocketAddress& address) {
+  return wildcard.family == address.family || (wildcard.family == AF_INET6 && !ipv6_only);
+}
+
+}  // namespace
+
+bool PortTable::Conflict(const Binding& one, const Binding& other) {
+  if (one.address.IsWildcard() && Covers(one.address, one.ipv6_only, other.address)) return true;
+  if (other.address.IsWildcard() && Covers(other.address, other.ipv6_only, one.address)) return true;
+  return one.address.SameHost(other.address);
+}
+
+int PortTable::Bind(CmId* id, SocketAddress* address, bool ipv6_only) {
+  assert(PortOf(id) == 0);
+  if (address->port != 0) return BindNumbered({id, *address, ipv6_only, false});
+  int start = AnyPortNumber() - kChosenPortMin;
+  int error = EADDRINUSE;
+  for (int i = 0; i < kChosenPorts && error == EADDRINUSE; ++i) {
+    auto port = static_cast<uint16_t>(kChosenPortMin + (start + i) % kChosenPorts);
+    if (ports_.count(port) > 0) continue;  // A chosen port is shared with nobody.
+    error = BindNumbered({id, address->WithPort(port), ipv6_only, false});
+    if (error == 0) address->port = port;
+  }
+  return error;
+}
+
+int PortTable::BindNumbered(const Binding& binding) {
+  auto found = ports_.find(binding.address.port);
+  if (found == ports_.end()) {
+    Port port;
+    if (int error = BindPort(binding.address.port, &port.socket); error != 0) return error;
+    found = ports_.emplace(binding.address.port, std::move(port)).first;
+  }
+  std::vector<Binding>& bindings = found->second.bindings;
+  bool taken =
+      std::any_of(bindings.begin(), bindings.end(), [&](const Binding& other) { return Conflict(binding, other); });
+  if (taken) return EADDRINUSE;
+  bindings.push_back(binding);
+  return 0;
+}
+
+int PortTable::Listen(CmId* id) {
+  Binding* binding = Find(id);
+  assert(binding != nullptr);
+  Port& port = ports_.at(binding->address.port);
+  if (!port.listening) {
+    if (int error = ListenOnPort(port.socket.get()); error != 0) return error;
+    port.listening = true;
+  }
+  binding->listening = true;
+  return 0;
+}
+
+void PortTable::Release(CmId* id) {
+  Binding* binding = Find(id);
+  if (binding == nullptr) return;
+  auto found = ports_.find(binding->address.port);
+  std::vector<Binding>& bindings = found->second.bindings;
+  bindings.erase(bindings.begin() + (binding - bindings.data()));
+  if (bindings.empty()) ports_.erase(found);
+}
+
+CmId* PortTable::FindListener(const SocketAddress& destination) const {
+  auto found = ports_.find(destination.port);
+  if (found == ports_.end()) return nullptr;
+  CmId* wildcard = nullptr;
+  for (const Binding& binding : found->second.bindings) {
+    if (!binding.listening) continue;
+    if (binding.address.SameHost(destination)) return binding.id;
+    if (binding.address.IsWildcard() && Covers(binding.address, binding.ipv6_only, destination)) wildcard = binding.id;
+  }
+  return wildcard;
+}
+
+int PortTable::SocketOf(uint16_t port) const {
+  auto found = ports_.find(port);
+  return found == ports_.end() ? -1 : found->second.socket.get();
+}
+
+uint16_t PortTable::PortOf(const CmId* id) const {
+  const Binding* binding = const_cast<PortTable*>(this)->Find(id);
+  return binding == nullptr ? 0 : binding->address.port;
+}
+
+uint16_t PortTable::AnyPortNumber() {
+  std::uniform_int_distribution<int> distribution(kChosenPortMin, kChosenPortMax);
+  return static_cast<uint16_t>(distribution(random_));
+}
+
+PortTable::Binding* PortTable::Find(const CmId* id) {
+  for (auto& [number, port] : ports_) {
+    for (Binding& binding : port.bindings) {
+      if (binding.id == id) return &binding;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace verbena::soft

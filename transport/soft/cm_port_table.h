@@ -1,0 +1,74 @@
+// Which ids of this process hold which addresses and ports, and the port sockets behind them.
+//
+// The rules are those of TCP without SO_REUSEADDR: two ids may share a port only with different specific addresses; the
+// wildcard conflicts with every address of its family, and the IPv6 wildcard with IPv4 too, unless it is IPv6 only. A
+// port whose last id is released goes back to the host.
+//
+// Owner: ControlPlane, whose mutex guards it. Ids are only compared here, never looked into.
+
+#ifndef VERBENA_TRANSPORT_SOFT_CM_PORT_TABLE_H_
+#define VERBENA_TRANSPORT_SOFT_CM_PORT_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "transport/soft/cm_address.h"
+#include "transport/soft/unique_fd.h"
+
+namespace verbena::soft {
+
+struct CmId;
+
+// Where ports come from that a caller leaves to choose: Linux's default for TCP.
+inline constexpr uint16_t kChosenPortMin = 32768;
+inline constexpr uint16_t kChosenPortMax = 60999;
+
+class PortTable {
+ public:
+  // Reserves `address`, with a free port chosen if it has none; that is written back. `id` holds nothing yet.
+  // EADDRINUSE, or what the kernel says.
+  int Bind(CmId* id, SocketAddress* address, bool ipv6_only);
+  // From now on FindListener finds `id`, which holds an address. EADDRINUSE never: Bind saw to that.
+  int Listen(CmId* id);
+  // Gives back what `id` holds, if anything.
+  void Release(CmId* id);
+
+  // The listener that a connection to `destination` is for: of a specific address before a wildcard. Null: none.
+  CmId* FindListener(const SocketAddress& destination) const;
+  // The port's socket, or -1. It accepts connections once any id of the port has been listening.
+  int SocketOf(uint16_t port) const;
+  // The port that `id` holds, or 0.
+  uint16_t PortOf(const CmId* id) const;
+
+  // A number from the range above, to name an end that nobody can connect to. Reserves nothing.
+  uint16_t AnyPortNumber();
+
+  // Closes all sockets and forgets everything (the child of a fork).
+  void Clear() { ports_.clear(); }
+
+ private:
+  struct Binding {
+    CmId* id;
+    SocketAddress address;
+    bool ipv6_only;
+    bool listening;
+  };
+  struct Port {
+    UniqueFd socket;
+    bool listening = false;  // The socket.
+    std::vector<Binding> bindings;
+  };
+
+  static bool Conflict(const Binding& one, const Binding& other);
+  int BindNumbered(const Binding& binding);
+  Binding* Find(const CmId* id);
+
+  std::map<uint16_t, Port> ports_;
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_CM_PORT_TABLE_H_
