@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 
 namespace verbena::transport {
@@ -14,6 +15,16 @@ constexpr uint32_t kSendSlots = 64;
 constexpr uint16_t kInitialCredits = 16;
 // Retries of the device itself, where it counts them: 7 is the most that InfiniBand knows.
 constexpr uint8_t kRetryCount = 7;
+
+// The set-ups of one loop that are under way. A loop that is destroyed takes them with it.
+using PendingSetups = absl::flat_hash_set<std::shared_ptr<ConnectionSetup>>;
+
+PendingSetups& PendingSetupsOf(EventLoop* loop) {
+  static const char key = 0;
+  std::shared_ptr<void>& local = loop->Local(&key);
+  if (local == nullptr) local = std::make_shared<PendingSetups>();
+  return *static_cast<PendingSetups*>(local.get());
+}
 
 }  // namespace
 
@@ -30,7 +41,8 @@ protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options,
 ConnectionSetup::~ConnectionSetup() = default;
 
 void ConnectionSetup::Begin() {
-  self_ = shared_from_this();
+  pending_ = true;
+  PendingSetupsOf(loop_).insert(shared_from_this());
   timer_ = loop_->AddTimer(loop_->Now() + options_.handshake_timeout, [this] {
     timer_ = 0;
     Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",
@@ -101,14 +113,19 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
 }
 
 void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
-  if (self_ == nullptr) return;  // It ended already.
-  // Let go of this and the link when nothing of them is on the stack: the link may be what calls this.
-  loop_->Post([self = std::move(self_)] {});
+  if (!std::exchange(pending_, false)) return;  // It ended already.
   loop_->CancelTimer(timer_);
   for (const EarlyFrame& frame : early_frames_) group_->RepostReceive(frame.receive);
   early_frames_.clear();
   if (reserved_) group_->ReleaseConnection();
   Done(std::move(outcome));
+  // Let go of this and the link when nothing of them is on the stack: the link may be what calls this.
+  loop_->Post([loop = loop_, self = shared_from_this()] { PendingSetupsOf(loop).erase(self); });
+}
+
+void ConnectionSetup::OnEnded() {
+  early_frames_.clear();
+  share_ = protocol::GrantShare();
 }
 
 }  // namespace verbena::transport

@@ -1,7 +1,7 @@
 // A connection in the making, either side: its link, its share of the grants, the time that it may take, and the frames
 // that came early. A Connector or an Acceptor derives from it and says what happens when.
 //
-// Owner: itself (shared), until Succeed or Fail. Thread: its loop's.
+// Owner: its loop (PendingSetups), until Succeed or Finish. Thread: its loop's.
 
 #ifndef VERBENA_TRANSPORT_CONNECTION_SETUP_H_
 #define VERBENA_TRANSPORT_CONNECTION_SETUP_H_
@@ -38,15 +38,16 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   void OnFailure(const absl::Status& status) override { Finish(status); }
   void OnTurnEnd() override {}
   void OnGrantsWakeup() override {}
-  void OnEnded() override {}
+  void OnEnded() override;  // The loop is being destroyed.
 
  protected:
-  // Keeps this alive, and fails it with DeadlineExceeded when handshake_timeout has passed.
+  // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed.
   void Begin();
   // Makes everything that belongs to the device of `id`: queue pair, receives, initial grants.
   absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
-  // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once, and lets go of this.
+  // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once; the loop then lets go
+  // of this.
   void Succeed(const protocol::Agreement& agreement, bool initiator);
   void Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome);
 
@@ -59,14 +60,14 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   const TransportOptions options_;
   DeviceContext* device_ = nullptr;  // Set by MakeLink, like the next three.
   PollGroup* group_ = nullptr;
+  protocol::GrantShare share_;  // Destroyed after the link: until then frames may come.
   std::unique_ptr<Link> link_;
-  protocol::GrantShare share_;
 
  private:
   bool reserved_ = false;
   std::vector<EarlyFrame> early_frames_;
   TimerId timer_ = 0;
-  std::shared_ptr<ConnectionSetup> self_;
+  bool pending_ = false;
 };
 
 }  // namespace verbena::transport

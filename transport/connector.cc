@@ -32,6 +32,10 @@ class Connector : public ConnectionSetup {
       : ConnectionSetup(loop, candidate, options), destination_(destination), done_(std::move(done)) {}
 
   void Start() {
+    // Before Begin: what a loop keeps goes in the reverse order of its making, and this needs the channel to its end.
+    const absl::StatusOr<CmChannel*> channel = CmChannel::For(loop_, *candidate_.api);
+    if (!channel.ok()) return done_(channel.status());
+    channel_ = *channel;
     Begin();
     if (absl::Status status = Resolve(); !status.ok()) Finish(status);
   }
@@ -48,9 +52,6 @@ class Connector : public ConnectionSetup {
   };
 
   absl::Status Resolve() {
-    absl::StatusOr<CmChannel*> channel = CmChannel::For(loop_, *candidate_.api);
-    if (!channel.ok()) return channel.status();
-    channel_ = *channel;
     absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel_->channel());
     if (!id.ok()) return id.status();
     id_ = *std::move(id);

@@ -387,7 +387,10 @@ void RdmaConnection::Do(const protocol::PeerDraining&) {
 }
 
 void RdmaConnection::Do(const protocol::Disconnect& action) {
-  if (action.status.code() == absl::StatusCode::kInvalidArgument) group_.counters().protocol_errors.Add(1);
+  if (absl::IsInvalidArgument(action.status)) {  // The peer broke the protocol.
+    group_.counters().protocol_errors.Add(1);
+    Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", action.status.message()));
+  }
   link_->End();
 }
 

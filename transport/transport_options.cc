@@ -2,7 +2,6 @@
 #include "transport/address.h"
 #include "transport/endpoint.h"
 
-
 namespace verbena::transport {
 namespace {
 
@@ -30,8 +29,8 @@ absl::Status CheckPositive(absl::string_view name, absl::Duration value) {
 
 absl::Status CheckOptions(const TransportOptions& options) {
   absl::Status status;
-  status.Update(CheckRange("receive_buffer_bytes", options.receive_buffer_bytes, kReceiveBufferBytesMin,
-                           kReceiveBufferBytesMax));
+  status.Update(
+      CheckRange("receive_buffer_bytes", options.receive_buffer_bytes, kReceiveBufferBytesMin, kReceiveBufferBytesMax));
   status.Update(CheckRange("receive_buffers", options.receive_buffers, kBuffersMin, kBuffersMax));
   status.Update(CheckRange("send_buffers", options.send_buffers, kBuffersMin, kBuffersMax));
   status.Update(CheckRange("connections_max", options.connections_max, 1, kBuffersMax));
