@@ -62,6 +62,7 @@ EpollEventLoop::EpollEventLoop(const EventLoopOptions& options, int epoll_fd, in
     : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), now_(SteadyNow()), last_work_(now_) {}
 
 EpollEventLoop::~EpollEventLoop() {
+  tasks_.clear();  // Before the locals: what a task holds may need them to its end.
   DestroyLocals();
   close(wake_fd_);
   close(epoll_fd_);
