@@ -134,7 +134,6 @@ TEST(CmEventType, EveryTypeHasWords) {
   for (int type = RDMA_CM_EVENT_ADDR_RESOLVED; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; ++type) {
     EXPECT_NE(ToString(static_cast<rdma_cm_event_type>(type)), "unknown connection-manager event") << type;
   }
-  EXPECT_EQ(ToString(static_cast<rdma_cm_event_type>(99)), "unknown connection-manager event");
 }
 
 }  // namespace
