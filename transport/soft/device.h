@@ -15,12 +15,13 @@ namespace verbena::soft {
 
 inline constexpr char kDeviceName[] = "soft0";
 
-// The context of this process (`id->verbs`). Null with errno set if the kernel refuses the memory that it needs; a later
-// call tries again.
+// The context of this process (`id->verbs`). Null with errno set if the kernel refuses the memory that it needs; a
+// later call tries again.
 ibv_context* SoftContext();
 
-// Makes a queue pair in state INIT, as rdma_create_qp leaves it: receives may be posted. `attributes->cap` is updated to
-// what was granted. 0, or an errno value (EINVAL: attributes that this device cannot do; ENOMEM: too many queue pairs).
+// Makes a queue pair in state INIT, as rdma_create_qp leaves it: receives may be posted. `attributes->cap` is updated
+// to what was granted. 0, or an errno value (EINVAL: attributes that this device cannot do; ENOMEM: too many queue
+// pairs).
 int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue_pair);
 
 // Destroys it. The peer, if linked, sees its outstanding sends fail as retry-exceeded. Work that is still outstanding

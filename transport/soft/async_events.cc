@@ -1,0 +1,72 @@
+#include "transport/soft/async_events.h"
+
+#include <algorithm>
+
+#include "transport/soft/event_fd.h"
+
+namespace verbena::soft {
+namespace {
+
+// All events of this device belong to an object; every member of the union is its address.
+const void* ObjectOf(const ibv_async_event& event) { return event.element.qp; }
+
+}  // namespace
+
+void AsyncEvents::RaiseForQueuePair(ibv_event_type type, ibv_qp* queue_pair) {
+  ibv_async_event event = {};
+  event.event_type = type;
+  event.element.qp = queue_pair;
+  Raise(event);
+}
+
+void AsyncEvents::RaiseForCompletionQueue(ibv_event_type type, ibv_cq* queue) {
+  ibv_async_event event = {};
+  event.event_type = type;
+  event.element.cq = queue;
+  Raise(event);
+}
+
+void AsyncEvents::RaiseForSharedReceiveQueue(ibv_event_type type, ibv_srq* queue) {
+  ibv_async_event event = {};
+  event.event_type = type;
+  event.element.srq = queue;
+  Raise(event);
+}
+
+void AsyncEvents::Raise(const ibv_async_event& event) {
+  std::lock_guard lock(mu_);
+  bool present = std::any_of(waiting_.begin(), waiting_.end(), [&](const ibv_async_event& other) {
+    return other.event_type == event.event_type && ObjectOf(other) == ObjectOf(event);
+  });
+  if (present) return;
+  waiting_.push_back(event);
+  SignalEventFd(fd_.get());
+}
+
+int AsyncEvents::Get(ibv_async_event* event) {
+  while (true) {
+    if (int error = DrainEventFd(fd_.get()); error != 0) return error;
+    std::lock_guard lock(mu_);
+    if (waiting_.empty()) continue;  // What the descriptor announced was forgotten meanwhile.
+    *event = waiting_.front();
+    waiting_.pop_front();
+    ++unacknowledged_[ObjectOf(*event)];
+    return 0;
+  }
+}
+
+void AsyncEvents::Acknowledge(const ibv_async_event& event) {
+  std::lock_guard lock(mu_);
+  auto entry = unacknowledged_.find(ObjectOf(event));
+  if (entry == unacknowledged_.end()) return;
+  if (--entry->second == 0) unacknowledged_.erase(entry);
+  acknowledged_.notify_all();
+}
+
+void AsyncEvents::Forget(const void* object) {
+  std::unique_lock lock(mu_);
+  std::erase_if(waiting_, [object](const ibv_async_event& event) { return ObjectOf(event) == object; });
+  acknowledged_.wait(lock, [this, object] { return unacknowledged_.count(object) == 0; });
+}
+
+}  // namespace verbena::soft

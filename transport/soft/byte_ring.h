@@ -1,0 +1,97 @@
+// One direction of a pair: a byte ring with one writer and one reader in different processes.
+//
+// Records are whole multiples of a cache line. The writer reserves, fills, commits, and publishes many records at once;
+// the reader refreshes, peeks, consumes, and publishes what it consumed. Each side keeps its own index privately and
+// only ever *stores* it to shared memory; the other side's index is checked on every load. An impossible one sets
+// broken() for good: the peer is not to be trusted any more.
+//
+// Thread: one at a time per side (the queue pair's lock).
+
+#ifndef VERBENA_TRANSPORT_SOFT_BYTE_RING_H_
+#define VERBENA_TRANSPORT_SOFT_BYTE_RING_H_
+
+#include <cassert>
+
+#include "transport/soft/shared_layout.h"
+
+namespace verbena::soft {
+
+// What a record of this many bytes takes in the ring.
+constexpr size_t RecordBytes(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
+
+class RingWriter {
+ public:
+  // `ring` is mapped twice back to back; `own` and `peer` are the lines with the indices.
+  RingWriter(std::byte* ring, ProducerLine* own, const ConsumerLine* peer) : ring_(ring), own_(own), peer_(peer) {}
+
+  // Where a record of `bytes` may be written, or null if there is no room now (or the ring is broken).
+  std::byte* Reserve(size_t bytes) {
+    if (kRingBytes - (tail_ - head_) < RecordBytes(bytes) && !RefreshHead(RecordBytes(bytes))) return nullptr;
+    return ring_ + tail_ % kRingBytes;
+  }
+
+  void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
+
+  // Shows everything committed to the reader. Sequentially consistent: what is read next is read after that.
+  void Publish() { own_->tail.store(tail_); }
+
+  bool broken() const { return broken_; }
+
+ private:
+  bool RefreshHead(size_t wanted) {
+    uint64_t head = peer_->head.load();
+    if (head - head_ > tail_ - head_) {
+      broken_ = true;
+      return false;
+    }
+    head_ = head;
+    return kRingBytes - (tail_ - head_) >= wanted;
+  }
+
+  std::byte* const ring_;
+  ProducerLine* const own_;
+  const ConsumerLine* const peer_;
+  uint64_t tail_ = 0;
+  uint64_t head_ = 0;  // As last read from the peer.
+  bool broken_ = false;
+};
+
+class RingReader {
+ public:
+  RingReader(const std::byte* ring, ConsumerLine* own, const ProducerLine* peer)
+      : ring_(ring), own_(own), peer_(peer) {}
+
+  // Looks how far the writer has come. Only bytes seen by the last Refresh are offered.
+  void Refresh() {
+    uint64_t tail = peer_->tail.load();
+    if (tail - head_ > kRingBytes || tail % kCacheLineBytes != 0 || tail - head_ < tail_ - head_) {
+      broken_ = true;
+      return;
+    }
+    tail_ = tail;
+  }
+
+  size_t available() const { return broken_ ? 0 : tail_ - head_; }
+  const std::byte* Peek() const { return ring_ + head_ % kRingBytes; }
+
+  void Consume(size_t bytes) {
+    assert(RecordBytes(bytes) <= available());
+    head_ += RecordBytes(bytes);
+  }
+
+  void Publish() { own_->head.store(head_); }
+
+  bool broken() const { return broken_; }
+
+ private:
+  const std::byte* const ring_;
+  ConsumerLine* const own_;
+  const ProducerLine* const peer_;
+  uint64_t head_ = 0;
+  uint64_t tail_ = 0;  // As last read from the peer.
+  bool broken_ = false;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_BYTE_RING_H_

@@ -1,0 +1,73 @@
+// A completion channel: one pollable descriptor for the events of many completion queues.
+//
+// The descriptor is an eventfd. Peers hold it too and write it when one of this channel's queues is armed and has news,
+// so a readable descriptor means "look", not "there is an event": GetEvent drains it, lets every queue of the channel
+// make progress, and only then says whether an event came of it. Programs poll the descriptor and call ibv_get_cq_event
+// without blocking; one that blocks in it is served too.
+//
+// Invariant: while events wait, the descriptor is readable or some thread is inside GetEvent.
+//
+// Owner: the application, as an ibv_comp_channel; outlives its completion queues. Thread: any.
+//
+// Locking order of the device, outermost first; a thread never takes a lock to the left of one that it holds:
+//   channel members -> completion queue progress -> queue pair -> shared receive queue -> completion queue entries ->
+//   { channel events, asynchronous events, key table }
+// The device's table of queue pairs is taken with none of these held, and then only the queue pair's lock inside it.
+
+#ifndef VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_
+#define VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_
+
+#include <infiniband/verbs.h>
+
+#include <mutex>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "transport/soft/unique_fd.h"
+
+namespace verbena::soft {
+
+class CompletionQueue;
+
+class CompletionChannel : public ibv_comp_channel {
+ public:
+  // `serial` is this channel's number in its process: with it a peer recognizes the same descriptor in another offer.
+  CompletionChannel(ibv_context* device_context, UniqueFd eventfd, uint64_t serial);
+  CompletionChannel(const CompletionChannel&) = delete;
+  CompletionChannel& operator=(const CompletionChannel&) = delete;
+
+  // ibv_get_cq_event. 0, or an errno value: EAGAIN if the descriptor is non-blocking and no event came.
+  int GetEvent(CompletionQueue** queue);
+
+  // Makes an event of `queue` wait. Called under that queue's entries lock.
+  void Enqueue(CompletionQueue* queue);
+
+  // Wakes a sleeper so that it lets its queues make progress.
+  void Wake();
+
+  void Join(CompletionQueue* queue);
+  // Forgets the queue and its waiting events.
+  void Leave(CompletionQueue* queue);
+  bool HasMembers();
+
+  UniqueFd DuplicateFd() const;
+  uint64_t serial() const { return serial_; }
+
+ private:
+  CompletionQueue* PopEvent();
+  void ProgressMembers();
+
+  const UniqueFd eventfd_;
+  const uint64_t serial_;
+
+  std::mutex members_mu_;
+  std::vector<CompletionQueue*> members_ ABSL_GUARDED_BY(members_mu_);
+
+  std::mutex events_mu_;
+  std::vector<CompletionQueue*> waiting_ ABSL_GUARDED_BY(events_mu_);  // Oldest first; one entry for one event.
+  int getters_ ABSL_GUARDED_BY(events_mu_) = 0;                        // Threads that have drained and not yet popped.
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_

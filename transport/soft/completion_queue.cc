@@ -1,0 +1,142 @@
+#include "transport/soft/completion_queue.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <utility>
+
+namespace verbena::soft {
+
+CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
+                                 CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed,
+                                 AsyncEvents* events)
+    : ibv_cq{},
+      index_(index),
+      capacity_(capacity),
+      channel_(event_channel),
+      async_events_(events),
+      ready_(std::move(ready)),
+      entries_(capacity),
+      armed_(armed) {
+  context = device_context;
+  channel = event_channel;
+  cq_context = user_context;
+  handle = index;
+  cqe = static_cast<int>(capacity);
+  armed_.Disarm();
+  if (channel_ != nullptr) channel_->Join(this);
+}
+
+CompletionQueue::~CompletionQueue() {
+  if (channel_ != nullptr) channel_->Leave(this);
+  std::unique_lock lock(events_mu_);
+  events_acknowledged_.wait(lock, [this] { return unacknowledged_events_ == 0; });
+}
+
+int CompletionQueue::Poll(int count, ibv_wc* completions) {
+  if (size_.load(std::memory_order_relaxed) == 0) Progress();
+  return Pop(count, completions);
+}
+
+int CompletionQueue::Pop(int count, ibv_wc* completions) {
+  uint32_t size = size_.load(std::memory_order_relaxed);
+  if (size == 0) return 0;
+  std::lock_guard lock(entries_mu_);
+  size = size_.load(std::memory_order_relaxed);
+  if (size == kOverrunAndEmpty) return -EIO;
+  uint32_t taken = std::min(size, static_cast<uint32_t>(std::max(count, 0)));
+  for (uint32_t i = 0; i < taken; ++i) completions[i] = entries_[head_++ % capacity_];
+  size -= taken;
+  size_.store(size == 0 && overrun_ ? kOverrunAndEmpty : size, std::memory_order_relaxed);
+  return static_cast<int>(taken);
+}
+
+void CompletionQueue::Arm(bool solicited_only) {
+  std::lock_guard lock(entries_mu_);
+  ArmedFor wish = solicited_only ? ArmedFor::kSolicited : ArmedFor::kAnything;
+  armed_.Arm(std::max(wish, armed_.armed_for()));
+  scan_due_.store(true);
+}
+
+bool CompletionQueue::Push(const ibv_wc& completion, bool solicited) {
+  std::lock_guard lock(entries_mu_);
+  uint32_t size = size_.load(std::memory_order_relaxed);
+  if (overrun_) return false;
+  if (size == capacity_) {
+    overrun_ = true;
+    async_events_->RaiseForCompletionQueue(IBV_EVENT_CQ_ERR, this);
+    return false;
+  }
+  entries_[(head_ + size) % capacity_] = completion;
+  size_.store(size + 1, std::memory_order_relaxed);
+  bool important = solicited || completion.status != IBV_WC_SUCCESS;
+  bool wanted = armed_.armed_for() == ArmedFor::kAnything || (armed_.armed_for() == ArmedFor::kSolicited && important);
+  if (wanted) {
+    armed_.Disarm();
+    if (channel_ != nullptr) channel_->Enqueue(this);
+  }
+  return true;
+}
+
+void CompletionQueue::Attach(uint32_t queue_pair_index, ProgressTarget* target) {
+  std::lock_guard lock(progress_mu_);
+  if (targets_.size() <= queue_pair_index) targets_.resize(queue_pair_index + 1);
+  if (targets_[queue_pair_index] == nullptr) attached_indices_.push_back(queue_pair_index);
+  targets_[queue_pair_index] = target;
+}
+
+void CompletionQueue::Detach(uint32_t queue_pair_index) {
+  std::lock_guard lock(progress_mu_);
+  targets_[queue_pair_index] = nullptr;
+  std::erase(attached_indices_, queue_pair_index);
+}
+
+bool CompletionQueue::HasTargets() {
+  std::lock_guard lock(progress_mu_);
+  return !attached_indices_.empty();
+}
+
+void CompletionQueue::Progress() {
+  if (!ready_.AnyReady() && !scan_due_.load(std::memory_order_relaxed)) {
+    uint32_t polls = empty_polls_.load(std::memory_order_relaxed) + 1;
+    empty_polls_.store(polls, std::memory_order_relaxed);
+    if (polls % kEmptyPollsBetweenScans != 0) return;
+    scan_due_.store(true, std::memory_order_relaxed);
+  }
+  std::lock_guard lock(progress_mu_);
+  ready_.Take([this](uint32_t index) {
+    if (index < targets_.size() && targets_[index] != nullptr) targets_[index]->Progress();
+  });
+  if (!scan_due_.exchange(false)) return;
+  for (uint32_t index : attached_indices_) {
+    if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
+  }
+}
+
+void CompletionQueue::MarkReady(uint32_t queue_pair_index) {
+  ready_.Set(queue_pair_index);
+  if (channel_ == nullptr) return;
+  std::lock_guard lock(entries_mu_);
+  if (armed_.armed_for() != ArmedFor::kNothing) channel_->Wake();
+}
+
+void CompletionQueue::ProgressAfterWake() {
+  {
+    std::lock_guard lock(entries_mu_);
+    armed_.Renew();
+  }
+  Progress();
+}
+
+void CompletionQueue::CountEventRead() {
+  std::lock_guard lock(events_mu_);
+  ++unacknowledged_events_;
+}
+
+void CompletionQueue::AcknowledgeEvents(uint32_t count) {
+  std::lock_guard lock(events_mu_);
+  unacknowledged_events_ -= std::min<uint64_t>(count, unacknowledged_events_);
+  events_acknowledged_.notify_all();
+}
+
+}  // namespace verbena::soft

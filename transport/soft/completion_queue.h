@@ -1,0 +1,115 @@
+// A completion queue: finished work of many queue pairs, and the place from which those queue pairs make progress.
+//
+// There is no device thread. Messages are taken from the rings, acknowledged and completed by whoever polls the queue,
+// arms it, or reads its channel. The ready map says which queue pairs have news.
+//
+// Owner: the application, as an ibv_cq. Outlives its queue pairs. Thread: any; the locking order is in
+// completion_channel.h.
+
+#ifndef VERBENA_TRANSPORT_SOFT_COMPLETION_QUEUE_H_
+#define VERBENA_TRANSPORT_SOFT_COMPLETION_QUEUE_H_
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "transport/soft/armed_word.h"
+#include "transport/soft/async_events.h"
+#include "transport/soft/completion_channel.h"
+#include "transport/soft/ready_map.h"
+
+namespace verbena::soft {
+
+// A queue pair, as its completion queues see it.
+class ProgressTarget {
+ public:
+  // Takes in what the peer sent and accepted; completions go to the completion queues.
+  virtual void Progress() = 0;
+  // A cheap guess without locks whether Progress would find anything.
+  virtual bool MayHaveNews() const = 0;
+
+ protected:
+  ~ProgressTarget() = default;
+};
+
+class CompletionQueue final : public ibv_cq {
+ public:
+  // `index` is this queue's place in the published memory, `armed` the word there. `ready` is fresh.
+  CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
+                  CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed, AsyncEvents* events);
+  // Waits until every event that was read for it is acknowledged, as ibv_destroy_cq must.
+  ~CompletionQueue();
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+  // ibv_poll_cq: how many completions were taken, or -EIO once the queue has overrun and is empty. After arming, the
+  // first call looks at every queue pair, whatever the ready map says.
+  int Poll(int count, ibv_wc* completions);
+  // ibv_req_notify_cq.
+  void Arm(bool solicited_only);
+
+  // Adds a completion. `solicited` raises the event of a queue armed for solicited ones; a failed completion always
+  // does. False if the queue is full: the completion is lost, an asynchronous event tells, nothing can be added again.
+  bool Push(const ibv_wc& completion, bool solicited);
+
+  // The queue pair with this index now reports here. While attached it is called under the progress lock; Detach
+  // returns when no call is running or will come.
+  void Attach(uint32_t queue_pair_index, ProgressTarget* target);
+  void Detach(uint32_t queue_pair_index);
+  bool HasTargets();
+
+  // Something of ours wants this queue pair to progress soon: the next poll does it; a sleeper is woken.
+  void MarkReady(uint32_t queue_pair_index);
+  // The same without waking anybody: for a queue pair that waits for time to pass.
+  void LookAgain(uint32_t queue_pair_index) { ready_.Set(queue_pair_index); }
+
+  // For the channel: its descriptor was drained, perhaps of a peer's wake-up meant for this queue.
+  void ProgressAfterWake();
+  void CountEventRead();
+  // ibv_ack_cq_events.
+  void AcknowledgeEvents(uint32_t count);
+
+  uint32_t index() const { return index_; }
+  CompletionChannel* event_channel() const { return channel_; }
+  const ReadyMap& ready() const { return ready_; }
+
+ private:
+  // Empty polls between two looks at every queue pair, in case a peer that shares the ready map has cleared bits.
+  static constexpr uint32_t kEmptyPollsBetweenScans = 4096;
+  // Value of size_ that keeps an overrun queue from looking merely empty.
+  static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;
+
+  int Pop(int count, ibv_wc* completions);
+  void Progress();
+
+  const uint32_t index_;
+  const uint32_t capacity_;
+  CompletionChannel* const channel_;  // May be null.
+  AsyncEvents* const async_events_;
+  ReadyMap ready_;
+  std::atomic<bool> scan_due_{false};
+  std::atomic<uint32_t> empty_polls_{0};
+
+  std::mutex progress_mu_;
+  std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.
+  std::vector<uint32_t> attached_indices_ ABSL_GUARDED_BY(progress_mu_);
+
+  std::atomic<uint32_t> size_{0};  // Written under entries_mu_; read without it as a hint.
+  std::mutex entries_mu_;
+  std::vector<ibv_wc> entries_ ABSL_GUARDED_BY(entries_mu_);
+  uint64_t head_ ABSL_GUARDED_BY(entries_mu_) = 0;
+  bool overrun_ ABSL_GUARDED_BY(entries_mu_) = false;
+  ArmedWord armed_ ABSL_GUARDED_BY(entries_mu_);
+
+  std::mutex events_mu_;
+  std::condition_variable events_acknowledged_;
+  uint64_t unacknowledged_events_ ABSL_GUARDED_BY(events_mu_) = 0;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_COMPLETION_QUEUE_H_

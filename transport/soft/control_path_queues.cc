@@ -1,0 +1,145 @@
+// Completion channel, completion queue, shared receive queue and queue pair calls.
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "transport/soft/control_path.h"
+#include "transport/soft/device.h"
+#include "transport/soft/protection_domain.h"
+#include "transport/soft/shared_receive_queue.h"
+#include "transport/soft/soft_device.h"
+
+namespace verbena::soft {
+namespace {
+
+SharedReceiveQueue& SrqOf(ibv_srq* queue) { return *static_cast<SharedReceiveQueue*>(queue); }
+CompletionQueue& CqOf(ibv_cq* queue) { return *static_cast<CompletionQueue*>(queue); }
+
+// Null with errno set, as calls that return an object report an error.
+std::nullptr_t NullWithErrno(int error) {
+  errno = error;
+  return nullptr;
+}
+
+// What can be granted of a queue pair's wishes, in place. EINVAL where a wish is beyond the device.
+int Grant(ibv_qp_init_attr* attributes) {
+  ibv_qp_cap& cap = attributes->cap;
+  if (attributes->qp_type != IBV_QPT_RC || attributes->send_cq == nullptr || attributes->recv_cq == nullptr) {
+    return EINVAL;
+  }
+  if (cap.max_send_wr > kWorkRequestsMax || cap.max_recv_wr > kWorkRequestsMax || cap.max_send_sge > kSegmentsMax ||
+      cap.max_recv_sge > kSegmentsMax || cap.max_inline_data > kInlineBytesMax) {
+    return EINVAL;
+  }
+  cap.max_send_wr = std::max(cap.max_send_wr, 1u);
+  cap.max_send_sge = std::max(cap.max_send_sge, 1u);
+  if (attributes->srq != nullptr) cap.max_recv_wr = cap.max_recv_sge = 0;
+  return 0;
+}
+
+}  // namespace
+
+ibv_comp_channel* CreateCompletionChannel(ibv_context* context) {
+  UniqueFd fd(eventfd(0, EFD_CLOEXEC));
+  if (!fd.valid()) return nullptr;
+  return new CompletionChannel(context, std::move(fd), SoftDevice::Existing().NextChannelSerial());
+}
+
+int DestroyCompletionChannel(ibv_comp_channel* channel) {
+  auto* own = static_cast<CompletionChannel*>(channel);
+  if (own->HasMembers()) return EBUSY;
+  delete own;
+  return 0;
+}
+
+ibv_cq* CreateCompletionQueue(ibv_context* context, int entries, void* user_context, ibv_comp_channel* channel,
+                              int vector) {
+  if (entries < 1 || static_cast<uint32_t>(entries) > kCompletionEntriesMax || vector < 0 ||
+      vector >= context->num_comp_vectors) {
+    return NullWithErrno(EINVAL);
+  }
+  ibv_cq* queue = SoftDevice::Existing().NewCompletionQueue(static_cast<uint32_t>(entries), user_context,
+                                                            static_cast<CompletionChannel*>(channel));
+  if (queue == nullptr) errno = ENOMEM;
+  return queue;
+}
+
+int DestroyCompletionQueue(ibv_cq* queue) {
+  SoftDevice& device = SoftDevice::Existing();
+  if (CqOf(queue).HasTargets()) return EBUSY;
+  device.async_events().Forget(queue);
+  device.DeleteCompletionQueue(&CqOf(queue));
+  return 0;
+}
+
+int GetCompletionEvent(ibv_comp_channel* channel, ibv_cq** queue, void** user_context) {
+  CompletionQueue* ready = nullptr;
+  if (int error = static_cast<CompletionChannel*>(channel)->GetEvent(&ready); error != 0) {
+    errno = error;
+    return -1;
+  }
+  *queue = ready;
+  *user_context = ready->cq_context;
+  return 0;
+}
+
+void AckCompletionEvents(ibv_cq* queue, unsigned int count) { CqOf(queue).AcknowledgeEvents(count); }
+
+ibv_srq* CreateSharedReceiveQueue(ibv_pd* domain, ibv_srq_init_attr* attributes) {
+  ibv_srq_attr& wish = attributes->attr;
+  if (wish.max_wr == 0 || wish.max_wr > kWorkRequestsMax || wish.max_sge > kSegmentsMax) return NullWithErrno(EINVAL);
+  wish.max_sge = std::max(wish.max_sge, 1u);
+  auto* queue = new SharedReceiveQueue(domain, *attributes, &SoftDevice::Existing().async_events());
+  ++ProtectionDomain::Of(domain).users;
+  return queue;
+}
+
+int ModifySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes, int mask) {
+  if ((mask & ~IBV_SRQ_LIMIT) != 0) return EINVAL;
+  return (mask & IBV_SRQ_LIMIT) != 0 ? SrqOf(queue).SetLimit(attributes->srq_limit) : 0;
+}
+
+int QuerySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes) {
+  *attributes = SrqOf(queue).Query();
+  return 0;
+}
+
+int DestroySharedReceiveQueue(ibv_srq* queue) {
+  if (SrqOf(queue).users != 0) return EBUSY;
+  SoftDevice::Existing().async_events().Forget(queue);
+  --ProtectionDomain::Of(queue->pd).users;
+  delete &SrqOf(queue);
+  return 0;
+}
+
+int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue_pair) {
+  if (int error = Grant(attributes); error != 0) return error;
+  QueuePair* created = SoftDevice::Existing().NewQueuePair(domain, *attributes);
+  if (created == nullptr) return ENOMEM;
+  ++ProtectionDomain::Of(domain).users;
+  if (created->srq != nullptr) ++SrqOf(created->srq).users;
+  *queue_pair = created;
+  return 0;
+}
+
+int DestroyQueuePair(ibv_qp* queue_pair) {
+  ibv_pd* domain = queue_pair->pd;
+  ibv_srq* shared = queue_pair->srq;
+  SoftDevice::Existing().DeleteQueuePair(static_cast<QueuePair*>(queue_pair));
+  --ProtectionDomain::Of(domain).users;
+  if (shared != nullptr) --SrqOf(shared).users;
+  return 0;
+}
+
+int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
+  return static_cast<QueuePair*>(queue_pair)->Modify(*attributes, mask);
+}
+
+int QueryQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init_attributes) {
+  static_cast<QueuePair*>(queue_pair)->Query(attributes, init_attributes);
+  return 0;
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,77 @@
+// One-sided access to a peer's registered memory: the initiator checks the responder's published table of regions and
+// copies by itself, with process_vm_readv / process_vm_writev, or memcpy when both ends live in one process.
+//
+// Each slice of a copy is announced in the hazard word of the pair, then the key is checked. Deregistering revokes the
+// key, then waits for the hazard words that name it; so no copy touches memory whose deregistration has returned.
+//
+// Owner: the link. Thread: the queue pair's lock.
+
+#ifndef VERBENA_TRANSPORT_SOFT_DIRECT_MEMORY_H_
+#define VERBENA_TRANSPORT_SOFT_DIRECT_MEMORY_H_
+
+#include <infiniband/verbs.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/types/span.h"
+#include "transport/soft/shared_layout.h"
+#include "transport/soft/shared_mapping.h"
+
+namespace verbena::soft {
+
+// How a work request, or a part of it, ended.
+struct WorkOutcome {
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  uint32_t vendor_error = 0;  // The errno behind it, where there was one.
+
+  bool ok() const { return status == IBV_WC_SUCCESS; }
+};
+
+class DirectMemory {
+ public:
+  enum class Direction { kRead, kWrite };
+
+  // A word in each process by which the other finds out whether it may read this process' memory, and whether the
+  // process id still means the process that made the offer.
+  struct Cookie {
+    uint64_t address;
+    uint64_t value;
+  };
+
+  struct Request {
+    Direction direction;
+    absl::Span<const ibv_sge> local;  // Checked by the caller; at least `length` bytes in all.
+    uint64_t remote_address;
+    uint32_t remote_key;
+    uint64_t length;
+  };
+
+  // `state` is the responder's line of the pair (its domain and what its queue pair allows), `hazard` our own.
+  DirectMemory(pid_t peer, const Cookie& cookie, std::shared_ptr<SharedMapping> published, const StateLine* state,
+               HazardLine* hazard);
+
+  // Copies. Statuses: REM_ACCESS_ERR where key, bounds, domain or access forbid it; REM_OP_ERR where the kernel refuses
+  // this process the other one's memory; RETRY_EXC_ERR where that process is gone.
+  WorkOutcome Copy(const Request& request);
+
+  // The peer is gone and its process id may be given to another: every later copy fails.
+  void Abandon() { abandoned_ = true; }
+
+ private:
+  WorkOutcome CopySlice(const Request& request, uint64_t offset, uint64_t length);
+  WorkOutcome MoveBytes(const Request& request, uint64_t offset, uint64_t length);
+
+  const pid_t peer_;
+  const bool same_process_;
+  const std::shared_ptr<SharedMapping> published_;
+  const StateLine* const state_;
+  HazardLine* const hazard_;
+  int probe_error_ = 0;  // Why the peer's memory cannot be reached; 0 = it can.
+  bool abandoned_ = false;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_DIRECT_MEMORY_H_

@@ -1,0 +1,97 @@
+// For tests: ends of a link, each with everything a queue pair needs, and the linking of two of them in this process.
+
+#ifndef VERBENA_TRANSPORT_SOFT_LINKED_PAIR_H_
+#define VERBENA_TRANSPORT_SOFT_LINKED_PAIR_H_
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "transport/soft/link.h"
+
+namespace verbena::soft {
+
+inline constexpr int kFullAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+// Process and user of this process, as the kernel would tell a peer.
+ucred OwnCredentials();
+
+struct EndOptions {
+  bool shared_receives = false;
+  bool with_channel = false;  // One channel for both completion queues, not blocking.
+  uint32_t sends_max = 64;
+  uint32_t receives_max = 64;
+  int completions_max = 256;
+  size_t memory_bytes = 1 << 20;
+  int access = kFullAccess;
+};
+
+// A domain, completion queues, a queue pair and one region of memory. Destroyed in the right order.
+class TestEnd {
+ public:
+  explicit TestEnd(const EndOptions& options = {});
+  ~TestEnd();
+  TestEnd(const TestEnd&) = delete;
+  TestEnd& operator=(const TestEnd&) = delete;
+
+  void DestroyQueuePair();
+
+  // Posts `length` bytes at `offset` of the memory. The result is the verbs call's.
+  int Receive(uint64_t wr_id, size_t offset = 0, uint32_t length = 4096);
+  int Send(uint64_t wr_id, size_t offset = 0, uint32_t length = 64, unsigned flags = IBV_SEND_SIGNALED);
+  int Post(ibv_send_wr request);
+  // A one-sided request between `offset` here and `remote` of the other end.
+  int OneSided(uint64_t wr_id, ibv_wr_opcode opcode, size_t offset, uint32_t length, uint64_t remote, uint32_t key);
+  ibv_sge Segment(size_t offset, uint32_t length) const;
+
+  // One completion, or none.
+  std::optional<ibv_wc> PollSends() { return Poll(send_queue); }
+  std::optional<ibv_wc> PollReceives() { return Poll(receive_queue); }
+  static std::optional<ibv_wc> Poll(ibv_cq* queue);
+
+  ibv_qp_state State() const;
+  int EnterError();
+
+  void Fill(size_t offset, const std::string& text);
+  std::string Text(size_t offset, size_t length) const;
+  uint64_t Address(size_t offset) const { return reinterpret_cast<uint64_t>(memory.data() + offset); }
+
+  ibv_context* context;
+  ibv_pd* domain = nullptr;
+  ibv_comp_channel* channel = nullptr;
+  ibv_cq* send_queue = nullptr;
+  ibv_cq* receive_queue = nullptr;
+  ibv_srq* shared = nullptr;
+  ibv_qp* queue_pair = nullptr;
+  std::vector<std::byte> memory;
+  ibv_mr* region = nullptr;
+};
+
+// Links two ends of this process. Both are RTS afterwards.
+void Link(TestEnd& active, TestEnd& passive, const LinkParameters& parameters = {});
+
+struct LinkedPair {
+  explicit LinkedPair(const EndOptions& options = {}, const LinkParameters& parameters = {})
+      : left(options), right(options) {
+    Link(left, right, parameters);
+  }
+
+  TestEnd left;
+  TestEnd right;
+};
+
+// The next asynchronous event of the device, acknowledged; none if none waits.
+std::optional<ibv_async_event> NextAsyncEvent();
+
+// The queue whose event waits at `channel`, acknowledged; null if none waits.
+ibv_cq* NextCompletionEvent(ibv_comp_channel* channel);
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_LINKED_PAIR_H_

@@ -1,0 +1,23 @@
+// Completion channels of peers, one descriptor each however many queue pairs use it.
+//
+// Thread: any.
+
+#ifndef VERBENA_TRANSPORT_SOFT_PEER_CHANNELS_H_
+#define VERBENA_TRANSPORT_SOFT_PEER_CHANNELS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "transport/soft/unique_fd.h"
+
+namespace verbena::soft {
+
+// The descriptor that is in use for channel `serial` of `process`; `fd` if there is none yet, else `fd` is closed. The
+// process id comes from the kernel, so one peer cannot speak for another.
+std::shared_ptr<UniqueFd> SharePeerChannel(pid_t process, uint64_t serial, UniqueFd fd);
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_PEER_CHANNELS_H_

@@ -1,0 +1,230 @@
+#include "transport/soft/queue_pair.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "transport/soft/protection_domain.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr uint32_t kAllRemoteAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+Requester::Options RequesterOptions(ibv_pd* domain, const ibv_qp_init_attr& attributes,
+                                    const QueuePair::Surroundings& surroundings) {
+  return {
+      .queue_pair_number = surroundings.number,
+      .domain = ProtectionDomain::Number(domain),
+      .signal_all = attributes.sq_sig_all != 0,
+      .capacity = attributes.cap,
+      .own_memory = surroundings.own_memory,
+      .completions = static_cast<CompletionQueue*>(attributes.send_cq),
+  };
+}
+
+Responder::Options ResponderOptions(ibv_pd* domain, const ibv_qp_init_attr& attributes,
+                                    const QueuePair::Surroundings& surroundings) {
+  return {
+      .queue_pair_number = surroundings.number,
+      .queue_pair_index = surroundings.index,
+      .receive_domain = ProtectionDomain::Number(attributes.srq != nullptr ? attributes.srq->pd : domain),
+      .domain = ProtectionDomain::Number(domain),
+      .receives_max = attributes.srq != nullptr ? 0 : attributes.cap.max_recv_wr,
+      .segments_max = attributes.srq != nullptr ? 0 : attributes.cap.max_recv_sge,
+      .shared_receives = static_cast<SharedReceiveQueue*>(attributes.srq),
+      .own_memory = surroundings.own_memory,
+      .keys = surroundings.keys,
+      .completions = static_cast<CompletionQueue*>(attributes.recv_cq),
+  };
+}
+
+}  // namespace
+
+QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const Surroundings& surroundings)
+    : ibv_qp{},
+      surroundings_(surroundings),
+      init_attributes_(attributes),
+      requester_(RequesterOptions(domain, attributes, surroundings)),
+      responder_(ResponderOptions(domain, attributes, surroundings)),
+      access_(kAllRemoteAccess) {
+  context = domain->context;
+  qp_context = attributes.qp_context;
+  pd = domain;
+  send_cq = attributes.send_cq;
+  recv_cq = attributes.recv_cq;
+  srq = attributes.srq;
+  handle = surroundings.index;
+  qp_num = surroundings.number;
+  state = IBV_QPS_INIT;
+  qp_type = IBV_QPT_RC;
+  send_completions().Attach(index(), this);
+  receive_completions().Attach(index(), this);
+}
+
+QueuePair::~QueuePair() {
+  if (&send_completions() != &receive_completions()) send_completions().Detach(index());
+  receive_completions().Detach(index());
+  if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
+  {
+    std::lock_guard lock(mu_);
+    CloseLink();
+  }
+  surroundings_.async_events->Forget(static_cast<ibv_qp*>(this));
+}
+
+int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request) {
+  std::lock_guard lock(mu_);
+  if (state != IBV_QPS_RTS && state != IBV_QPS_ERR) {
+    *bad_request = requests;
+    return EINVAL;
+  }
+  int error = 0;
+  for (; requests != nullptr; requests = requests->next) {
+    error = requester_.Append(*requests);
+    if (error == ENOMEM) {
+      AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
+      error = requester_.Append(*requests);
+    }
+    if (error != 0) {
+      *bad_request = requests;
+      break;
+    }
+  }
+  AdvanceSends();
+  requester_.KeepInlineBytes();
+  return error;
+}
+
+int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request) {
+  std::lock_guard lock(mu_);
+  if (state == IBV_QPS_RESET || srq != nullptr) {
+    *bad_request = requests;
+    return EINVAL;
+  }
+  int error = 0;
+  for (; requests != nullptr && error == 0; requests = requests->next) {
+    error = responder_.Append(*requests);
+    if (error != 0) *bad_request = requests;
+  }
+  if (state == IBV_QPS_ERR) {
+    responder_.Flush();
+  } else if (responder_.parked()) {
+    AdvanceBoth();
+  }
+  return error;
+}
+
+void QueuePair::Progress() {
+  std::lock_guard lock(mu_);
+  AdvanceBoth();
+}
+
+bool QueuePair::MayHaveNews() const {
+  const PairLink* link = visible_link_.load(std::memory_order_acquire);
+  return link != nullptr && link->MayHaveNews();
+}
+
+void QueuePair::AdvanceSends() {
+  if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
+  bool peer_was_closed = link_->peer_closed();
+  Settle(requester_.Advance(*link_), peer_was_closed);
+}
+
+// The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
+// delivered: so no reply is delivered before its request is complete. And a peer that closed has published all it ever
+// will before.
+void QueuePair::AdvanceBoth() {
+  if (link_ == nullptr || state != IBV_QPS_RTS) return;
+  bool peer_was_closed = link_->peer_closed();
+  link_->reader().Refresh();
+  bool healthy = requester_.Advance(*link_);
+  healthy = responder_.Advance(*link_) && healthy;
+  Settle(healthy, peer_was_closed);
+}
+
+void QueuePair::Settle(bool healthy, bool peer_was_closed) {
+  bool lost_completion = requester_.lost_completion() || responder_.lost_completion();
+  if (link_->broken() || lost_completion) {
+    surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_QP_FATAL, this);
+    EnterError(IBV_WC_FATAL_ERR);
+  } else if (!healthy) {
+    EnterError(IBV_WC_WR_FLUSH_ERR);
+  } else if (peer_was_closed && !requester_.idle()) {
+    EnterError(IBV_WC_RETRY_EXC_ERR);
+  }
+}
+
+void QueuePair::EnterError(ibv_wc_status oldest_status) {
+  state = IBV_QPS_ERR;
+  CloseLink();
+  requester_.Flush(oldest_status);
+  responder_.Flush();
+  if (srq != nullptr) surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_QP_LAST_WQE_REACHED, this);
+}
+
+void QueuePair::CloseLink() {
+  if (link_ != nullptr) {
+    link_->Close();
+  } else if (pending_.memory != nullptr) {
+    pending_.memory->pair().control.ends[pending_.own_end].state.closed.store(1);
+  }
+}
+
+void QueuePair::PeerGone() {
+  std::lock_guard lock(mu_);
+  if (link_ == nullptr || state != IBV_QPS_RTS) return;
+  link_->direct().Abandon();
+  AdvanceBoth();
+  if (state == IBV_QPS_RTS) EnterError(IBV_WC_RETRY_EXC_ERR);
+}
+
+absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own) {
+  std::lock_guard lock(mu_);
+  if (state != IBV_QPS_INIT || pending_.memory != nullptr) {
+    return absl::FailedPreconditionError("the queue pair is linked already, or in a state in which it cannot be");
+  }
+  pending_ = {.memory = std::move(memory), .own_end = own_end};
+  parameters_ = own;
+  PublishState(pending_.memory->pair(), own_end);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
+  std::lock_guard lock(mu_);
+  if (pending_.memory == nullptr || link_ != nullptr) {
+    return absl::FailedPreconditionError("the queue pair has made no offer, or it was answered already");
+  }
+  return pending_;
+}
+
+absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, uint8_t peer_patience) {
+  {
+    std::lock_guard lock(mu_);
+    if (state != IBV_QPS_INIT || link_ != nullptr) {
+      return absl::FailedPreconditionError("the queue pair left the state in which it can be linked");
+    }
+    link_ = std::move(link);
+    rnr_retry_ = peer_patience;
+    PublishState(pending_.memory->pair(), pending_.own_end);
+    visible_link_.store(link_.get(), std::memory_order_release);
+    state = IBV_QPS_RTS;
+  }
+  // The peer may have sent before this: its ready bits were taken by polls that could not use them.
+  receive_completions().MarkReady(index());
+  return absl::OkStatus();
+}
+
+QueuePair::LinkMemory QueuePair::link_memory() {
+  std::lock_guard lock(mu_);
+  if (link_ == nullptr) return {};
+  return {.memory = link_->memory(), .peer_hazard = &link_->peer().hazard};
+}
+
+void QueuePair::PublishState(PairMemory& memory, int own_end) {
+  EndControl& own = memory.control.ends[own_end];
+  own.state.domain.store(ProtectionDomain::Number(pd));
+  own.state.access.store(access_);
+  own.producer.rnr_retry.store(rnr_retry_);
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,111 @@
+// A reliable-connected queue pair: its state, and the coordination of requester, responder and link.
+//
+// States: INIT after creation (receives may be posted), RTS once linked with a peer, ERR after a failure, a disconnect
+// or ibv_modify_qp. RTR and SQD do not occur: linking, which is the connection manager's part, goes through to RTS.
+//
+// On the way to ERR: the peer is told, the send queue and the receives in the own queue are flushed, and a queue pair
+// with a shared receive queue raises LAST_WQE_REACHED.
+//
+// Owner: the application, as an ibv_qp. Thread: any; one lock around everything, see completion_channel.h.
+
+#ifndef VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_H_
+#define VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_H_
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "transport/soft/async_events.h"
+#include "transport/soft/completion_queue.h"
+#include "transport/soft/key_table.h"
+#include "transport/soft/link.h"
+#include "transport/soft/pair_link.h"
+#include "transport/soft/requester.h"
+#include "transport/soft/responder.h"
+
+namespace verbena::soft {
+
+class QueuePair final : public ibv_qp, public ProgressTarget {
+ public:
+  struct Surroundings {
+    uint32_t index;   // In this process.
+    uint32_t number;  // qp_num.
+    const PublishedMemory* own_memory;
+    KeyTable* keys;
+    AsyncEvents* async_events;
+  };
+
+  // `attributes` are within the device's limits.
+  QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const Surroundings& surroundings);
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+  // Tells the peer, reports to no completion queue any more, waits for acknowledgement of asynchronous events.
+  ~QueuePair();
+
+  // ibv_post_send, ibv_post_recv.
+  int PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request);
+  int PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request);
+
+  // ibv_modify_qp, ibv_query_qp.
+  int Modify(const ibv_qp_attr& attributes, int mask);
+  void Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes);
+
+  void Progress() override;
+  bool MayHaveNews() const override;
+
+  // Linking, in this order. The offering end makes the pair's memory and keeps it until the answer comes.
+  absl::Status BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own);
+  struct PendingLink {
+    std::shared_ptr<SharedMapping> memory;
+    int own_end;
+  };
+  // What BeginLink was given; fails if it was not called, or the link is complete.
+  absl::StatusOr<PendingLink> pending_link();
+  // The queue pair is RTS afterwards. `peer_patience` is the rnr_retry_count that the peer wants of its senders.
+  absl::Status CompleteLink(std::unique_ptr<PairLink> link, uint8_t peer_patience);
+
+  // The peer's process or queue pair is gone: see link.h.
+  void PeerGone();
+
+  // Where our end stands in the pair's memory, for a deregistration that looks for hazards. Null if not linked.
+  struct LinkMemory {
+    std::shared_ptr<SharedMapping> memory;
+    const HazardLine* peer_hazard;
+  };
+  LinkMemory link_memory();
+
+  uint32_t index() const { return surroundings_.index; }
+  CompletionQueue& send_completions() const { return *static_cast<CompletionQueue*>(send_cq); }
+  CompletionQueue& receive_completions() const { return *static_cast<CompletionQueue*>(recv_cq); }
+
+ private:
+  void AdvanceSends() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AdvanceBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Settle(bool healthy, bool peer_was_closed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EnterError(ibv_wc_status oldest_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CloseLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  int ModifyState(ibv_qp_state next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void PublishState(PairMemory& memory, int own_end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Surroundings surroundings_;
+  const ibv_qp_init_attr init_attributes_;
+
+  std::mutex mu_;  // Also guards ibv_qp::state.
+  Requester requester_ ABSL_GUARDED_BY(mu_);
+  Responder responder_ ABSL_GUARDED_BY(mu_);
+  PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};
+  std::unique_ptr<PairLink> link_ ABSL_GUARDED_BY(mu_);
+  std::atomic<PairLink*> visible_link_{nullptr};  // link_, for MayHaveNews; set once.
+  LinkParameters parameters_ ABSL_GUARDED_BY(mu_);
+  uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.
+  uint8_t rnr_retry_ ABSL_GUARDED_BY(mu_) = 7;
+  uint8_t timeout_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_H_

@@ -1,0 +1,30 @@
+#include "transport/soft/receive_queue.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace verbena::soft {
+
+ReceiveQueue::ReceiveQueue(uint32_t capacity, uint32_t segments_max)
+    : segments_max_(segments_max), slots_(capacity), segments_(size_t{capacity} * segments_max) {}
+
+int ReceiveQueue::Push(const ibv_recv_wr& request) {
+  if (request.num_sge < 0 || static_cast<uint32_t>(request.num_sge) > segments_max_) return EINVAL;
+  if (size() == capacity()) return ENOMEM;
+  size_t index = tail_++ % slots_.size();
+  slots_[index] = {.wr_id = request.wr_id, .segment_count = static_cast<uint32_t>(request.num_sge)};
+  std::copy_n(request.sg_list, request.num_sge, segments_.begin() + static_cast<ptrdiff_t>(index * segments_max_));
+  return 0;
+}
+
+bool ReceiveQueue::Pop(ReceiveRequest* request) {
+  if (size() == 0) return false;
+  size_t index = head_++ % slots_.size();
+  request->wr_id = slots_[index].wr_id;
+  request->segment_count = slots_[index].segment_count;
+  std::copy_n(segments_.begin() + static_cast<ptrdiff_t>(index * segments_max_), request->segment_count,
+              request->segments.begin());
+  return true;
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,56 @@
+#include "transport/soft/segments.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/soft/key_table.h"
+
+namespace verbena::soft {
+namespace {
+
+// Calls copy(address, bytes) for the pieces of memory that hold bytes [offset, offset + length).
+template <typename CopyPiece>
+void ForEachPiece(Segments segments, uint64_t offset, uint64_t length, CopyPiece copy) {
+  for (const ibv_sge& segment : segments) {
+    if (length == 0) return;
+    if (offset >= segment.length) {
+      offset -= segment.length;
+      continue;
+    }
+    uint64_t bytes = std::min<uint64_t>(segment.length - offset, length);
+    copy(reinterpret_cast<std::byte*>(segment.addr + offset), bytes);
+    length -= bytes;
+    offset = 0;
+  }
+}
+
+}  // namespace
+
+uint64_t TotalBytes(Segments segments) {
+  uint64_t total = 0;
+  for (const ibv_sge& segment : segments) total += segment.length;
+  return total;
+}
+
+bool SegmentsAllowed(const PublishedMemory& memory, uint32_t domain, Segments segments, uint32_t access) {
+  return std::all_of(segments.begin(), segments.end(), [&](const ibv_sge& segment) {
+    MemoryRange range = {.address = segment.addr, .length = segment.length};
+    return segment.length == 0 || KeyAllows(memory, segment.lkey, domain, range, access);
+  });
+}
+
+void Gather(Segments segments, uint64_t offset, uint64_t length, std::byte* to) {
+  ForEachPiece(segments, offset, length, [&to](const std::byte* from, uint64_t bytes) {
+    std::memcpy(to, from, bytes);
+    to += bytes;
+  });
+}
+
+void Scatter(const std::byte* from, Segments segments, uint64_t offset, uint64_t length) {
+  ForEachPiece(segments, offset, length, [&from](std::byte* to, uint64_t bytes) {
+    std::memcpy(to, from, bytes);
+    from += bytes;
+  });
+}
+
+}  // namespace verbena::soft

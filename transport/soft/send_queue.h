@@ -1,0 +1,86 @@
+// Posted send-queue work in order of posting, until it is completed.
+//
+// Three indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail. Bounded by the
+// capacity it was made with; no allocation after that. No lock: the queue pair's.
+
+#ifndef VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
+#define VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "transport/soft/direct_memory.h"
+
+namespace verbena::soft {
+
+struct SendEntry {
+  enum class State : uint8_t {
+    kQueued,  // Waits for room in the ring, or, one-sided, for earlier messages to be accepted.
+    kSent,    // In the ring; the peer's acceptance completes it.
+    kDone,    // `outcome` is known; completed when everything before it is.
+  };
+
+  uint64_t wr_id;
+  State state;
+  ibv_wr_opcode opcode;
+  bool signaled;
+  bool solicited;
+  bool is_inline;
+  bool checked;          // The local segments' keys are good.
+  bool copied_directly;  // A write with immediate whose bytes are written.
+  uint32_t immediate;    // Or the key to invalidate; as in the work request.
+  uint32_t remote_key;
+  uint64_t remote_address;
+  uint64_t length;      // Bytes.
+  uint64_t sent_bytes;  // Of `length`, in the ring.
+  uint64_t number;      // Of the message; 0 = not yet given, or one-sided.
+  WorkOutcome outcome;
+  absl::Span<ibv_sge> segments;
+};
+
+class SendQueue {
+ public:
+  SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_bytes_max);
+
+  // Appends a copy of `request`. An inline request still refers to the caller's memory until KeepInlineBytes.
+  // 0; EINVAL: the request is beyond what was granted; ENOMEM: full.
+  int Append(const ibv_send_wr& request, bool signaled);
+
+  // Copies the bytes of inline requests that are not handed over yet: the caller gets his memory back.
+  void KeepInlineBytes();
+
+  bool empty() const { return head_ == tail_; }
+  bool full() const { return tail_ - head_ == slots_.size(); }
+  bool has_unsent() const { return unsent_ != tail_; }
+  SendEntry& head() { return slots_[head_ % slots_.size()]; }
+  SendEntry& first_unsent() { return slots_[unsent_ % slots_.size()]; }
+
+  void PopHead();
+  void AdvanceUnsent() { ++unsent_; }
+
+  // The number of the oldest signaled message in the ring that is later than `accepted`; 0 if there is none.
+  uint64_t FirstSignaledAfter(uint64_t accepted);
+
+  uint32_t capacity() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t segments_max() const { return segments_max_; }
+  uint32_t inline_bytes_max() const { return inline_bytes_max_; }
+
+ private:
+  const uint32_t segments_max_;
+  const uint32_t inline_bytes_max_;
+  std::vector<SendEntry> slots_;
+  std::vector<ibv_sge> segments_;        // segments_max_ for each slot.
+  std::vector<std::byte> inline_bytes_;  // inline_bytes_max_ for each slot.
+  uint64_t head_ = 0;
+  uint64_t unsent_ = 0;
+  uint64_t tail_ = 0;
+  uint64_t kept_ = 0;  // Inline bytes before this entry are kept, or handed over.
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_

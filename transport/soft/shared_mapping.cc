@@ -1,0 +1,149 @@
+#include "transport/soft/shared_mapping.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+
+namespace verbena::soft {
+namespace {
+
+using Kind = SharedMapping::Kind;
+
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+size_t FileBytes(Kind kind) {
+  switch (kind) {
+    case Kind::kPair:
+      return kPairFileBytes;
+    case Kind::kReady:
+      return kPageBytes;
+    case Kind::kPublished:
+      return sizeof(PublishedMemory);
+  }
+  return 0;
+}
+
+size_t MappedBytes(Kind kind) { return kind == Kind::kPair ? sizeof(PairMemory) : FileBytes(kind); }
+
+const char* FileName(Kind kind) {
+  switch (kind) {
+    case Kind::kPair:
+      return "verbena-soft-pair";
+    case Kind::kReady:
+      return "verbena-soft-ready";
+    case Kind::kPublished:
+      return "verbena-soft-published";
+  }
+  return "";
+}
+
+absl::Status CheckPeerFile(Kind kind, int fd) {
+  struct stat status = {};
+  struct statfs file_system = {};
+  if (fstat(fd, &status) != 0) return absl::ErrnoToStatus(errno, "fstat of a peer's memory file");
+  if (fstatfs(fd, &file_system) != 0) return absl::ErrnoToStatus(errno, "fstatfs of a peer's memory file");
+  int seals = fcntl(fd, F_GET_SEALS);
+  if (seals == -1 || (seals & kSizeSeals) != kSizeSeals || file_system.f_type != TMPFS_MAGIC) {
+    return absl::InvalidArgumentError("a peer's memory file is not a memfd with a sealed size");
+  }
+  if (static_cast<size_t>(status.st_size) != FileBytes(kind)) {
+    return absl::InvalidArgumentError("a peer's memory file has the wrong size");
+  }
+  return absl::OkStatus();
+}
+
+bool MapPart(void* at, size_t bytes, int protection, int fd, size_t offset) {
+  return mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+bool MapParts(Kind kind, std::byte* base, int protection, int fd) {
+  if (kind != Kind::kPair) return MapPart(base, FileBytes(kind), protection, fd, 0);
+  auto* memory = reinterpret_cast<PairMemory*>(base);
+  bool mapped = MapPart(base, kPageBytes, protection, fd, 0);
+  for (size_t end = 0; end < 2; ++end) {
+    for (size_t image = 0; image < 2; ++image) {
+      mapped = mapped && MapPart(memory->rings[end] + image * kRingBytes, kRingBytes, protection, fd,
+                                 kPageBytes + end * kRingBytes);
+    }
+  }
+  return mapped;
+}
+
+// Mappings of this process by file. Never destroyed: mappings may outlive static destruction.
+struct Registry {
+  std::mutex mu;
+  std::map<std::pair<dev_t, ino_t>, std::weak_ptr<SharedMapping>> by_file;
+};
+
+Registry& TheRegistry() {
+  static auto* registry = new Registry;
+  return *registry;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Create(Kind kind) {
+  UniqueFd fd(memfd_create(FileName(kind), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, "memfd_create");
+  if (ftruncate(fd.get(), static_cast<off_t>(FileBytes(kind))) != 0) return absl::ErrnoToStatus(errno, "ftruncate");
+  UniqueFd keep(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!keep.valid()) return absl::ErrnoToStatus(errno, "fcntl(F_DUPFD_CLOEXEC)");
+  absl::StatusOr<std::shared_ptr<SharedMapping>> mapping = Map(kind, fd, true, std::move(keep));
+  if (!mapping.ok()) return mapping;
+  int seals = kSizeSeals | F_SEAL_SEAL | (kind == Kind::kPublished ? F_SEAL_FUTURE_WRITE : 0);
+  if (fcntl(fd.get(), F_ADD_SEALS, seals) != 0) return absl::ErrnoToStatus(errno, "fcntl(F_ADD_SEALS)");
+  return mapping;
+}
+
+absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Attach(Kind kind, const UniqueFd& fd) {
+  if (absl::Status status = CheckPeerFile(kind, fd.get()); !status.ok()) return status;
+  return Map(kind, fd, kind != Kind::kPublished, UniqueFd());
+}
+
+absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, const UniqueFd& fd, bool writable,
+                                                                  UniqueFd keep) {
+  struct stat status = {};
+  if (fstat(fd.get(), &status) != 0) return absl::ErrnoToStatus(errno, "fstat of a memory file");
+  FileId id(status.st_dev, status.st_ino);
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mu);
+  if (std::shared_ptr<SharedMapping> present = registry.by_file[id].lock(); present != nullptr) {
+    // Else a peer could hand back our own published memory and have us write it as something else.
+    if (present->kind_ != kind) return absl::InvalidArgumentError("a peer's memory file is of another kind");
+    return present;
+  }
+  int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* base = mmap(nullptr, MappedBytes(kind), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return absl::ErrnoToStatus(errno, "mmap");
+  if (!MapParts(kind, static_cast<std::byte*>(base), protection, fd.get())) {
+    int error = errno;
+    munmap(base, MappedBytes(kind));
+    return absl::ErrnoToStatus(error, "mmap of a memory file");
+  }
+  std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
+  registry.by_file[id] = mapping;
+  return mapping;
+}
+
+SharedMapping::~SharedMapping() {
+  Registry& registry = TheRegistry();
+  {
+    std::lock_guard lock(registry.mu);
+    auto entry = registry.by_file.find(id_);
+    if (entry != registry.by_file.end() && entry->second.expired()) registry.by_file.erase(entry);
+  }
+  munmap(base_, MappedBytes(kind_));
+}
+
+UniqueFd SharedMapping::DuplicateFd() const {
+  return UniqueFd(fd_.valid() ? fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,65 @@
+// One mapping of one memory file that processes share. See shared_layout.h for the kinds.
+//
+// A process maps one file once: attaching a file that is already mapped, or that this process made, yields the same
+// mapping. So two queue pairs of one process share addresses, which a race detector needs to see who waits for whom.
+//
+// Owner: shared by everyone who uses the memory. Thread: any.
+
+#ifndef VERBENA_TRANSPORT_SOFT_SHARED_MAPPING_H_
+#define VERBENA_TRANSPORT_SOFT_SHARED_MAPPING_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "transport/soft/shared_layout.h"
+#include "transport/soft/unique_fd.h"
+
+namespace verbena::soft {
+
+class SharedMapping {
+ public:
+  enum class Kind { kPair, kReady, kPublished };
+
+  // A fresh file of zeros. Its size is sealed; a published one cannot be mapped for writing by anybody else.
+  static absl::StatusOr<std::shared_ptr<SharedMapping>> Create(Kind kind);
+
+  // A peer's file. Refused unless it is memory of exactly this kind's size whose size is sealed: anything else could
+  // raise SIGBUS when it is touched.
+  static absl::StatusOr<std::shared_ptr<SharedMapping>> Attach(Kind kind, const UniqueFd& fd);
+
+  SharedMapping(const SharedMapping&) = delete;
+  SharedMapping& operator=(const SharedMapping&) = delete;
+  ~SharedMapping();
+
+  PairMemory& pair() const { return *static_cast<PairMemory*>(base_); }
+  ReadyMemory& ready() const { return *static_cast<ReadyMemory*>(base_); }
+  const PublishedMemory& published() const { return *static_cast<const PublishedMemory*>(base_); }
+  // Only for the process that made it.
+  PublishedMemory& own_published() const { return *static_cast<PublishedMemory*>(base_); }
+
+  // A descriptor to pass on. Empty handed if the process is out of descriptors, or did not make the file.
+  UniqueFd DuplicateFd() const;
+  // Once everyone who needs the file has it.
+  void CloseFd() { fd_.Reset(); }
+
+ private:
+  using FileId = std::pair<dev_t, ino_t>;
+
+  SharedMapping(Kind kind, FileId id, void* base, UniqueFd fd)
+      : kind_(kind), id_(id), base_(base), fd_(std::move(fd)) {}
+  static absl::StatusOr<std::shared_ptr<SharedMapping>> Map(Kind kind, const UniqueFd& fd, bool writable,
+                                                            UniqueFd keep);
+
+  const Kind kind_;
+  const FileId id_;
+  void* const base_;
+  UniqueFd fd_;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_SHARED_MAPPING_H_

@@ -1,0 +1,64 @@
+#include "transport/soft/shared_receive_queue.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace verbena::soft {
+
+SharedReceiveQueue::SharedReceiveQueue(ibv_pd* domain, const ibv_srq_init_attr& attributes, AsyncEvents* events)
+    : ibv_srq{}, async_events_(events), receives_(attributes.attr.max_wr, attributes.attr.max_sge) {
+  context = domain->context;
+  srq_context = attributes.srq_context;
+  pd = domain;
+}
+
+int SharedReceiveQueue::Post(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request) {
+  std::lock_guard lock(mu_);
+  int error = 0;
+  for (; requests != nullptr; requests = requests->next) {
+    error = receives_.Push(*requests);
+    if (error != 0) {
+      *bad_request = requests;
+      break;
+    }
+  }
+  for (const ReceiveWaiter& waiter : waiters_) waiter.queue->MarkReady(waiter.queue_pair_index);
+  waiters_.clear();
+  return error;
+}
+
+bool SharedReceiveQueue::Take(ReceiveRequest* request, const ReceiveWaiter& waiter) {
+  std::lock_guard lock(mu_);
+  if (!receives_.Pop(request)) {
+    if (std::find(waiters_.begin(), waiters_.end(), waiter) == waiters_.end()) waiters_.push_back(waiter);
+    return false;
+  }
+  CheckLimit();
+  return true;
+}
+
+void SharedReceiveQueue::StopWaiting(const ReceiveWaiter& waiter) {
+  std::lock_guard lock(mu_);
+  std::erase(waiters_, waiter);
+}
+
+int SharedReceiveQueue::SetLimit(uint32_t limit) {
+  std::lock_guard lock(mu_);
+  if (limit > receives_.capacity()) return EINVAL;
+  limit_ = limit;
+  CheckLimit();
+  return 0;
+}
+
+void SharedReceiveQueue::CheckLimit() {
+  if (receives_.size() >= limit_) return;
+  limit_ = 0;
+  async_events_->RaiseForSharedReceiveQueue(IBV_EVENT_SRQ_LIMIT_REACHED, this);
+}
+
+ibv_srq_attr SharedReceiveQueue::Query() {
+  std::lock_guard lock(mu_);
+  return {.max_wr = receives_.capacity(), .max_sge = receives_.segments_max(), .srq_limit = limit_};
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,167 @@
+#include "transport/soft/soft_device.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "transport/soft/data_path.h"
+#include "transport/soft/device.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr std::chrono::seconds kHazardPatience(1);
+
+// 24 bits: generation, then index. Never 0.
+uint32_t QueuePairNumber(uint32_t generation, size_t index) {
+  static_assert(kQueuePairsMax == 1u << 12);
+  return (generation % 0xfff + 1) << 12 | static_cast<uint32_t>(index);
+}
+
+uint64_t RandomNumber() {
+  std::random_device source;
+  return static_cast<uint64_t>(source()) << 32 | source();
+}
+
+// The lowest free place at or after `start`, in turn; the vector's size if there is none.
+template <typename Object>
+size_t FindFree(const std::vector<Object*>& table, size_t start) {
+  for (size_t i = 0; i < table.size(); ++i) {
+    size_t index = (start + i) % table.size();
+    if (table[index] == nullptr) return index;
+  }
+  return table.size();
+}
+
+// True when the peer has stopped using `key`.
+bool WaitForHazard(const HazardLine& hazard, uint32_t key) {
+  auto deadline = std::chrono::steady_clock::now() + kHazardPatience;
+  while (hazard.key.load() == key) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace
+
+SoftDevice* SoftDevice::Get() {
+  static std::mutex mu;
+  static SoftDevice* device = nullptr;
+  std::lock_guard lock(mu);
+  if (device == nullptr) {
+    absl::StatusOr<SoftDevice*> created = Create();
+    if (!created.ok()) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    device = *created;
+  }
+  return device;
+}
+
+absl::StatusOr<SoftDevice*> SoftDevice::Create() {
+  absl::StatusOr<std::shared_ptr<SharedMapping>> published = SharedMapping::Create(SharedMapping::Kind::kPublished);
+  if (!published.ok()) return published.status();
+  UniqueFd async_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
+  if (!async_fd.valid()) return absl::ErrnoToStatus(errno, "eventfd");
+  return new SoftDevice(*std::move(published), std::move(async_fd));
+}
+
+SoftDevice::SoftDevice(std::shared_ptr<SharedMapping> published, UniqueFd async_fd)
+    : published_(std::move(published)),
+      async_events_(std::move(async_fd)),
+      guid_(RandomNumber()),
+      cookie_(RandomNumber()),
+      keys_(&published_->own_published(), static_cast<uint32_t>(RandomNumber())),
+      next_channel_serial_(RandomNumber() | 1),
+      completion_queues_(kCompletionQueuesMax),
+      queue_pairs_(kQueuePairsMax),
+      queue_pair_generation_(static_cast<uint32_t>(RandomNumber())) {
+  device_.node_type = IBV_NODE_CA;
+  device_.transport_type = IBV_TRANSPORT_IB;
+  std::strncpy(device_.name, kDeviceName, sizeof(device_.name) - 1);
+  context_.device = &device_;
+  context_.cmd_fd = -1;
+  context_.async_fd = async_events_.fd();
+  context_.num_comp_vectors = 1;
+  context_.abi_compat = nullptr;  // No verbs_context around this one: inline functions must not look for it.
+  InstallDataPath(&context_.ops);
+}
+
+CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_context, CompletionChannel* channel) {
+  absl::StatusOr<std::shared_ptr<SharedMapping>> ready = SharedMapping::Create(SharedMapping::Kind::kReady);
+  std::lock_guard lock(mu_);
+  size_t index = FindFree(completion_queues_, 0);
+  if (!ready.ok() || index == completion_queues_.size()) return nullptr;
+  completion_queues_[index] = new CompletionQueue(&context_, static_cast<uint32_t>(index), capacity, user_context,
+                                                  channel, ReadyMap(*std::move(ready)),
+                                                  &published_->own_published().queues[index].armed, &async_events_);
+  return completion_queues_[index];
+}
+
+void SoftDevice::DeleteCompletionQueue(CompletionQueue* queue) {
+  uint32_t index = queue->index();
+  delete queue;  // May wait for acknowledgements: without the lock.
+  std::lock_guard lock(mu_);
+  completion_queues_[index] = nullptr;
+}
+
+QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes) {
+  std::lock_guard lock(mu_);
+  size_t index = FindFree(queue_pairs_, next_queue_pair_);
+  if (index == queue_pairs_.size()) return nullptr;
+  if (next_queue_pair_ == 0 || index < next_queue_pair_) ++queue_pair_generation_;
+  next_queue_pair_ = static_cast<uint32_t>((index + 1) % kQueuePairsMax);
+  QueuePair::Surroundings surroundings = {
+      .index = static_cast<uint32_t>(index),
+      .number = QueuePairNumber(queue_pair_generation_, index),
+      .own_memory = &published_->published(),
+      .keys = &keys_,
+      .async_events = &async_events_,
+  };
+  queue_pairs_[index] = new QueuePair(domain, attributes, surroundings);
+  return queue_pairs_[index];
+}
+
+void SoftDevice::DeleteQueuePair(QueuePair* queue_pair) {
+  {
+    std::lock_guard lock(mu_);
+    queue_pairs_[queue_pair->index()] = nullptr;  // No deregistration visits it any more.
+  }
+  delete queue_pair;
+}
+
+void SoftDevice::RevokeKey(uint32_t key) {
+  keys_.Revoke(key);
+  for (const LinkToWatch& each : AllLinks()) {
+    if (!WaitForHazard(*each.link.peer_hazard, key)) FailSlowPeer(each);
+  }
+  keys_.Release(key);
+}
+
+std::vector<SoftDevice::LinkToWatch> SoftDevice::AllLinks() {
+  std::vector<LinkToWatch> links;
+  std::lock_guard lock(mu_);
+  for (QueuePair* queue_pair : queue_pairs_) {
+    if (queue_pair == nullptr) continue;
+    QueuePair::LinkMemory link = queue_pair->link_memory();
+    if (link.memory != nullptr) links.push_back({queue_pair, std::move(link)});
+  }
+  return links;
+}
+
+void SoftDevice::FailSlowPeer(const LinkToWatch& slow) {
+  std::lock_guard lock(mu_);
+  for (QueuePair* queue_pair : queue_pairs_) {
+    if (queue_pair == slow.queue_pair && queue_pair->link_memory().memory == slow.link.memory) queue_pair->PeerGone();
+  }
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,95 @@
+// The device of this process: its context, its published memory, and the tables of its objects.
+//
+// Owner: itself; made on first use, never destroyed. Thread: any.
+
+#ifndef VERBENA_TRANSPORT_SOFT_SOFT_DEVICE_H_
+#define VERBENA_TRANSPORT_SOFT_SOFT_DEVICE_H_
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "transport/soft/async_events.h"
+#include "transport/soft/completion_queue.h"
+#include "transport/soft/direct_memory.h"
+#include "transport/soft/key_table.h"
+#include "transport/soft/queue_pair.h"
+#include "transport/soft/shared_mapping.h"
+
+namespace verbena::soft {
+
+// Limits of single objects; shared_layout.h has those of the process.
+inline constexpr uint32_t kWorkRequestsMax = 32768;         // One send or receive queue.
+inline constexpr uint32_t kCompletionEntriesMax = 1 << 20;  // One completion queue.
+inline constexpr uint32_t kInlineBytesMax = 1024;           // One work request.
+
+class SoftDevice {
+ public:
+  // Null with errno set if the kernel refuses the memory; a later call tries again.
+  static SoftDevice* Get();
+  // For calls that were given an object of the device, so that there is one.
+  static SoftDevice& Existing() { return *Get(); }
+
+  SoftDevice(const SoftDevice&) = delete;
+  SoftDevice& operator=(const SoftDevice&) = delete;
+
+  ibv_context* context() { return &context_; }
+  ibv_device* device() { return &device_; }
+  AsyncEvents& async_events() { return async_events_; }
+  KeyTable& keys() { return keys_; }
+  const SharedMapping& published() const { return *published_; }
+  uint64_t guid() const { return guid_; }
+
+  // By which a peer proves to itself that it may read this process' memory.
+  DirectMemory::Cookie cookie() const { return {reinterpret_cast<uint64_t>(&cookie_), cookie_}; }
+
+  uint32_t NextDomainNumber() { return next_domain_number_.fetch_add(1); }
+  uint64_t NextChannelSerial() { return next_channel_serial_.fetch_add(1); }
+
+  // Makes and forgets the objects that have a place in shared memory. Null or an errno if there is no place left.
+  CompletionQueue* NewCompletionQueue(uint32_t capacity, void* user_context, CompletionChannel* channel);
+  void DeleteCompletionQueue(CompletionQueue* queue);
+  QueuePair* NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes);
+  void DeleteQueuePair(QueuePair* queue_pair);
+
+  // Takes a key away: returns when no peer copies under it any more. A peer that seems to copy for longer than
+  // kHazardPatience is taken for broken and its queue pair is put into ERR.
+  void RevokeKey(uint32_t key);
+
+ private:
+  struct LinkToWatch {
+    QueuePair* queue_pair;  // May be destroyed meanwhile.
+    QueuePair::LinkMemory link;
+  };
+
+  SoftDevice(std::shared_ptr<SharedMapping> published, UniqueFd async_fd);
+  static absl::StatusOr<SoftDevice*> Create();
+
+  std::vector<LinkToWatch> AllLinks();
+  void FailSlowPeer(const LinkToWatch& slow);
+
+  ibv_device device_ = {};
+  ibv_context context_ = {};
+  const std::shared_ptr<SharedMapping> published_;
+  AsyncEvents async_events_;
+  const uint64_t guid_;
+  const uint64_t cookie_;
+  KeyTable keys_;
+  std::atomic<uint32_t> next_domain_number_{1};
+  std::atomic<uint64_t> next_channel_serial_;  // From a random start: process ids are used again.
+
+  std::mutex mu_;
+  std::vector<CompletionQueue*> completion_queues_ ABSL_GUARDED_BY(mu_);  // By index; null = free.
+  std::vector<QueuePair*> queue_pairs_ ABSL_GUARDED_BY(mu_);              // By index; null = free.
+  uint32_t next_queue_pair_ ABSL_GUARDED_BY(mu_) = 0;  // Where the search for a free index starts: late reuse.
+  uint32_t queue_pair_generation_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_SOFT_DEVICE_H_
