@@ -7,7 +7,7 @@ from source_tree import Finding, blank_comments_and_strings, line_of
 FORBIDDEN = set("manager managers helper helpers util utils utilities data info impl2 new old".split())
 
 # Words of the verbs specification and of Protocol Buffers, one meaning each.
-ALLOWED = ("private_data",)
+ALLOWED = ("private_data", "data_path")
 
 _TYPE = re.compile(
     r"\b(?:class|struct|union|enum(?:\s+(?:class|struct))?|concept)\s+"
