@@ -137,10 +137,10 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
     case FrameType::kPong:
       return absl::OkStatus();
     case FrameType::kReclaim:
-      control_.give_back = true;
+      control_.Add(ControlFrames::kReturn);
       return absl::OkStatus();
     case FrameType::kPing:
-      control_.pong = true;
+      control_.Add(ControlFrames::kPong);
       return absl::OkStatus();
     case FrameType::kDrain:
       OnPeerDrain(now);
@@ -185,7 +185,8 @@ void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
     const uint64_t send_id = slots_.Complete();
     if (send_id != SendSlots::kNoSend) eager_.OnCompleted(send_id);
   }
-  if (state_ == State::kGoodbye && !control_.goodbye && slots_.posted() == 0) StartDisconnect(close_status_);
+  if (state_ == State::kGoodbye && !control_.due(ControlFrames::kGoodbye) && slots_.posted() == 0)
+    StartDisconnect(close_status_);
 }
 
 void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
@@ -196,7 +197,9 @@ void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
 
 void ConnectionMachine::OnDisconnected(absl::Status status) {
   if (state_ == State::kClosed) return;
-  if (state_ == State::kOpen) close_status_ = std::move(status);
+  if (state_ == State::kOpen) {
+    close_status_ = status.ok() ? absl::UnavailableError("the connection was lost") : std::move(status);
+  }
   state_ = State::kClosed;
   eager_.Close();
   announcer_.Close();
@@ -222,7 +225,7 @@ void ConnectionMachine::OnLandingFailed(uint64_t fetch_id) { fetcher_.OnLandingF
 void ConnectionMachine::OnIdentity(uint64_t fetch_id, bool ok) { fetcher_.OnIdentity(fetch_id, ok); }
 
 void ConnectionMachine::OnBudgetWakeup() {
-  if (state_ == State::kOpen && credits_.TakeReclaimWanted()) control_.reclaim = true;
+  if (state_ == State::kOpen && credits_.TakeReclaimWanted()) control_.Add(ControlFrames::kReclaim);
 }
 
 void ConnectionMachine::OnDeadline(absl::Time now) {
@@ -236,7 +239,7 @@ void ConnectionMachine::OnDeadline(absl::Time now) {
     case Keepalive::Judgement::kAlive:
       return;
     case Keepalive::Judgement::kProbe:
-      control_.ping = true;
+      control_.Add(ControlFrames::kPing);
       return;
     case Keepalive::Judgement::kDead:
       StartDisconnect(absl::UnavailableError("the peer does not answer: a keepalive probe timed out"));
@@ -260,81 +263,84 @@ absl::Time ConnectionMachine::NextDeadline() const {
 // --- Outputs.
 
 std::optional<Action> ConnectionMachine::NextAction() {
-  if (!actions_.empty()) return actions_.Pop();
-  if (state_ == State::kClosed && std::exchange(closed_due_, false)) return Closed{close_status_};
-  if (state_ != State::kOpen && state_ != State::kGoodbye) return std::nullopt;
-  if (std::optional<Action> frame = NextFrame()) return frame;
-  if (state_ != State::kOpen) return std::nullopt;
-  if (std::optional<PostRead> read = fetcher_.NextRead()) return *read;
-  if (!DrainedBothWays()) return std::nullopt;
-  SayGoodbye(absl::OkStatus(), GoodbyeReason::kClosed, now_);
-  return NextFrame();
+  std::optional<Action> action;
+  if (!actions_.empty()) {
+    action.emplace(std::move(actions_.front()));
+    actions_.DropFront();
+    return action;
+  }
+  if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed{close_status_});
+  if (state_ == State::kOpen || state_ == State::kGoodbye) NextFrame(action);
+  if (action || state_ != State::kOpen) return action;
+  if (std::optional<PostRead> read = fetcher_.NextRead()) {
+    action.emplace(*read);
+  } else if (DrainedBothWays()) {
+    SayGoodbye(absl::OkStatus(), GoodbyeReason::kClosed, now_);
+    NextFrame(action);
+  }
+  return action;
 }
 
 // Control first, then messages; a frame for its grant alone only if nothing else carries it.
-std::optional<Action> ConnectionMachine::NextFrame() {
-  if (!slots_.HasRoomForControl()) return std::nullopt;
+void ConnectionMachine::NextFrame(std::optional<Action>& action) {
+  if (!slots_.HasRoomForControl()) return;
   if (credits_.MaySpend()) {
-    if (std::optional<FrameHeader> header = NextControl()) return PostHeader(*header);
-    if (state_ == State::kOpen) {
-      if (std::optional<Action> message = NextMessage()) return message;
-      if (drain_.FrameDue(eager_.HasFrame() || announcer_.HasUnannounced())) {
-        drain_.OnPosted();
-        return PostHeader(HeaderOf(FrameType::kDrain));
-      }
+    NextControl(action);
+    if (action || state_ != State::kOpen) return;
+    NextMessage(action);
+    if (action) return;
+    if (drain_.FrameDue(eager_.HasFrame() || announcer_.HasUnannounced())) {
+      drain_.OnPosted();
+      return PostHeader(HeaderOf(FrameType::kDrain), action);
     }
   }
-  if (state_ == State::kOpen && credits_.GrantDue()) return PostHeader(HeaderOf(FrameType::kGrant));
-  return std::nullopt;
+  if (state_ == State::kOpen && credits_.GrantDue()) PostHeader(HeaderOf(FrameType::kGrant), action);
 }
 
-std::optional<FrameHeader> ConnectionMachine::NextControl() {
+void ConnectionMachine::NextControl(std::optional<Action>& action) {
   if (state_ == State::kGoodbye) {
-    if (!control_.goodbye) return std::nullopt;
+    if (!control_.Take(ControlFrames::kGoodbye)) return;
     FrameHeader header = HeaderOf(FrameType::kGoodbye);
-    header.aux = static_cast<uint32_t>(*control_.goodbye);
-    control_.goodbye.reset();
-    return header;
+    header.aux = static_cast<uint32_t>(goodbye_reason_);
+    return PostHeader(header, action);
   }
-  if (fetcher_.HasFinish()) return fetcher_.NextFinish();
-  if (announcer_.HasWithdraw()) return announcer_.NextWithdraw();
-  if (std::exchange(control_.pong, false)) return HeaderOf(FrameType::kPong);
-  if (std::exchange(control_.ping, false)) return HeaderOf(FrameType::kPing);
-  if (std::exchange(control_.reclaim, false)) return HeaderOf(FrameType::kReclaim);
-  if (std::exchange(control_.give_back, false)) {
-    const bool busy = eager_.HasFrame() || announcer_.HasUnannounced();
-    const uint32_t count = busy ? 0 : std::min<uint32_t>(credits_.Returnable(), kCreditsHeldMax);
-    if (count > 0) {
-      credits_.GiveUp(count);
-      FrameHeader header = HeaderOf(FrameType::kReturn);
-      header.aux = count;
-      return header;
-    }
-  }
-  return std::nullopt;
+  if (fetcher_.HasFinish()) return PostHeader(fetcher_.NextFinish(), action);
+  if (announcer_.HasWithdraw()) return PostHeader(announcer_.NextWithdraw(), action);
+  if (control_.empty()) return;
+  if (control_.Take(ControlFrames::kPong)) return PostHeader(HeaderOf(FrameType::kPong), action);
+  if (control_.Take(ControlFrames::kPing)) return PostHeader(HeaderOf(FrameType::kPing), action);
+  if (control_.Take(ControlFrames::kReclaim)) return PostHeader(HeaderOf(FrameType::kReclaim), action);
+  if (!control_.Take(ControlFrames::kReturn)) return;
+  const bool busy = eager_.HasFrame() || announcer_.HasUnannounced();
+  const uint32_t count = busy ? 0 : credits_.Returnable();
+  if (count == 0) return;
+  credits_.GiveUp(count);
+  FrameHeader header = HeaderOf(FrameType::kReturn);
+  header.aux = count;
+  PostHeader(header, action);
 }
 
-std::optional<Action> ConnectionMachine::NextMessage() {
-  if (messages_held_ || !slots_.HasRoomForMessage()) return std::nullopt;
+void ConnectionMachine::NextMessage(std::optional<Action>& action) {
+  if (messages_held_ || !slots_.HasRoomForMessage()) return;
   if (announcer_.HasAnnounce() && (announce_next_ || !eager_.HasFrame())) {
     announce_next_ = false;
     PostAnnounce frame = announcer_.NextAnnounce();
     frame.header.credit_grant = credits_.Spend();
     slots_.Post(SendSlots::kNoSend);
-    return frame;
+    action.emplace(frame);
+  } else if (eager_.HasFrame()) {
+    announce_next_ = true;
+    PostEager frame = eager_.NextFrame();
+    frame.header.credit_grant = credits_.Spend();
+    slots_.Post(frame.send_id);
+    action.emplace(frame);
   }
-  if (!eager_.HasFrame()) return std::nullopt;
-  announce_next_ = true;
-  PostEager frame = eager_.NextFrame();
-  frame.header.credit_grant = credits_.Spend();
-  slots_.Post(frame.send_id);
-  return frame;
 }
 
-PostControl ConnectionMachine::PostHeader(FrameHeader header) {
+void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& action) {
   header.credit_grant = credits_.Spend();
   slots_.Post(SendSlots::kNoSend);
-  return PostControl{header};
+  action.emplace(PostControl{header});
 }
 
 // --- The end.
@@ -347,7 +353,8 @@ void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, ab
   if (state_ != State::kOpen) return;
   state_ = State::kGoodbye;
   close_status_ = std::move(status);
-  control_.goodbye = reason;
+  control_.Add(ControlFrames::kGoodbye);
+  goodbye_reason_ = reason;
   goodbye_deadline_ = now + config_.goodbye_timeout;
 }
 

@@ -136,10 +136,11 @@ class ConnectionMachine {
   void OnPeerDrain(absl::Time now);
   void OnPeerGoodbye(wire::GoodbyeReason reason);
 
-  std::optional<Action> NextFrame();
-  std::optional<wire::FrameHeader> NextControl();
-  std::optional<Action> NextMessage();
-  PostControl PostHeader(wire::FrameHeader header);
+  // Each fills `action` if there is something of its kind to post.
+  void NextFrame(std::optional<Action>& action);
+  void NextControl(std::optional<Action>& action);
+  void NextMessage(std::optional<Action>& action);
+  void PostHeader(wire::FrameHeader header, std::optional<Action>& action);
 
   // Ends the connection with `status`, saying why to the peer if it can be said in time.
   void SayGoodbye(absl::Status status, wire::GoodbyeReason reason, absl::Time now);
@@ -164,6 +165,7 @@ class ConnectionMachine {
   bool closed_due_ = false;
   bool messages_held_ = false;
   bool announce_next_ = false;  // Announcements and eager messages take turns.
+  wire::GoodbyeReason goodbye_reason_ = wire::GoodbyeReason::kClosed;
   absl::Time goodbye_deadline_ = absl::InfiniteFuture();
   absl::Status close_status_;  // Decided when the end is.
 };

@@ -91,10 +91,6 @@ void GrantBudget::UpdateFairShare() {
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 
-uint32_t GrantBudget::TargetOf(const Member& member) const {
-  return member.list == ListName::kActive ? fair_share_ : kCreditsPerConnectionMin;
-}
-
 // Its own minimum is covered by whatever is posted; more only by what no member's minimum needs.
 uint32_t GrantBudget::GrantableTo(const Member& member) const {
   const uint32_t target = TargetOf(member);
@@ -205,12 +201,6 @@ GrantShare& GrantShare::operator=(GrantShare&& other) noexcept {
 GrantShare::~GrantShare() {
   if (budget_ != nullptr) budget_->Release(index_);
 }
-
-uint32_t GrantShare::granted() const { return budget_->table_[index_].granted; }
-
-uint32_t GrantShare::target() const { return budget_->TargetOf(budget_->table_[index_]); }
-
-uint32_t GrantShare::Grantable() const { return budget_->GrantableTo(budget_->table_[index_]); }
 
 uint16_t GrantShare::Take(uint16_t limit) {
   GrantBudget::Member& member = budget_->table_[index_];

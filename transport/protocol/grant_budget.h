@@ -89,7 +89,9 @@ class GrantBudget {
 
   uint32_t FairShareMax() const;
   void UpdateFairShare();
-  uint32_t TargetOf(const Member& member) const;
+  uint32_t TargetOf(const Member& member) const {
+    return member.list == ListName::kActive ? fair_share_ : kCreditsPerConnectionMin;
+  }
   uint32_t GrantableTo(const Member& member) const;
   void SetGranted(Member& member, uint32_t granted);
   void Touch(uint32_t index, absl::Time now);
@@ -131,11 +133,11 @@ class GrantShare {
 
   // Grants that the peer holds, as far as this side knows: those in flight to it, held by it, and spent on frames that
   // have not arrived.
-  uint32_t granted() const;
+  uint32_t granted() const { return budget_->table_[index_].granted; }
   // The share that this connection should hold now.
-  uint32_t target() const;
+  uint32_t target() const { return budget_->TargetOf(budget_->table_[index_]); }
   // How many could be granted now: at most target() - granted().
-  uint32_t Grantable() const;
+  uint32_t Grantable() const { return budget_->GrantableTo(budget_->table_[index_]); }
   // Takes up to `limit` of them; they must go out in the next frame.
   uint16_t Take(uint16_t limit);
 

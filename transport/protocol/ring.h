@@ -18,9 +18,11 @@ class Ring {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  void Push(T value) {
+  // Anything that a T can be assigned from.
+  template <typename U>
+  void Push(U&& value) {
     if (size_ == slots_.size()) Grow();
-    slots_[(head_ + size_) & (slots_.size() - 1)] = std::move(value);
+    slots_[(head_ + size_) & (slots_.size() - 1)] = std::forward<U>(value);
     ++size_;
   }
 
@@ -34,9 +36,13 @@ class Ring {
   T Pop() {
     assert(size_ > 0);
     T value = std::move(slots_[head_]);
+    DropFront();
+    return value;
+  }
+  void DropFront() {
+    assert(size_ > 0);
     head_ = (head_ + 1) & (slots_.size() - 1);
     --size_;
-    return value;
   }
 
  private:
