@@ -195,12 +195,29 @@ TEST_F(CallLifetimeTest, ServerDrainsItsCallsBeforeItCloses) {
   listener_.reset();
   server_->Drain([&drained] { drained = true; });
   loop_.RunUntilIdle();
-  ExpectFailed(*Call(kEcho), absl::StatusCode::kUnavailable, Certainty::kNotSent, "shutting down");
   EXPECT_FALSE(drained);
   held_.at(0).done(absl::OkStatus());
   loop_.RunUntilIdle();
   EXPECT_EQ(call->status(), absl::OkStatus());
   EXPECT_TRUE(drained);
+}
+
+TEST_F(CallLifetimeTest, CallThatCrossesADrainIsRejectedAsNotSent) {
+  Start();
+  server_->Drain([] {});
+  const auto call = Call(kEcho);  // Sent before the client hears of the drain.
+  ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kNotSent, "shutting down");
+}
+
+TEST_F(CallLifetimeTest, ClientThatDoesNotAnswerADrainDelaysItByASecondOnly) {
+  Start();
+  network_.latest_client()->BlackHole();
+  server_->Drain([] {});
+  loop_.Advance(absl::Milliseconds(999));
+  EXPECT_EQ(server_->connections(), 1u);
+  loop_.Advance(absl::Milliseconds(1));
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(network_.latest_server()->messages_sent() == 0);
 }
 
 TEST_F(CallLifetimeTest, ServerWithoutCallsDrainsAtOnce) {

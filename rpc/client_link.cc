@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/client_connection.h"
-#include "rpc/core/message_kind.h"
 
 namespace verbena::rpc {
 namespace {
@@ -38,32 +37,42 @@ uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage me
   return send_id;
 }
 
-void ClientLink::SendCancel(uint64_t call_id) {
+void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
   if (aborted_) return;
   transport::OutboundMessage message;
-  message.kind = static_cast<uint8_t>(MessageKind::kCancel);
+  message.kind = static_cast<uint8_t>(kind);
   message.call_id = call_id;
   connection_->Send(std::move(message));
 }
 
-bool ClientLink::IsResponse(const transport::MessageHead& head) {
-  if (head.kind == static_cast<uint8_t>(MessageKind::kResponse)) return true;
-  if (!std::exchange(aborted_, true)) {
-    connection_->Abort(absl::InternalError(absl::StrCat("the server sent a message of kind ", head.kind)));
-  }
-  return false;
+void ClientLink::OnUnknownKind(uint8_t kind) {
+  if (std::exchange(aborted_, true)) return;
+  connection_->Abort(absl::InternalError(absl::StrCat("the server sent a message of kind ", kind)));
 }
 
 transport::Verdict ClientLink::OnAnnounced(const transport::MessageHead& head) {
   const CallbackScope scope(&owner_);
-  const bool fetch = IsResponse(head) && owner_.session().OnResponseAnnounced(epoch_, head.call_id, head.payload_bytes);
+  const bool fetch = head.kind == static_cast<uint8_t>(MessageKind::kResponse) &&
+                     owner_.session().OnResponseAnnounced(epoch_, head.call_id, head.payload_bytes);
   owner_.Settle();
   return fetch ? transport::Verdict::kFetch : transport::Verdict::kRefuse;
 }
 
 void ClientLink::OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
   const CallbackScope scope(&owner_);
-  if (IsResponse(head)) owner_.OnResponse(epoch_, head, payload);
+  switch (static_cast<MessageKind>(head.kind)) {
+    case MessageKind::kResponse:
+      owner_.OnResponse(epoch_, head, payload);
+      break;
+    case MessageKind::kDrain:
+      owner_.OnLinkDraining(*this);
+      SendControl(MessageKind::kDrain, 0);  // Behind every request that was sent.
+      break;
+    case MessageKind::kRequest:
+    case MessageKind::kCancel:
+    default:  // The peer chooses the number.
+      OnUnknownKind(head.kind);
+  }
   owner_.Settle();
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "rpc/core/client_session.h"
+#include "rpc/core/message_kind.h"
 #include "transport/connection.h"
 
 namespace verbena::rpc {
@@ -23,7 +24,7 @@ class ClientLink : public transport::ConnectionHandler {
 
   // Sends the request of a call; OnSent is reported to the session.
   uint64_t SendRequest(uint64_t call_id, transport::OutboundMessage message);
-  void SendCancel(uint64_t call_id);
+  void SendCancel(uint64_t call_id) { SendControl(MessageKind::kCancel, call_id); }
   void CancelSend(uint64_t send_id) { connection_->CancelSend(send_id); }
   void CancelFetch(uint64_t call_id) { connection_->CancelFetch(call_id); }
 
@@ -39,7 +40,8 @@ class ClientLink : public transport::ConnectionHandler {
   void OnClosed(const absl::Status& status) override;
 
  private:
-  bool IsResponse(const transport::MessageHead& head);
+  void SendControl(MessageKind kind, uint64_t call_id);
+  void OnUnknownKind(uint8_t kind);
 
   // Constant after construction.
   ClientConnection& owner_;

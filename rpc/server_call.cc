@@ -12,6 +12,8 @@ namespace verbena::rpc {
 // Messages that held more are not kept with their call: one large message must not hold memory for ever.
 constexpr size_t kRecycledMessageBytesMax = 16 << 10;
 
+constexpr absl::string_view kDropped = "the handler dropped its responder";
+
 // Where a call lands whose token is dropped while the code that made the token is still on this thread's stack: that
 // code knows better why.
 class DropScope {
@@ -50,7 +52,7 @@ class HandlerToken {
   HandlerToken(HandlerToken&&) noexcept = default;
   ~HandlerToken() {
     if (call_ == nullptr || DropScope::Catch(call_)) return;
-    ServerCall::Finish(std::move(call_), absl::InternalError("the handler dropped its responder"));
+    ServerCall::Finish(std::move(call_), absl::InternalError(kDropped));
   }
 
   void operator()(absl::Status status) {
@@ -129,9 +131,11 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
   absl::Status status = RunCatching([running, &call] {
     running->method_->callback(&running->context_, *running->request_, running->reply_.get(),
                                Responder(HandlerToken(std::move(call))));
-    return absl::InternalError("the handler dropped its responder");
+    return absl::OkStatus();
   });
-  if (std::unique_ptr<ServerCall> dropped = scope.TakeDropped()) Finish(std::move(dropped), std::move(status));
+  std::unique_ptr<ServerCall> dropped = scope.TakeDropped();
+  if (dropped == nullptr) return;
+  Finish(std::move(dropped), status.ok() ? absl::InternalError(kDropped) : std::move(status));
 }
 
 void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {

@@ -16,6 +16,9 @@ namespace {
 // An answer's header: more is not worth a detour through the heap's larger sizes.
 constexpr size_t kHeaderBytesMax = 4096;
 
+// How long a client may take to say that no new call follows, before a drain goes on without that.
+constexpr absl::Duration kClientDrainTime = absl::Seconds(1);
+
 }  // namespace
 
 ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection)
@@ -29,6 +32,7 @@ ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::
 
 ServerConnection::~ServerConnection() {
   loop_.event_loop().CancelTimer(timer_);
+  loop_.event_loop().CancelTimer(drain_timer_);
   for (Slot& slot : slots_) {
     if (slot.running == nullptr) continue;
     slot.running->MarkCancelled();
@@ -64,6 +68,9 @@ void ServerConnection::OnMessage(const transport::MessageHead& head, transport::
       break;
     case MessageKind::kCancel:
       session_.OnCancel(head.call_id);
+      break;
+    case MessageKind::kDrain:
+      client_drained_ = true;
       break;
     case MessageKind::kResponse:
     default:  // The peer chooses the number.
@@ -181,9 +188,21 @@ void ServerConnection::Drop() {
 }
 
 void ServerConnection::StartDraining() {
-  draining_ = true;
+  if (std::exchange(draining_, true)) return;
   session_.StartDraining();
+  if (!sends_over_) AskForDrain();
   Settle();
+}
+
+void ServerConnection::AskForDrain() {
+  transport::OutboundMessage message;
+  message.kind = static_cast<uint8_t>(MessageKind::kDrain);
+  connection_->Send(std::move(message));
+  drain_timer_ = loop_.event_loop().AddTimer(loop_.event_loop().Now() + kClientDrainTime, [this] {
+    drain_timer_ = 0;
+    client_drained_ = true;
+    Settle();
+  });
 }
 
 void ServerConnection::Abort(absl::Status status) {
@@ -197,7 +216,7 @@ void ServerConnection::Settle() {
   if (!session_.idle()) return;
   if (closed()) {
     loop_.OnConnectionIdle(this);  // Destroys it.
-  } else if (draining_ && !std::exchange(sends_over_, true)) {
+  } else if (draining_ && client_drained_ && !std::exchange(sends_over_, true)) {
     connection_->Drain();
   }
 }

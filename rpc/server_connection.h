@@ -30,7 +30,8 @@ class ServerConnection : public transport::ConnectionHandler {
 
   // A call of this connection is back from its handler. May destroy this.
   void OnCallFinished(std::unique_ptr<ServerCall> call);
-  // Rejects new calls; closes the connection when those in flight have been answered.
+  // Asks the client to make no new call, rejects what it makes all the same, and closes the connection when those in
+  // flight have been answered. May destroy this.
   void StartDraining();
   // Closes at once, as if the peer had gone. May destroy this. Not from within a call-back of the connection.
   void Drop();
@@ -58,6 +59,7 @@ class ServerConnection : public transport::ConnectionHandler {
   void Respond(std::unique_ptr<ServerCall> call);
   uint64_t SendResponse(uint64_t call_id, const absl::Status& status, ServerCall* reply);
   void Abort(absl::Status status);
+  void AskForDrain();
 
   // What follows every event: the session's actions, its timer, and the end of a drain or of this object.
   void Settle();
@@ -76,8 +78,10 @@ class ServerConnection : public transport::ConnectionHandler {
   std::vector<std::byte> header_;                  // Room for one.
   absl::Time timer_at_ = absl::InfiniteFuture();
   transport::TimerId timer_ = 0;
+  transport::TimerId drain_timer_ = 0;
   bool draining_ = false;
-  bool sends_over_ = false;  // Drained or aborted: nothing may be sent any more.
+  bool client_drained_ = false;  // No new call follows; or it had time enough to say so.
+  bool sends_over_ = false;      // Drained or aborted: nothing may be sent any more.
 };
 
 }  // namespace verbena::rpc

@@ -12,6 +12,9 @@ enum class MessageKind : uint8_t {
   kRequest = 1,   // Client to server: request header; protobuf body and attachment.
   kResponse = 2,  // Server to client, at most one for a request: response header; protobuf body and attachment.
   kCancel = 3,    // Client to server: the client waits no longer. No header, no payload, no answer.
+  // Server to client: make no new call on this connection. Client to server, in answer: none follows. No header, no
+  // payload, no call id.
+  kDrain = 4,
 };
 
 }  // namespace verbena::rpc

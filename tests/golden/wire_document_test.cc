@@ -77,7 +77,8 @@ TEST(WireDocument, MessageKindsAndFieldTypesAreTheCodes) {
   const auto number = [](auto value) { return static_cast<uint64_t>(value); };
   const std::map<uint64_t, std::string> kinds = {{number(MessageKind::kRequest), "request"},
                                                  {number(MessageKind::kResponse), "response"},
-                                                 {number(MessageKind::kCancel), "cancel"}};
+                                                 {number(MessageKind::kCancel), "cancel"},
+                                                 {number(MessageKind::kDrain), "drain"}};
   EXPECT_EQ(NamesIn("Message kind"), kinds);
   const std::map<uint64_t, std::string> fields = {{number(HeaderFieldType::kMetadata), "metadata"},
                                                   {number(HeaderFieldType::kStatusDetail), "status detail"},

@@ -1,0 +1,192 @@
+// What a call costs on this floor once everything has grown: no allocation, no posted task. Client and server each at
+// one end of a connection that only keeps what it is given.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "rpc/channel.h"
+#include "rpc/channel_core.h"
+#include "rpc/client_context.h"
+#include "rpc/core/call_header.h"
+#include "rpc/core/message_kind.h"
+#include "rpc/core/status_codec.h"
+#include "rpc/method_registry.h"
+#include "rpc/server_loop.h"
+#include "rpc/testing/lambda_service.h"
+#include "rpc/testing/manual_loop.h"
+#include "rpc/unary_call.h"
+
+namespace {
+size_t allocations = 0;
+}  // namespace
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace verbena {
+namespace {
+
+using rpc::MessageKind;
+using testing::Text;
+using transport::SendOutcome;
+
+constexpr absl::string_view kEcho = "test.Lambda/Echo";
+constexpr int kWarmUp = 2000;
+constexpr int kMeasured = 2000;
+
+// Keeps the latest message in memory of its own.
+class KeepingConnection : public transport::Connection {
+ public:
+  explicit KeepingConnection(transport::EventLoop* loop) : loop_(loop) {}
+
+  uint64_t Send(transport::OutboundMessage message) override {
+    call_id = message.call_id;
+    header_bytes = message.header.size();
+    std::copy(message.header.begin(), message.header.end(), header.begin());
+    body_bytes = message.payload == nullptr ? 0 : message.payload->size();
+    if (message.payload != nullptr) message.payload->WriteTo(body.data());
+    return ++last_send;
+  }
+  void CancelSend(uint64_t) override {}
+  void CancelFetch(uint64_t) override {}
+  void Drain() override {}
+  void Abort(absl::Status) override {}
+  void set_handler(transport::ConnectionHandler* handler_of_owner) override { handler = handler_of_owner; }
+  size_t header_bytes_max() const override { return header.size(); }
+  const std::string& peer() const override { return peer_; }
+  transport::EventLoop* loop() const override { return loop_; }
+
+  transport::ConnectionHandler* handler = nullptr;
+  std::array<std::byte, 512> header;
+  std::array<std::byte, 512> body;
+  size_t header_bytes = 0;
+  size_t body_bytes = 0;
+  uint64_t call_id = 0;
+  uint64_t last_send = 0;
+
+ private:
+  transport::EventLoop* const loop_;
+  const std::string peer_ = "a peer whose name is too long for a small string";
+};
+
+class SpanPayload : public transport::ReceivedPayload {
+ public:
+  explicit SpanPayload(absl::Span<const std::byte> bytes) : bytes_(bytes) {}
+  absl::Span<const std::byte> bytes() const override { return bytes_; }
+  absl::Cord Share(size_t) override { return absl::Cord(); }
+
+ private:
+  const absl::Span<const std::byte> bytes_;
+};
+
+// Answers every connect with a KeepingConnection.
+class KeepingNetwork : public rpc::Network {
+ public:
+  absl::StatusOr<std::unique_ptr<transport::EventLoopGroup>> StartLoops(int,
+                                                                        const transport::EventLoopOptions&) override {
+    return absl::UnimplementedError("the user drives the loop");
+  }
+  absl::StatusOr<std::unique_ptr<transport::Listener>> Listen(absl::string_view, const transport::TransportOptions&,
+                                                              std::vector<transport::EventLoop*>,
+                                                              transport::Listener::AcceptCallback) override {
+    return absl::UnimplementedError("nobody listens");
+  }
+  void Connect(absl::string_view, const transport::TransportOptions&, transport::EventLoop* loop,
+               transport::ConnectCallback done) override {
+    auto connection = std::make_unique<KeepingConnection>(loop);
+    latest = connection.get();
+    done(std::move(connection));
+  }
+  KeepingConnection* latest = nullptr;
+};
+
+TEST(HotPath, CallStartedOnTheLoopAllocatesAndPostsNothingAtTheClient) {
+  testing::ManualLoop loop;
+  KeepingNetwork network;
+  ChannelOptions options;
+  options.loop = &loop;
+  options.default_timeout = absl::Seconds(10);
+  Channel channel(*rpc::ChannelCore::Open(&network, "host:1", options));
+  loop.RunUntilIdle();
+
+  ClientContext context;
+  Text request, reply;
+  request.set_value("sixty-four bytes or so, which is what budgets are about in here");
+  int completed = 0;
+  std::array<std::byte, rpc::kResponseHeaderRoomMin> header;
+  const size_t header_bytes = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header));
+  const auto call_once = [&] {
+    CallbackUnaryCall(channel, kEcho, &context, &request, &reply, [&completed](absl::Status) { ++completed; });
+    KeepingConnection& connection = *network.latest;
+    connection.handler->OnSent(connection.last_send, SendOutcome::kDelivered);
+    SpanPayload nothing({});
+    connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kResponse), connection.call_id,
+                                   absl::MakeConstSpan(header).first(header_bytes), 0},
+                                  nothing);
+  };
+  size_t allocated = 0, posted = 0;
+  loop.Post([&] {  // On the loop's thread.
+    for (int i = 0; i < kWarmUp; ++i) call_once();
+    const size_t allocations_before = allocations, posted_before = loop.posted();
+    for (int i = 0; i < kMeasured; ++i) call_once();
+    allocated = allocations - allocations_before;
+    posted = loop.posted() - posted_before;
+  });
+  loop.RunUntilIdle();
+  EXPECT_EQ(completed, kWarmUp + kMeasured);
+  EXPECT_EQ(allocated, 0u);
+  EXPECT_EQ(posted, 0u);
+}
+
+TEST(HotPath, CallbackHandlersCallAllocatesAndPostsNothingAtTheServer) {
+  testing::ManualLoop loop;
+  testing::LambdaService service;
+  service.AddCallback("Echo", [](ServerContext*, const Text& request, Text* reply, Responder done) {
+    reply->set_value(request.value());
+    done(absl::OkStatus());
+  });
+  const auto methods = *rpc::MethodRegistry::Create({&service});
+  rpc::ServerLoop server(&loop, methods.get(), nullptr, {}, 1000);
+  auto owned = std::make_unique<KeepingConnection>(&loop);
+  KeepingConnection& connection = *owned;
+  server.Accept(std::move(owned));
+
+  Text request;
+  request.set_value("sixty-four bytes or so, which is what budgets are about in here");
+  const std::string body = request.SerializeAsString();
+  const auto body_bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(body.data()), body.size());
+  std::array<std::byte, 256> header;
+  const rpc::RequestHeader request_header{kEcho, 1000000000, body.size(), {}};
+  const size_t header_bytes = *rpc::EncodeRequestHeader(request_header, absl::MakeSpan(header));
+  uint64_t call_id = 0;
+  const auto call_once = [&] {
+    SpanPayload payload(body_bytes);
+    connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kRequest), ++call_id,
+                                   absl::MakeConstSpan(header).first(header_bytes), body.size()},
+                                  payload);
+    connection.handler->OnSent(connection.last_send, SendOutcome::kDelivered);
+  };
+  for (int i = 0; i < kWarmUp; ++i) call_once();
+  const size_t allocations_before = allocations, posted_before = loop.posted();
+  for (int i = 0; i < kMeasured; ++i) call_once();
+  EXPECT_EQ(allocations - allocations_before, 0u);
+  EXPECT_EQ(loop.posted() - posted_before, 0u);
+  EXPECT_EQ(server.tally().accepted, uint64_t{kWarmUp + kMeasured});
+  EXPECT_EQ(connection.body_bytes, body.size());
+  server.Abort();
+  server.Shut();
+}
+
+}  // namespace
+}  // namespace verbena
