@@ -124,11 +124,11 @@ std::vector<std::byte> EncodeMessage(const CmMessage& message) {
   header.qp_num = message.parameters.qp_num;
   header.source = ToWire(message.source);
   header.destination = ToWire(message.destination);
-  std::vector<std::byte> bytes(sizeof(header));
+  const absl::Span<const std::byte> private_data = message.private_data.span();
+  std::vector<std::byte> bytes(sizeof(header) + private_data.size() + message.offer.size());
   memcpy(bytes.data(), &header, sizeof(header));
-  absl::Span<const std::byte> private_data = message.private_data.span();
-  bytes.insert(bytes.end(), private_data.begin(), private_data.end());
-  bytes.insert(bytes.end(), message.offer.begin(), message.offer.end());
+  std::copy(private_data.begin(), private_data.end(), bytes.begin() + sizeof(header));
+  std::copy(message.offer.begin(), message.offer.end(), bytes.begin() + sizeof(header) + private_data.size());
   return bytes;
 }
 
