@@ -20,7 +20,8 @@ class Deadlines {
   bool Set(uint64_t key, TimePoint when) {
     Cancel(key);
     by_key_.emplace(key, when);
-    return by_time_.emplace(when, key).first == by_time_.begin();
+    auto added = by_time_.emplace(when, key).first;
+    return added == by_time_.begin();
   }
 
   void Cancel(uint64_t key) {
