@@ -100,6 +100,9 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   parts.config.initiator = initiator;
   parts.config.ours = agreement.ours;
   parts.config.peers = agreement.peers;
+  // Frames are written in this side's buffers, however long the peer's are.
+  parts.config.peers.receive_buffer_bytes =
+      std::min<uint32_t>(agreement.peers.receive_buffer_bytes, static_cast<uint32_t>(group_->send_buffer_bytes()));
   parts.config.message_bytes_max = options_.message_bytes_max;
   parts.config.quarantine_bytes_max = options_.export_bytes_max;
   parts.config.read_chunk_bytes = options_.read_chunk_bytes;
