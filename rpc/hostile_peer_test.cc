@@ -164,6 +164,16 @@ TEST_F(HostilePeerTest, PeerThatDiesInTheMiddleOfAFetchLeavesNothing) {
   EXPECT_EQ(server_->connections(), 0u);
 }
 
+TEST_F(HostilePeerTest, ClientThatDoesNotAnswerADrainDelaysItByASecondOnly) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  server_->Drain([] {});
+  loop_.Advance(absl::Milliseconds(999));
+  EXPECT_FALSE(peer->closed);
+  loop_.Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(peer->closed);
+}
+
 TEST_F(HostilePeerTest, ResponsesToNoCallAreIgnored) {
   const auto server = ServeRaw();
   const auto call = Call(kEcho);

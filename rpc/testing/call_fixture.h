@@ -26,8 +26,8 @@
 
 namespace verbena::testing {
 
-// A call with all that its caller must keep.
-struct TestCall {
+// A call with all that its caller must keep; its completion keeps it.
+struct TestCall : std::enable_shared_from_this<TestCall> {
   ClientContext context;
   Text request;
   Text reply;
@@ -81,17 +81,18 @@ class CallFixture : public ::testing::Test {
     OpenChannel();
   }
 
-  std::unique_ptr<TestCall> MakeCall(std::string text) {
-    auto call = std::make_unique<TestCall>();
+  std::shared_ptr<TestCall> MakeCall(std::string text) {
+    auto call = std::make_shared<TestCall>();
     call->request.set_value(std::move(text));
     return call;
   }
   void StartCall(absl::string_view method, TestCall& call) {
-    CallbackUnaryCall(*channel_, method, &call.context, &call.request, &call.reply,
-                      [&call](absl::Status status) { call.completions.push_back(std::move(status)); });
+    CallbackUnaryCall(
+        *channel_, method, &call.context, &call.request, &call.reply,
+        [kept = call.shared_from_this()](absl::Status status) { kept->completions.push_back(std::move(status)); });
   }
   // Calls and lets everything run that can run at this instant.
-  std::unique_ptr<TestCall> Call(absl::string_view method, std::string text = "hello") {
+  std::shared_ptr<TestCall> Call(absl::string_view method, std::string text = "hello") {
     auto call = MakeCall(std::move(text));
     StartCall(method, *call);
     loop_.RunUntilIdle();
