@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
