@@ -1,0 +1,18 @@
+// For tests: links queue pairs of two processes that share a socket, without a connection manager.
+
+#ifndef VERBENA_TRANSPORT_SOFT_OFFER_PIPE_H_
+#define VERBENA_TRANSPORT_SOFT_OFFER_PIPE_H_
+
+#include <infiniband/verbs.h>
+
+#include "transport/soft/link.h"
+
+namespace verbena::soft {
+
+// Called at both ends of a SOCK_SEQPACKET pair that was made before the fork, `active` at one of them. Aborts if
+// anything fails.
+void LinkOverSocket(ibv_qp* queue_pair, int socket, bool active, const LinkParameters& parameters = {});
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_OFFER_PIPE_H_
