@@ -1,5 +1,9 @@
 // READ and WRITE between two queue pairs of one process, and everything that forbids them.
 
+#include <unistd.h>
+
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -163,6 +167,22 @@ TEST(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   LinkedPair pair;
   pair.right.EnterError();
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_RETRY_EXC_ERR);
+}
+
+// The kernel says who the peer is. If that process' memory is out of reach, or is not what the offer says, the request
+// fails with an error.
+TEST(OneSided, ReadFromAProcessOutOfReachIsAnErrorNotAHang) {
+  TestEnd left;
+  TestEnd right;
+  ucred other_process = OwnCredentials();
+  other_process.pid = getppid();
+  auto answer = AcceptOffer(right.queue_pair, *MakeOffer(left.queue_pair, {}), OwnCredentials(), {});
+  ASSERT_TRUE(CompleteOffer(left.queue_pair, *std::move(answer), other_process).ok());
+  left.OneSided(5, IBV_WR_RDMA_READ, 0, 64, right.Address(0), right.region->rkey);
+  auto done = left.PollSends();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_TRUE(done->status == IBV_WC_REM_OP_ERR || done->status == IBV_WC_RETRY_EXC_ERR);
+  EXPECT_NE(done->vendor_err, 0u);
 }
 
 TEST(OneSided, RegistrationWithRemoteButNotLocalWriteIsInvalid) {

@@ -1,0 +1,186 @@
+// The engine between two processes: this program starts itself again as the peer, and links over a socket pair.
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "transport/soft/linked_pair.h"
+#include "transport/soft/offer_pipe.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr int kPeerSocket = 3;  // In the peer process.
+constexpr size_t kMegabyte = 1 << 20;
+
+// What a peer tells about its memory.
+struct RemoteMemory {
+  uint64_t address;
+  uint32_t key;
+};
+
+ibv_wc AwaitReceive(TestEnd& end) {
+  while (true) {
+    if (auto received = end.PollReceives()) return *received;
+    sched_yield();
+  }
+}
+
+ibv_wc AwaitSend(TestEnd& end) {
+  while (true) {
+    if (auto sent = end.PollSends()) return *sent;
+    sched_yield();
+  }
+}
+
+void AwaitEndOfFile(int socket) {
+  char byte;
+  while (read(socket, &byte, 1) > 0) {
+  }
+}
+
+// --- What peers do. ---
+
+void Echo(TestEnd& end) {
+  while (true) {
+    ibv_wc received = AwaitReceive(end);
+    if (received.status != IBV_WC_SUCCESS || received.byte_len == 0) return;
+    end.Receive(received.wr_id, received.wr_id * 4096);
+    end.Send(received.wr_id, received.wr_id * 4096, received.byte_len, 0);
+  }
+}
+
+int RunPeer(const std::string& role) {
+  TestEnd end({.memory_bytes = 2 * kMegabyte});
+  for (uint64_t id = 0; id < 8; ++id) end.Receive(id, id * 4096);
+  for (size_t i = kMegabyte; i < 2 * kMegabyte; ++i) end.memory[i] = static_cast<std::byte>(i * 7 >> 3);
+  LinkOverSocket(end.queue_pair, kPeerSocket, false);
+  if (role == "one send") end.Send(1, kMegabyte, 100, 0);
+  RemoteMemory memory = {.address = end.Address(0), .key = end.region->rkey};
+  if (write(kPeerSocket, &memory, sizeof(memory)) != sizeof(memory)) return 1;
+  if (role == "echo") Echo(end);
+  AwaitEndOfFile(kPeerSocket);
+  return 0;
+}
+
+// --- The tests' side. ---
+
+class PeerProcess {
+ public:
+  explicit PeerProcess(const char* role) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    process_ = fork();
+    if (process_ == 0) {
+      dup2(ends[1], kPeerSocket);
+      execl("/proc/self/exe", "peer", role, nullptr);
+      _exit(127);
+    }
+    close(ends[1]);
+    socket_ = UniqueFd(ends[0]);
+    LinkOverSocket(end.queue_pair, socket_.get(), true);
+    if (read(socket_.get(), &memory, sizeof(memory)) != sizeof(memory)) std::abort();
+  }
+  ~PeerProcess() {
+    socket_.Reset();
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+
+  // As the connection manager does it.
+  void KillAndNotice() {
+    kill(process_, SIGKILL);
+    AwaitEndOfFile(socket_.get());
+    OnPeerGone(end.queue_pair);
+  }
+
+  void Stop() { kill(process_, SIGSTOP); }
+
+  TestEnd end{{.memory_bytes = 2 * kMegabyte}};
+  RemoteMemory memory = {};
+
+ private:
+  pid_t process_ = -1;
+  UniqueFd socket_;
+};
+
+TEST(TwoProcesses, MessagesComeBack) {
+  PeerProcess peer("echo");
+  for (uint32_t round = 0; round < 1000; ++round) {
+    std::string text = "message " + std::to_string(round);
+    peer.end.Fill(0, text);
+    peer.end.Receive(1, 8192);
+    ASSERT_EQ(peer.end.Send(round, 0, static_cast<uint32_t>(text.size())), 0);
+    ASSERT_EQ(AwaitReceive(peer.end).byte_len, text.size());
+    ASSERT_EQ(peer.end.Text(8192, text.size()), text);
+    ASSERT_EQ(AwaitSend(peer.end).wr_id, round);
+  }
+}
+
+TEST(TwoProcesses, ReadNeedsNothingOfThePeer) {
+  PeerProcess peer("idle");
+  peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, kMegabyte, peer.memory.address + kMegabyte, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  for (size_t i = 0; i < kMegabyte; ++i) {
+    ASSERT_EQ(peer.end.memory[i], static_cast<std::byte>((kMegabyte + i) * 7 >> 3)) << i;
+  }
+}
+
+TEST(TwoProcesses, WriteIsThereForALaterRead) {
+  PeerProcess peer("idle");
+  peer.end.Fill(0, "written");
+  peer.end.OneSided(5, IBV_WR_RDMA_WRITE, 0, 7, peer.memory.address + 50, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  peer.end.OneSided(6, IBV_WR_RDMA_READ, 100, 7, peer.memory.address + 50, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(peer.end.Text(100, 7), "written");
+}
+
+TEST(TwoProcesses, ReadBeyondTheRegionIsRemoteAccessError) {
+  PeerProcess peer("idle");
+  peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, 64, peer.memory.address + 2 * kMegabyte - 63, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_REM_ACCESS_ERR);
+}
+
+TEST(TwoProcesses, KilledPeerFailsWhatIsOutstanding) {
+  PeerProcess peer("idle");
+  peer.Stop();
+  peer.end.Receive(1);
+  peer.end.Send(8);
+  peer.end.Send(9);
+  peer.KillAndNotice();
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_WR_FLUSH_ERR);
+  EXPECT_EQ(AwaitReceive(peer.end).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST(TwoProcesses, LastMessageOfAKilledPeerIsDelivered) {
+  PeerProcess peer("one send");
+  peer.end.Receive(1);
+  peer.KillAndNotice();
+  ibv_wc received = AwaitReceive(peer.end);
+  EXPECT_EQ(received.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(received.byte_len, 100u);
+}
+
+TEST(TwoProcesses, ReadFromAKilledPeerIsAnErrorNotAHang) {
+  PeerProcess peer("idle");
+  peer.KillAndNotice();
+  peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, 64, peer.memory.address, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+}  // namespace
+}  // namespace verbena::soft
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[0], "peer") == 0) return verbena::soft::RunPeer(argv[1]);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
