@@ -85,6 +85,9 @@ absl::Status PollGroup::Initialize() {
   shared_receives_ = *std::move(shared);
 
   if (absl::Status status = AddReceives(options_.receive_buffers); !status.ok()) return status;
+  // Half of them serve whoever is active; the other half, and what is added later, provide each connection's minimum.
+  grants_.OnReceivesAdded(receives_kept_ / 2);
+  receives_kept_ -= receives_kept_ / 2;
   if (absl::Status status = sends_.Grow(options_.send_buffers); !status.ok()) return status;
   if (absl::Status status = loop_->AddFd(channel_->fd(), this); !status.ok()) return status;
   if (absl::Status status = loop_->AddFd(device_.device().async_event_fd(), this); !status.ok()) return status;
@@ -127,11 +130,16 @@ absl::Status PollGroup::ReserveConnection() {
   if (connections > options_.connections_max) {
     return absl::ResourceExhaustedError(absl::StrCat("connections_max of ", options_.connections_max, " is reached"));
   }
-  // Half of what was posted at the start serves those who are active; the rest, and what is added, is for the minimum
-  // of each.
-  const uint64_t needed = options_.receive_buffers / 2 + protocol::kCreditsPerConnectionMin * connections;
-  if (needed > posted_.size()) {
-    if (absl::Status status = AddReceives(kSlabBuffers); !status.ok()) return status;
+  if (connections > connections_provided_) {
+    if (receives_kept_ < protocol::kCreditsPerConnectionMin) {
+      if (absl::Status status = AddReceives(kSlabBuffers); !status.ok()) return status;
+    }
+    if (receives_kept_ < protocol::kCreditsPerConnectionMin) {
+      return absl::ResourceExhaustedError("the device refused receives for one more connection");
+    }
+    receives_kept_ -= protocol::kCreditsPerConnectionMin;
+    grants_.OnReceivesAdded(protocol::kCreditsPerConnectionMin);
+    ++connections_provided_;
   }
   counters_.connections.Add(1);
   return absl::OkStatus();
@@ -277,7 +285,7 @@ void PollGroup::PostReceives() {
 void PollGroup::CountPosted(uint32_t count) {
   const uint32_t added = std::min(count, receives_new_);
   receives_new_ -= added;
-  if (added > 0) grants_.OnReceivesAdded(added);
+  receives_kept_ += added;
   if (count > added) grants_.OnReceivesReposted(count - added);
   counters_.receives_posted.Add(count);
 }

@@ -123,6 +123,9 @@ class PollGroup : public PollSource {
       posted_;                  // The receive buffers, by number: all belong to the shared receive queue or to `used_`.
   std::vector<uint32_t> used_;  // Receives to post.
   uint32_t receives_new_ = 0;   // Of those, never posted yet.
+  // Posted, but not in the grant budget yet: kept for the minimum of connections to come.
+  uint32_t receives_kept_ = 0;
+  uint64_t connections_provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
   std::vector<Link*> links_;
   std::vector<uint32_t> free_links_;
   absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;
