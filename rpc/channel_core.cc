@@ -195,7 +195,7 @@ absl::Status ChannelCore::Drive(Lane& lane, BlockedCall& call) {
 }
 
 std::string ChannelCore::DescribeState() const {
-  std::string state = absl::StrCat("channel to ", address_, ":");
+  std::string state = absl::StrCat(address_, ":");
   size_t number = 0;
   for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
     for (const auto& connection : lane->connections) {
