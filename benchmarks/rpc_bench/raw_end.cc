@@ -9,7 +9,6 @@ namespace {
 constexpr uint32_t kSendArea = RawEnd::kReceives;
 constexpr uint32_t kRingArea = kSendArea + 1;
 constexpr uint32_t kInlineBytesWanted = 256;
-constexpr uint64_t kSendWorkRequest = UINT64_MAX;  // wr_id; READs have their index.
 
 size_t AreaBytes(size_t message_bytes) { return (message_bytes + 63) / 64 * 64; }
 
@@ -91,6 +90,7 @@ absl::Status RawEnd::PostReceive() {
   ibv_sge area = Area(next_receive_);
   next_receive_ = (next_receive_ + 1) % kReceives;
   ibv_recv_wr request = {};
+  request.wr_id = kReceive;
   request.sg_list = &area;
   request.num_sge = 1;
   ibv_recv_wr* first_unposted = nullptr;
@@ -100,7 +100,7 @@ absl::Status RawEnd::PostReceive() {
 absl::Status RawEnd::PostSend(bool last) {
   ibv_sge area = Area(kSendArea);
   ibv_send_wr request = {};
-  request.wr_id = kSendWorkRequest;
+  request.wr_id = last ? kLastSend : kSend;
   request.sg_list = &area;
   request.num_sge = 1;
   request.opcode = last ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;

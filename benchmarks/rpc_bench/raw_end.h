@@ -53,7 +53,8 @@ class RawEnd {
 
   // Posts the next receive again.
   absl::Status PostReceive();
-  // Sends one message's area; inline where the device can. `last` marks the message that ends a ping-pong.
+  // Sends one message's area; inline where the device can. `last` marks the message that ends a ping-pong; its
+  // completion is one that IsLast knows.
   absl::Status PostSend(bool last);
   // Reads area `index` of the peer's ring into our own. Completes always; wr_id is the index.
   absl::Status PostRead(uint32_t index);
@@ -61,8 +62,10 @@ class RawEnd {
   // As CompletionWaiter.
   absl::Status Next(ibv_wc* completion) { return waiter_.Next(completion); }
 
-  // A completed receive of the message that PostSend marked.
-  static bool IsLast(const ibv_wc& completion) { return (completion.wc_flags & IBV_WC_WITH_IMM) != 0; }
+  // The message that PostSend marked: received, or sent.
+  static bool IsLast(const ibv_wc& completion) {
+    return (completion.wc_flags & IBV_WC_WITH_IMM) != 0 || completion.wr_id == kLastSend;
+  }
 
   void set_peer_ring(const RemoteRing& ring) { peer_ring_ = ring; }
   RemoteRing own_ring() const;
@@ -72,6 +75,11 @@ class RawEnd {
   const RawShape& shape() const { return shape_; }
 
  private:
+  // wr_id. READs have their area's index.
+  static constexpr uint64_t kReceive = UINT64_MAX;
+  static constexpr uint64_t kSend = UINT64_MAX - 1;
+  static constexpr uint64_t kLastSend = UINT64_MAX - 2;
+
   struct Parts;
   RawEnd(Parts parts, const RawShape& shape);
 

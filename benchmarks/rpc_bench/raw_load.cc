@@ -43,12 +43,16 @@ absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duratio
 absl::Status EndPingPong(RawEnd& end) { return RoundTrip(end, /*last=*/true); }
 
 absl::Status ServePingPong(RawEnd& end) {
+  ibv_wc completion;
   for (bool last = false; !last;) {
-    ibv_wc completion;
     if (absl::Status status = ReceiveMessage(end, &completion); !status.ok()) return status;
     last = RawEnd::IsLast(completion);
-    if (absl::Status status = end.PostSend(/*last=*/last); !status.ok()) return status;
+    if (absl::Status status = end.PostSend(last); !status.ok()) return status;
   }
+  // The last answer has to arrive before its queue pair goes.
+  do {
+    if (absl::Status status = end.Next(&completion); !status.ok()) return status;
+  } while (!RawEnd::IsLast(completion));
   return absl::OkStatus();
 }
 

@@ -34,7 +34,7 @@ expect_error() { # words, arguments of the client…
   local words=$1
   shift
   if "$client" --server="$address" "$@" >/dev/null 2>"$work/errors"; then fail "client $* succeeded"; fi
-  grep -qF "$words" "$work/errors" || fail "client $* said: $(cat "$work/errors")"
+  grep -qF -- "$words" "$work/errors" || fail "client $* said: $(cat "$work/errors")"
 }
 
 expect_nothing_partial() {
