@@ -224,7 +224,7 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     Publish(absl::StrCat("not connected: ", why.message()));
     // Once an outage: what follows is the same again.
     if (reconnect_.failures() <= 2 && session_.last_connect_error() != why) {
-      Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": cannot connect: ", why.message()));
+      Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": no connection: ", why.message()));
     }
     session_.OnConnectFailed(why);
   }

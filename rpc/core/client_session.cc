@@ -85,7 +85,7 @@ void ClientSession::OnConnectFailed(const absl::Status& status) {
   if (options_.connect_timeout > absl::ZeroDuration()) return;
   calls_.ForEach([&](uint64_t call_id, Call& call) {
     if (call.state == State::kWaiting) {
-      Complete(call_id, call, absl::UnavailableError(absl::StrCat("cannot connect: ", status.message())),
+      Complete(call_id, call, absl::UnavailableError(absl::StrCat("no connection: ", status.message())),
                Certainty::kNotSent);
     }
   });
