@@ -118,7 +118,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
 void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
   if (!std::exchange(pending_, false)) return;  // It ended already.
   loop_->CancelTimer(timer_);
-  for (const EarlyFrame& frame : early_frames_) group_->RepostReceive(frame.receive);
+  for (const EarlyFrame& frame : early_frames_) group_->RepostUnseen(frame.receive);
   early_frames_.clear();
   if (reserved_) group_->ReleaseConnection();
   Done(std::move(outcome));

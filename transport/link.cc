@@ -131,9 +131,15 @@ void Link::FailLater(absl::Status status) {
 }
 
 void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
-  if (completion.status != IBV_WC_SUCCESS || phase_ != Phase::kOpen) return group_->RepostReceive(receive);
+  if (phase_ != Phase::kOpen) return group_->RepostUnseen(receive);
+  if (completion.status != IBV_WC_SUCCESS) {
+    group_->RepostUnseen(receive);
+    return Fail(completion, "RECEIVE");
+  }
   group_->counters().frames_received.Add(1);
-  const absl::Span<const std::byte> bytes(group_->receive_data(receive), completion.byte_len);
+  // A WRITE with immediate takes a receive and leaves in it what stood there, somebody else's frame perhaps: no frame.
+  const size_t length = completion.opcode == IBV_WC_RECV ? completion.byte_len : 0;
+  const absl::Span<const std::byte> bytes(group_->receive_data(receive), length);
   if (owner_->OnFrame(receive, bytes)) group_->RepostReceive(receive);
 }
 
@@ -143,17 +149,18 @@ void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
     if (in_flight_ == 0) EndSoon();
     return;
   }
-  if (completion.status != IBV_WC_SUCCESS) {
-    if (failed_) return;
-    failed_ = true;
-    const char* const operation = flight.kind == WorkKind::kRead ? "RDMA READ" : "SEND";
-    return owner_->OnFailure(verbs::CompletionError(completion, operation));
-  }
+  if (completion.status != IBV_WC_SUCCESS)
+    return Fail(completion, flight.kind == WorkKind::kRead ? "RDMA READ" : "SEND");
   if (flight.kind == WorkKind::kRead) {
     owner_->OnReadDone(flight.fetch_id);
   } else {
     owner_->OnFrameSent();
   }
+}
+
+void Link::Fail(const ibv_wc& completion, const char* operation) {
+  if (std::exchange(failed_, true)) return;
+  owner_->OnFailure(verbs::CompletionError(completion, operation));
 }
 
 void Link::End() {

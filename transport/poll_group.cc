@@ -225,7 +225,7 @@ void PollGroup::HandleCompletion(const ibv_wc& completion) {
     if (link != nullptr) {
       link->OnReceive(token.index(), completion);
     } else {
-      RepostReceive(token.index());
+      RepostUnseen(token.index());
     }
     return;
   }

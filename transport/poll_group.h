@@ -82,7 +82,13 @@ class PollGroup : public PollSource {
   // The link is marked dirty when there is room again.
   void WaitForFlights(uint32_t link) { waiting_.push_back(link); }
   const std::byte* receive_data(uint32_t receive) const { return posted_[receive].data(); }
+  // Gives back a receive whose frame was handed to a connection's machine, which accounts for it.
   void RepostReceive(uint32_t receive) { used_.push_back(receive); }
+  // Gives back a receive that no machine has seen.
+  void RepostUnseen(uint32_t receive) {
+    grants_.OnReceiveTaken();
+    used_.push_back(receive);
+  }
 
   // --- PollSource.
   int Poll() override;

@@ -149,7 +149,7 @@ void RdmaConnection::OnGrantsWakeup() {
 }
 
 void RdmaConnection::OnEnded() {
-  for (const EarlyFrame& frame : early_frames_) group_.RepostReceive(frame.receive);
+  for (const EarlyFrame& frame : early_frames_) group_.RepostUnseen(frame.receive);
   early_frames_.clear();
   machine_.OnDisconnected(end_status_);
   Perform();

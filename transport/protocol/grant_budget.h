@@ -45,6 +45,8 @@ class GrantBudget {
   // `count` receives more than before were posted (at the start, and kCreditsPerConnectionMin per connection before its
   // Admit).
   void OnReceivesAdded(uint32_t count);
+  // A receive was consumed that no share has seen: its connection is ending, or it carries no frame.
+  void OnReceiveTaken() { ++consumed_; }
   // `count` consumed receives were posted again.
   void OnReceivesReposted(uint32_t count);
 

@@ -1,0 +1,77 @@
+// Peers that cheat with credits.
+
+#include "gtest/gtest.h"
+#include "tests/hostile/attacked_server.h"
+#include "tests/hostile/frames.h"
+
+namespace verbena::hostile {
+namespace {
+
+using wire::FrameType;
+
+using CreditCheats = AttackedServer;
+
+Bytes PingThatGrants(uint16_t credits) {
+  wire::FrameHeader header = ControlHeader(FrameType::kPing);
+  header.credit_grant = credits;
+  return wire::FrameBytes(header);
+}
+
+// What the server grants in answers, the peer never looks at: it sends as fast as it can.
+TEST_F(CreditCheats, SendingWithoutCreditsEndsTheConnectionAtOnce) {
+  for (int round = 0; round < 10; ++round) {
+    const std::unique_ptr<HostilePeer> peer = Connect();
+    ASSERT_NE(peer, nullptr);
+    for (int i = 0; i < 2000; ++i) peer->Send(Control(FrameType::kGrant));
+    ExpectEnded(*peer);
+  }
+}
+
+TEST_F(CreditCheats, MalformedFramesBeyondTheCreditsEndTheConnection) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  for (int i = 0; i < 200; ++i) peer->Send(Bytes(100, std::byte{0xff}));
+  ExpectEnded(*peer);
+}
+
+TEST_F(CreditCheats, GrantingMoreThanAnyoneMayHoldIsAProtocolError) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  peer->Send(PingThatGrants(0xffff));
+  ExpectProtocolError(*peer);
+}
+
+TEST_F(CreditCheats, GivingBackMoreThanWasGrantedIsAProtocolError) {
+  ExpectRefused(Control(FrameType::kReturn, 10000));
+  ExpectRefused(Control(FrameType::kReturn, 0xffffffff));
+}
+
+TEST_F(CreditCheats, GivingBackTwiceIsAProtocolError) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  const uint32_t granted = peer->agreement().peers.initial_credits;
+  ASSERT_GE(granted, 2u);
+  peer->Send(Control(FrameType::kReturn, granted - 1));  // It spends the last of them itself.
+  peer->Send(Control(FrameType::kReturn, granted));
+  ExpectEnded(*peer);
+}
+
+TEST_F(CreditCheats, AskingForCreditsBackAllTheTimeIsHarmless) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  for (int i = 0; i < 8; ++i) peer->Send(Control(FrameType::kReclaim));
+  ExpectAlive(*peer);
+}
+
+TEST_F(CreditCheats, APeerThatNeverGrantsIsAnsweredAsFarAsItsCreditsGoAndHoldsNothingAfterwards) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  // As many calls as the first credits allow; the answers, and the grants for more, need credits of this side.
+  const uint64_t calls = peer->agreement().peers.initial_credits;
+  for (uint64_t id = 1; id <= calls; ++id) peer->Send(EchoRequest(id));
+  EXPECT_TRUE(peer->Receive(FrameType::kEager).has_value());
+  honest().ExpectServed();
+}
+
+}  // namespace
+}  // namespace verbena::hostile

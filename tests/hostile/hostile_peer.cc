@@ -1,0 +1,160 @@
+#include "tests/hostile/hostile_peer.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+
+namespace verbena::hostile {
+namespace {
+
+constexpr absl::Duration kLookAgain = absl::Microseconds(50);
+
+protocol::HandshakeOptions OfferOptions() {
+  protocol::HandshakeOptions options;
+  options.receive_buffer_bytes = HostileDevice::kFrameBytes;
+  options.read_depth = 16;
+  return options;
+}
+
+HostilePeer::Frame FrameOf(const wire::FrameView& view) {
+  HostilePeer::Frame frame;
+  frame.header = view.header;
+  frame.call_header.assign(view.call_header.begin(), view.call_header.end());
+  if (view.header.type == wire::FrameType::kAnnounce) {
+    for (size_t i = 0; i < wire::SegmentCount(view); ++i) frame.segments.push_back(wire::DecodeSegment(view, i));
+  } else {
+    frame.body.assign(view.body.begin(), view.body.end());
+  }
+  return frame;
+}
+
+}  // namespace
+
+HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device)
+    : device_(std::move(device)), handshake_(OfferOptions(), HostileDevice::kReceives, kEpoch) {}
+
+HostilePeer::~HostilePeer() = default;
+
+absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Open(const std::string& address) {
+  absl::StatusOr<std::unique_ptr<HostileDevice>> device = HostileDevice::Open(address);
+  if (!device.ok()) return device.status();
+  std::unique_ptr<HostilePeer> peer(new HostilePeer(*std::move(device)));
+  return peer;
+}
+
+absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Connect(const std::string& address) {
+  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = Open(address);
+  if (!peer.ok()) return peer.status();
+  const absl::StatusOr<Answer> answer = (*peer)->Offer((*peer)->ValidHello());
+  if (!answer.ok()) return answer.status();
+  if (!answer->accepted) return (*peer)->handshake_.OnRejected(answer->private_data);
+  absl::StatusOr<protocol::Agreement> agreement = (*peer)->handshake_.OnAccepted(answer->private_data);
+  if (!agreement.ok()) return agreement.status();
+  (*peer)->agreement_ = *agreement;
+  return peer;
+}
+
+Bytes HostilePeer::ValidHello() const {
+  Bytes hello(wire::kHelloBytes);
+  wire::EncodeHello(handshake_.offer(), hello.data());
+  return hello;
+}
+
+absl::Status HostilePeer::Request(absl::Span<const std::byte> hello) {
+  verbs::ConnectionParameters parameters;
+  parameters.private_data = hello;
+  parameters.responder_resources = 16;
+  parameters.initiator_depth = 16;
+  parameters.rnr_retry_count = 0;
+  return device_->id().Connect(parameters);
+}
+
+absl::Status HostilePeer::RequestAndVanish() {
+  const absl::Status status = Request(ValidHello());
+  device_.reset();
+  return status;
+}
+
+absl::StatusOr<HostilePeer::Answer> HostilePeer::Offer(absl::Span<const std::byte> hello) {
+  if (absl::Status status = Request(hello); !status.ok()) return status;
+  absl::StatusOr<verbs::CmEvent> event = device_->NextCmEvent();
+  if (!event.ok()) return event.status();
+  if (event->type() != RDMA_CM_EVENT_ESTABLISHED && event->type() != RDMA_CM_EVENT_REJECTED) return event->Failure();
+  return Answer{event->type() == RDMA_CM_EVENT_ESTABLISHED,
+                Bytes(event->private_data().begin(), event->private_data().end())};
+}
+
+void HostilePeer::Send(const Bytes& frame, ibv_wr_opcode opcode, uint32_t invalidate_key) {
+  ASSERT_LE(frame.size(), HostileDevice::kSendBytesMax);
+  const absl::Time give_up = absl::Now() + kPatience;
+  while (!device_->PostSend(frame, opcode, invalidate_key)) {
+    if (!Progress() || absl::Now() > give_up) return;
+  }
+}
+
+bool HostilePeer::Progress() {
+  const HostileDevice::Looked looked = device_->Look();
+  ended_ = ended_ || looked.ended;
+  if (!looked.completion.has_value()) {
+    if (!ended_) absl::SleepFor(kLookAgain);
+    return !ended_;
+  }
+  if (looked.completion->status != IBV_WC_SUCCESS) {
+    ended_ = true;  // The queue pair is in error; what arrived before still stands in the queue.
+    return true;
+  }
+  if (!HostileDevice::IsReceive(*looked.completion)) return true;
+  const absl::StatusOr<wire::FrameView> view = wire::DecodeFrame(device_->received(*looked.completion));
+  EXPECT_TRUE(view.ok()) << "the server sent: " << view.status();
+  if (view.ok()) {
+    frames_.push_back(FrameOf(*view));
+    if (view->header.type == wire::FrameType::kGoodbye) goodbye_ = static_cast<wire::GoodbyeReason>(view->header.aux);
+  }
+  device_->PostReceive(static_cast<uint32_t>(looked.completion->wr_id));
+  return true;
+}
+
+std::optional<HostilePeer::Frame> HostilePeer::Receive(wire::FrameType type) {
+  const absl::Time give_up = absl::Now() + kPatience;
+  bool open = true;
+  for (;;) {
+    while (!frames_.empty()) {
+      Frame frame = std::move(frames_.front());
+      frames_.pop_front();
+      if (frame.header.type == type) return frame;
+    }
+    if (!open || absl::Now() > give_up) return std::nullopt;
+    open = Progress();
+  }
+}
+
+bool HostilePeer::WaitForEnd() {
+  const absl::Time give_up = absl::Now() + kPatience;
+  while (absl::Now() < give_up) {
+    if (!Progress()) return true;
+  }
+  return false;
+}
+
+ibv_wc_status HostilePeer::Touch(ibv_wr_opcode opcode, const wire::Segment& segment) {
+  device_->PostOneSided(opcode, segment.address, segment.key, static_cast<uint32_t>(segment.length));
+  const absl::Time give_up = absl::Now() + kPatience;
+  while (absl::Now() < give_up) {
+    const HostileDevice::Looked looked = device_->Look();
+    if (looked.completion.has_value() && HostileDevice::IsOneSided(*looked.completion)) {
+      return looked.completion->status;
+    }
+  }
+  return IBV_WC_GENERAL_ERR;
+}
+
+wire::Segment HostilePeer::Shared(uint64_t offset, uint64_t length) const {
+  return {reinterpret_cast<uint64_t>(device_->shared_memory().data()) + offset, length, device_->shared_key()};
+}
+
+wire::Segment HostilePeer::Private(uint64_t length) const {
+  return {reinterpret_cast<uint64_t>(device_->landing().data()), length, device_->private_key()};
+}
+
+}  // namespace verbena::hostile
