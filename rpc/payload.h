@@ -8,8 +8,9 @@
 
 namespace verbena {
 
-using transport::AllocatePayload;  // Memory to write into; ResourceExhausted past the process's limit.
-using transport::PayloadMemory;    // What it returns; turned into an attachment by ToCord.
+using transport::AllocatePayload;        // Memory to write into; ResourceExhausted past the process's limit.
+using transport::PayloadMemory;          // What it returns; turned into an attachment by ToCord.
+using transport::SetPayloadMemoryLimit;  // That limit, in bytes.
 
 }  // namespace verbena
 
