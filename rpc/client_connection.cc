@@ -74,8 +74,8 @@ ClientConnection::~ClientConnection() {
 
 ClientCall& ClientConnection::CallOf(uint64_t call_id) {
   const uint32_t index = CallIndex(call_id);
-  while (index >= calls_.size()) calls_.emplace_back();
-  return calls_[index];
+  while (index >= calls_.size()) calls_.push_back(std::make_unique<ClientCall>());
+  return *calls_[index];
 }
 
 void ClientConnection::Start(UnaryCall call) {
@@ -252,8 +252,8 @@ void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status
       Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": connection lost: ", status.message()));
     }
   }
-  for (ClientCall& call : calls_) {
-    if (call.link() == &link) call.OnSend(nullptr, 0);
+  for (const std::unique_ptr<ClientCall>& call : calls_) {
+    if (call->link() == &link) call->OnSend(nullptr, 0);
   }
   std::erase_if(links_, [&link](const std::unique_ptr<ClientLink>& owned) { return owned.get() == &link; });
   Settle();
@@ -279,7 +279,7 @@ void ClientConnection::Shutdown(absl::string_view reason) {
   session_.Shutdown(reason);
   link_ = nullptr;
   links_.clear();  // No call-back comes from them any more, and nothing reads the requests.
-  for (ClientCall& call : calls_) call.OnSend(nullptr, 0);
+  for (const std::unique_ptr<ClientCall>& call : calls_) call->OnSend(nullptr, 0);
   Settle();
   handle_->Detach();
 }

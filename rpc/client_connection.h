@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -81,7 +80,7 @@ class ClientConnection {
   // Owned by the loop's thread.
   ClientSession session_;
   Reconnect reconnect_;
-  std::deque<ClientCall> calls_;                    // By the index of the call's id; in place as it grows.
+  std::vector<std::unique_ptr<ClientCall>> calls_;  // By the index of the call's id; made when first used.
   ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.
   std::vector<std::unique_ptr<ClientLink>> links_;  // With those that drain.
   std::vector<std::byte> header_;                   // Room for one.

@@ -14,9 +14,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace verbena::rpc {
 
@@ -37,7 +38,7 @@ class CallTable {
     if (full()) return std::nullopt;
     if (free_ == kNone) AddSlot();
     const uint32_t index = free_;
-    Slot& slot = slots_[index];
+    Slot& slot = SlotAt(index);
     slot.call.emplace(std::forward<Arguments>(arguments)...);
     free_ = slot.next_free;
     ++size_;
@@ -71,8 +72,8 @@ class CallTable {
   // new ones; new ones may or may not be visited.
   template <typename Visitor>
   void ForEach(Visitor&& visit) {
-    for (uint32_t index = 0; index < slots_.size(); ++index) {
-      if (slots_[index].call.has_value()) visit(IdOf(index), *slots_[index].call);
+    for (uint32_t index = 0; index < slots_; ++index) {
+      if (SlotAt(index).call.has_value()) visit(IdOf(index), *SlotAt(index).call);
     }
   }
 
@@ -83,6 +84,7 @@ class CallTable {
 
  private:
   static constexpr uint32_t kNone = 0xffffffff;
+  static constexpr uint32_t kSlotsPerChunk = 64;  // A power of two: every look-up divides by it.
 
   struct Slot {
     std::optional<Call> call;
@@ -90,18 +92,20 @@ class CallTable {
     uint32_t next_free = kNone;
   };
 
-  uint64_t IdOf(uint32_t index) const { return uint64_t{slots_[index].generation} << 32 | index; }
+  Slot& SlotAt(uint32_t index) const { return chunks_[index / kSlotsPerChunk][index % kSlotsPerChunk]; }
+
+  uint64_t IdOf(uint32_t index) const { return uint64_t{SlotAt(index).generation} << 32 | index; }
 
   Slot* FindSlot(uint64_t call_id) {
     const uint32_t index = CallIndex(call_id);
-    if (index >= slots_.size()) return nullptr;
-    Slot& slot = slots_[index];
+    if (index >= slots_) return nullptr;
+    Slot& slot = SlotAt(index);
     return slot.call.has_value() && slot.generation == CallGeneration(call_id) ? &slot : nullptr;
   }
 
   void AddSlot() {
-    slots_.emplace_back();
-    free_ = static_cast<uint32_t>(slots_.size() - 1);
+    if (slots_ % kSlotsPerChunk == 0) chunks_.push_back(std::make_unique<Slot[]>(kSlotsPerChunk));
+    free_ = slots_++;
   }
 
   void Free(Slot& slot, uint32_t index) {
@@ -117,8 +121,9 @@ class CallTable {
   const uint32_t capacity_;
 
   // Owned by the session.
-  std::deque<Slot> slots_;  // Keeps its elements in place as it grows.
-  uint32_t free_ = kNone;   // The slot that was freed last: the warmest.
+  std::vector<std::unique_ptr<Slot[]>> chunks_;  // Slots stay in place as the table grows.
+  uint32_t slots_ = 0;                           // Made so far.
+  uint32_t free_ = kNone;                        // The slot that was freed last: the warmest.
   uint32_t size_ = 0;
 };
 

@@ -6,6 +6,7 @@
 namespace verbena {
 
 void SetCertainty(absl::Status* status, Certainty certainty) {
+  if (status->ok()) return;
   status->SetPayload(kCertaintyTypeUrl, absl::Cord(ToString(certainty)));
 }
 

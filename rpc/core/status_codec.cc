@@ -45,10 +45,11 @@ size_t WriteDetails(const absl::Status& status, absl::Span<std::byte> to) {
 size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to) {
   assert(to.size() >= kResponseHeaderRoomMin);
   ResponseHeader header;
+  header.body_bytes = body_bytes;
+  if (status.ok()) return *EncodeResponseHeader(header, to);
   header.code = status.code();
   header.certainty = GetCertainty(status);
   header.message = status.message();
-  header.body_bytes = body_bytes;
 
   const size_t room = to.size() - kResponseHeaderFixedBytes - kCountFieldBytes;
   const size_t message_bytes_max = std::min(kStatusMessageBytesMax, room);
