@@ -9,6 +9,7 @@
 
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/forked_child.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/record.h"
 #include "transport/soft/soft_device.h"
@@ -19,15 +20,21 @@ namespace {
 constexpr int kAccessKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                              IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB;
 
+SoftDevice* UsableDevice() {
+  if (!IsForkedChild()) return SoftDevice::Get();
+  errno = ENODEV;
+  return nullptr;
+}
+
 }  // namespace
 
 ibv_context* SoftContext() {
-  SoftDevice* device = SoftDevice::Get();
+  SoftDevice* device = UsableDevice();
   return device == nullptr ? nullptr : device->context();
 }
 
 ibv_device** GetDeviceList(int* count) {
-  SoftDevice* device = SoftDevice::Get();
+  SoftDevice* device = UsableDevice();
   if (device == nullptr) return nullptr;
   auto** list = static_cast<ibv_device**>(std::calloc(2, sizeof(ibv_device*)));
   if (list == nullptr) return nullptr;

@@ -15,8 +15,8 @@ namespace verbena::soft {
 
 inline constexpr char kDeviceName[] = "soft0";
 
-// The context of this process (`id->verbs`). Null with errno set if the kernel refuses the memory that it needs; a
-// later call tries again.
+// The context of this process (`id->verbs`). Null with errno set if the kernel refuses the memory that it needs (a
+// later call tries again), and with ENODEV in a child made by fork().
 ibv_context* SoftContext();
 
 // Makes a queue pair in state INIT, as rdma_create_qp leaves it: receives may be posted. `attributes->cap` is updated

@@ -1,8 +1,8 @@
 // SEND and receive between two queue pairs of one process.
 
 #include "gtest/gtest.h"
-#include "transport/soft/linked_pair.h"
 #include "transport/soft/record.h"
+#include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
 namespace {

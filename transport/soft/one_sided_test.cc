@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
-#include "transport/soft/linked_pair.h"
+#include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
 namespace {

@@ -49,8 +49,13 @@ class PairLink {
   DirectMemory& direct() { return direct_; }
 
   // Tells the end that receives from us, and the end that waits for our acceptance or space.
-  void RingReceiver(bool urgent) { receiving_.Ring(urgent); }
+  void RingReceiver(bool urgent) {
+    if (!std::exchange(lose_doorbell_, false)) receiving_.Ring(urgent);
+  }
   void RingSender() { (sending_.has_value() ? *sending_ : receiving_).Ring(true); }
+
+  // A fault on purpose: the receiver is not told the next time.
+  void LoseNextDoorbell() { lose_doorbell_ = true; }
 
   // The peer broke the rules of shared memory; the queue pair must fail.
   bool broken() const { return broken_ || writer_.broken() || reader_.broken(); }
@@ -86,6 +91,7 @@ class PairLink {
   RingReader reader_;
   DirectMemory direct_;
   bool broken_ = false;
+  bool lose_doorbell_ = false;
 };
 
 }  // namespace verbena::soft

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "transport/soft/forked_child.h"
 #include "transport/soft/protection_domain.h"
 
 namespace verbena::soft {
@@ -59,6 +60,7 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
   qp_type = IBV_QPT_RC;
   send_completions().Attach(index(), this);
   receive_completions().Attach(index(), this);
+  SetFaults(PlanOfNewQueuePair(*this));
 }
 
 QueuePair::~QueuePair() {
@@ -80,11 +82,7 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
   }
   int error = 0;
   for (; requests != nullptr; requests = requests->next) {
-    error = requester_.Append(*requests);
-    if (error == ENOMEM) {
-      AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
-      error = requester_.Append(*requests);
-    }
+    error = PostOne(*requests);
     if (error != 0) {
       *bad_request = requests;
       break;
@@ -93,6 +91,35 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
   AdvanceSends();
   requester_.KeepInlineBytes();
   return error;
+}
+
+int QueuePair::PostOne(const ibv_send_wr& request) {
+  if (faults_ != nullptr && faults_->RefusesPost()) return ENOMEM;
+  int error = requester_.Append(request);
+  if (error == ENOMEM) {
+    AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
+    error = requester_.Append(request);
+  }
+  if (error == 0 && faults_ != nullptr) ApplyFaultsOfNewestPost();
+  return error;
+}
+
+void QueuePair::ApplyFaultsOfNewestPost() {
+  faults_->CountPost();
+  if (auto status = faults_->PlannedFailure()) requester_.FailNewest(*status);
+  if (state != IBV_QPS_RTS) return;
+  if (faults_->LosesDoorbell()) link_->LoseNextDoorbell();
+  if (faults_->Disconnects()) LosePeer();
+}
+
+void QueuePair::AskForProgress() {
+  receive_completions().MarkReady(index());
+  if (&send_completions() != &receive_completions()) send_completions().MarkReady(index());
+}
+
+void QueuePair::SetFaults(FaultPlan plan) {
+  std::lock_guard lock(mu_);
+  faults_ = plan.empty() ? nullptr : std::make_unique<FaultInjector>(std::move(plan));
 }
 
 int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request) {
@@ -135,6 +162,7 @@ void QueuePair::AdvanceSends() {
 // will before.
 void QueuePair::AdvanceBoth() {
   if (link_ == nullptr || state != IBV_QPS_RTS) return;
+  if (faults_ != nullptr && faults_->WithholdsProgress()) return AskForProgress();
   bool peer_was_closed = link_->peer_closed();
   link_->reader().Refresh();
   bool healthy = requester_.Advance(*link_);
@@ -163,6 +191,7 @@ void QueuePair::EnterError(ibv_wc_status oldest_status) {
 }
 
 void QueuePair::CloseLink() {
+  if (IsForkedChild()) return;
   if (link_ != nullptr) {
     link_->Close();
   } else if (pending_.memory != nullptr) {
@@ -173,6 +202,10 @@ void QueuePair::CloseLink() {
 void QueuePair::PeerGone() {
   std::lock_guard lock(mu_);
   if (link_ == nullptr || state != IBV_QPS_RTS) return;
+  LosePeer();
+}
+
+void QueuePair::LosePeer() {
   link_->direct().Abandon();
   AdvanceBoth();
   if (state == IBV_QPS_RTS) EnterError(IBV_WC_RETRY_EXC_ERR);
@@ -210,7 +243,7 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, uint8_t pee
     state = IBV_QPS_RTS;
   }
   // The peer may have sent before this: its ready bits were taken by polls that could not use them.
-  receive_completions().MarkReady(index());
+  AskForProgress();
   return absl::OkStatus();
 }
 

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/fault_injector.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/link.h"
 #include "transport/soft/pair_link.h"
@@ -71,6 +72,9 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   // The peer's process or queue pair is gone: see link.h.
   void PeerGone();
 
+  // From now on; see fault_plan.h.
+  void SetFaults(FaultPlan plan);
+
   // Where our end stands in the pair's memory, for a deregistration that looks for hazards. Null if not linked.
   struct LinkMemory {
     std::shared_ptr<SharedMapping> memory;
@@ -83,6 +87,10 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   CompletionQueue& receive_completions() const { return *static_cast<CompletionQueue*>(recv_cq); }
 
  private:
+  int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AskForProgress();
+  void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceSends() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Settle(bool healthy, bool peer_was_closed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -103,6 +111,7 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   LinkParameters parameters_ ABSL_GUARDED_BY(mu_);
   uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.
   uint8_t rnr_retry_ ABSL_GUARDED_BY(mu_) = 7;
+  std::unique_ptr<FaultInjector> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   uint8_t timeout_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -132,6 +132,10 @@ bool Requester::Transmit(PairLink& link) {
 }
 
 bool Requester::CheckLocal(SendEntry& entry) {
+  if (entry.planned_failure != IBV_WC_SUCCESS) {
+    Fail(entry, {.status = entry.planned_failure});
+    return false;
+  }
   if (entry.checked) return true;
   uint32_t access = entry.opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_LOCAL_WRITE : 0;
   entry.checked = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);

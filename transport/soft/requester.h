@@ -34,6 +34,9 @@ class Requester {
   // Appends one request. Errors as SendQueue::Append.
   int Append(const ibv_send_wr& request);
 
+  // A fault on purpose: the newest request is not carried out but completes with `status` in its turn.
+  void FailNewest(ibv_wc_status status) { queue_.newest().planned_failure = status; }
+
   // Hands over what can be, and completes what is done. False if a request failed (its completion is out) or the link
   // is broken: the queue pair must go to ERR.
   bool Advance(PairLink& link);

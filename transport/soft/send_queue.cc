@@ -65,6 +65,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
       .sent_bytes = 0,
       .number = 0,
       .outcome = {},
+      .planned_failure = IBV_WC_SUCCESS,
       .segments = own_segments,
   };
   return 0;

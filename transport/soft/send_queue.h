@@ -39,6 +39,7 @@ struct SendEntry {
   uint64_t sent_bytes;  // Of `length`, in the ring.
   uint64_t number;      // Of the message; 0 = not yet given, or one-sided.
   WorkOutcome outcome;
+  ibv_wc_status planned_failure;  // A fault on purpose.
   absl::Span<ibv_sge> segments;
 };
 
@@ -58,6 +59,8 @@ class SendQueue {
   bool has_unsent() const { return unsent_ != tail_; }
   SendEntry& head() { return slots_[head_ % slots_.size()]; }
   SendEntry& first_unsent() { return slots_[unsent_ % slots_.size()]; }
+
+  SendEntry& newest() { return slots_[(tail_ - 1) % slots_.size()]; }
 
   void PopHead();
   void AdvanceUnsent() { ++unsent_; }

@@ -12,6 +12,7 @@
 
 #include "transport/soft/data_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/forked_child.h"
 
 namespace verbena::soft {
 namespace {
@@ -62,6 +63,7 @@ SoftDevice* SoftDevice::Get() {
       return nullptr;
     }
     device = *created;
+    RecognizeForkedChildren();
   }
   return device;
 }
@@ -139,6 +141,7 @@ void SoftDevice::DeleteQueuePair(QueuePair* queue_pair) {
 }
 
 void SoftDevice::RevokeKey(uint32_t key) {
+  if (IsForkedChild()) return;
   keys_.Revoke(key);
   for (const LinkToWatch& each : AllLinks()) {
     if (!WaitForHazard(*each.link.peer_hazard, key)) FailSlowPeer(each);

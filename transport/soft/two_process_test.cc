@@ -10,8 +10,8 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "transport/soft/linked_pair.h"
-#include "transport/soft/offer_pipe.h"
+#include "transport/soft/testing/linked_pair.h"
+#include "transport/soft/testing/offer_pipe.h"
 
 namespace verbena::soft {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/soft/linked_pair.h"
+#include "transport/soft/testing/linked_pair.h"
 
 #include <fcntl.h>
 #include <unistd.h>

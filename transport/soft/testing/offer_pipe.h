@@ -1,7 +1,7 @@
 // For tests: links queue pairs of two processes that share a socket, without a connection manager.
 
-#ifndef VERBENA_TRANSPORT_SOFT_OFFER_PIPE_H_
-#define VERBENA_TRANSPORT_SOFT_OFFER_PIPE_H_
+#ifndef VERBENA_TRANSPORT_SOFT_TESTING_OFFER_PIPE_H_
+#define VERBENA_TRANSPORT_SOFT_TESTING_OFFER_PIPE_H_
 
 #include <infiniband/verbs.h>
 
@@ -15,4 +15,4 @@ void LinkOverSocket(ibv_qp* queue_pair, int socket, bool active, const LinkParam
 
 }  // namespace verbena::soft
 
-#endif  // VERBENA_TRANSPORT_SOFT_OFFER_PIPE_H_
+#endif  // VERBENA_TRANSPORT_SOFT_TESTING_OFFER_PIPE_H_

@@ -1,4 +1,4 @@
-#include "transport/soft/offer_pipe.h"
+#include "transport/soft/testing/offer_pipe.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

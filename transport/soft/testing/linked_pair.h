@@ -1,7 +1,7 @@
 // For tests: ends of a link, each with everything a queue pair needs, and the linking of two of them in this process.
 
-#ifndef VERBENA_TRANSPORT_SOFT_LINKED_PAIR_H_
-#define VERBENA_TRANSPORT_SOFT_LINKED_PAIR_H_
+#ifndef VERBENA_TRANSPORT_SOFT_TESTING_LINKED_PAIR_H_
+#define VERBENA_TRANSPORT_SOFT_TESTING_LINKED_PAIR_H_
 
 #include <infiniband/verbs.h>
 
@@ -94,4 +94,4 @@ ibv_cq* NextCompletionEvent(ibv_comp_channel* channel);
 
 }  // namespace verbena::soft
 
-#endif  // VERBENA_TRANSPORT_SOFT_LINKED_PAIR_H_
+#endif  // VERBENA_TRANSPORT_SOFT_TESTING_LINKED_PAIR_H_

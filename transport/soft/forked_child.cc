@@ -1,0 +1,20 @@
+#include "transport/soft/forked_child.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace verbena::soft {
+namespace {
+
+std::atomic<bool> is_forked_child{false};
+
+}  // namespace
+
+void RecognizeForkedChildren() {
+  pthread_atfork(nullptr, nullptr, [] { is_forked_child.store(true); });
+}
+
+bool IsForkedChild() { return is_forked_child.load(std::memory_order_relaxed); }
+
+}  // namespace verbena::soft
