@@ -31,7 +31,7 @@ absl::Status CompletionWaiter::Fill() {
   }
   if (policy_ != transport::WaitPolicy::kBusy) {
     if (absl::Status status = Poll(); !status.ok() || filled_ > 0) return status;
-    if (absl::Status status = Sleep(); !status.ok()) return status;
+    if (absl::Status status = Sleep(); !status.ok() || filled_ > 0) return status;
   }
   return Poll();
 }
