@@ -23,17 +23,18 @@ absl::Status CompletionWaiter::Prepare() {
 }
 
 absl::Status CompletionWaiter::Fill() {
+  absl::Status status = Poll();
   if (policy_ == transport::WaitPolicy::kAdaptive) {
     const auto end = std::chrono::steady_clock::now() + PollDuration();
-    do {
-      if (absl::Status status = Poll(); !status.ok() || filled_ > 0) return status;
-    } while (std::chrono::steady_clock::now() < end);
+    while (status.ok() && filled_ == 0 && std::chrono::steady_clock::now() < end) status = Poll();
   }
-  if (policy_ != transport::WaitPolicy::kBusy) {
-    if (absl::Status status = Poll(); !status.ok() || filled_ > 0) return status;
-    if (absl::Status status = Sleep(); !status.ok() || filled_ > 0) return status;
-  }
-  return Poll();
+  if (policy_ == transport::WaitPolicy::kBusy || !status.ok() || filled_ > 0) return status;
+
+  // Arm, look once more, and only then sleep; what woke us is polled by the next call.
+  status = queue_.RequestNotify(/*solicited_only=*/false);
+  if (status.ok()) status = Poll();
+  if (!status.ok() || filled_ > 0) return status;
+  return channel_.NextEvent().status();
 }
 
 absl::Status CompletionWaiter::Poll() {
@@ -42,13 +43,6 @@ absl::Status CompletionWaiter::Poll() {
   next_ = 0;
   filled_ = count;
   return absl::OkStatus();
-}
-
-// Arms, polls once more, and sleeps unless that found something.
-absl::Status CompletionWaiter::Sleep() {
-  if (absl::Status status = queue_.RequestNotify(/*solicited_only=*/false); !status.ok()) return status;
-  if (absl::Status status = Poll(); !status.ok() || filled_ > 0) return status;
-  return channel_.NextEvent().status();
 }
 
 absl::Status CompletionWaiter::Failure(const ibv_wc& completion) {

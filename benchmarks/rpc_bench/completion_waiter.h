@@ -34,9 +34,10 @@ class CompletionWaiter {
   }
 
  private:
+  // Takes the completions that are there, or waits once by the policy; may find none. Only when all that were taken
+  // before have been handed out.
   absl::Status Fill();
   absl::Status Poll();
-  absl::Status Sleep();
   static absl::Status Failure(const ibv_wc& completion);
 
   const transport::WaitPolicy policy_;
