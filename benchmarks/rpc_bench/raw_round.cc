@@ -16,12 +16,16 @@ RawShape ShapeOf(const BenchSettings& settings) {
           .ring_areas = static_cast<uint32_t>(settings.in_flight)};
 }
 
+absl::Status During(absl::string_view stage, const absl::Status& status) {
+  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(stage, ": ", status.message()));
+}
+
 absl::StatusOr<RawRound> Measure(RawEnd& end, absl::Duration duration) {
   const absl::StatusOr<LatencyHistogram> ping_pong = RunPingPong(end, duration / 2);
-  if (!ping_pong.ok()) return ping_pong.status();
+  if (!ping_pong.ok()) return During("raw ping-pong", ping_pong.status());
   const absl::StatusOr<double> gbytes_per_second = RunReadStream(end, duration / 2);
-  if (!gbytes_per_second.ok()) return gbytes_per_second.status();
-  if (absl::Status status = EndPingPong(end); !status.ok()) return status;
+  if (!gbytes_per_second.ok()) return During("raw READ stream", gbytes_per_second.status());
+  if (absl::Status status = EndPingPong(end); !status.ok()) return During("end of raw ping-pong", status);
   return RawRound{
       .figures = {.p50_us = ping_pong->PercentileMicroseconds(50), .read_gbytes_per_second = *gbytes_per_second},
       .device = end.device_name()};
@@ -56,7 +60,7 @@ absl::Status ServeRaw(const BenchSettings& settings) {
   SayAddress(absl::StrCat(listener->port()));
   absl::StatusOr<std::unique_ptr<RawEnd>> end = (*std::move(listener)).Accept(ShapeOf(settings));
   if (!end.ok()) return end.status();
-  return ServePingPong(**end);
+  return During("raw server", ServePingPong(**end));
 }
 
 }  // namespace verbena::benchmarks
