@@ -14,6 +14,7 @@
 #include "examples/greeter/greeter.verbena.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
+#include "rpc/options.h"
 
 ABSL_FLAG(std::string, server, "127.0.0.1:7471", "The server: host:port, rdma://host:port or soft://host:port.");
 ABSL_FLAG(std::string, device, "", "Device to use: auto, soft, or a device's name. Empty: $VERBENA_DEVICE, else auto.");
@@ -50,6 +51,14 @@ bool Print(const char* how, const absl::Status& status, const demo::HelloReply& 
   return status.ok();
 }
 
+// Which device and way the messages took: small ones travel in frames, large ones are fetched by RDMA READ.
+void PrintPath(const verbena::Channel& channel) {
+  const verbena::TransportCounters counters = verbena::ReadTransportCounters();
+  std::cout << "path: " << (counters.reads == 0 ? "eager" : "rendezvous") << ", " << counters.frames_sent
+            << " frames sent, " << counters.frames_received << " received, " << counters.reads << " RDMA READs\n"
+            << "channel: " << channel.DescribeState() << std::endl;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,6 +81,6 @@ int main(int argc, char** argv) {
   const bool blocking_ok = Print("blocking", CallBlocking(stub, request, &reply), reply);
   reply.Clear();
   const bool callback_ok = Print("callback", CallWithCallback(stub, request, &reply), reply);
-  std::cout << "channel: " << (*channel)->DescribeState() << std::endl;
+  PrintPath(**channel);
   return blocking_ok && callback_ok ? 0 : 1;
 }

@@ -21,6 +21,7 @@ for handlers in --nocallback --callback; do
   "$client" --server="$address" --name="Ada" >"$work/output" || fail "client with $handlers"
   grep -qx 'blocking: Hello, Ada!' "$work/output" || fail "blocking greeting with $handlers: $(cat "$work/output")"
   grep -qx 'callback: Hello, Ada!' "$work/output" || fail "callback greeting with $handlers: $(cat "$work/output")"
+  grep -q '^path: eager' "$work/output" || fail "path with $handlers: $(cat "$work/output")"
 
   if "$client" --server="$address" --name="" >/dev/null 2>"$work/errors"; then fail "an empty name was greeted"; fi
   grep -q 'the request has no name' "$work/errors" || fail "words for an empty name: $(cat "$work/errors")"
