@@ -53,8 +53,9 @@ absl::Status RendezvousReceiver::OnAnnounce(const wire::FrameView& frame) {
   CopyAnnouncement(frame, fetch);
   transfers_[fetch.transfer & 0xffff] = index;
   if (fetch.payload_bytes > limits_.message_bytes_max) {
-    Finish(index, wire::FinishReason::kRefused);
-    return absl::OkStatus();
+    fetch.reason = wire::FinishReason::kRefused;
+    fetch.failure = absl::ResourceExhaustedError(absl::StrCat(
+        "the message has ", fetch.payload_bytes, " bytes; message_bytes_max is ", limits_.message_bytes_max));
   }
   actions_->Push(AskVerdict{table_.IdOf(index), frame.header.message_kind, fetch.flags, fetch.call_id,
                             frame.call_header, fetch.payload_bytes});

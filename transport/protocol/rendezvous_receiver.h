@@ -31,7 +31,7 @@ namespace verbena::protocol {
 class RendezvousReceiver {
  public:
   struct Limits {
-    uint64_t message_bytes_max = 0;  // Longer ones are refused without asking.
+    uint64_t message_bytes_max = 0;  // Longer ones are asked about, for the layer above to say why, and never fetched.
     uint32_t read_chunk_bytes = 0;
     uint16_t read_depth = 0;  // READs in flight; at least 1.
   };

@@ -75,10 +75,13 @@ TEST_F(RendezvousReceiverTest, ARefusedMessageIsFinishedUnfetched) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(RendezvousReceiverTest, AMessageBeyondTheLimitIsRefusedUnasked) {
-  ASSERT_TRUE(receiver_.OnAnnounce(AnnouncementOf(1, 7, 100001).view()).ok());
+TEST_F(RendezvousReceiverTest, AMessageBeyondTheLimitIsRefusedWhateverTheVerdict) {
+  receiver_.OnVerdict(Offered(1, 100001), false);
   EXPECT_TRUE(actions_.empty());
   ExpectFinish(1, wire::FinishReason::kRefused);
+  receiver_.OnVerdict(Offered(2, 100001), true);
+  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kResourceExhausted);
+  ExpectFinish(2, wire::FinishReason::kRefused);
 }
 
 TEST_F(RendezvousReceiverTest, AFetchWithoutMemoryIsFinishedSo) {
