@@ -51,7 +51,7 @@ void ConnectionSetup::Begin() {
   });
 }
 
-absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId id) {
+absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
   absl::StatusOr<DeviceContext*> device = DeviceContext::For(id.api(), id.device_context());
   if (!device.ok()) return device.status();
   device_ = *device;

@@ -43,8 +43,9 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
  protected:
   // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed.
   void Begin();
-  // Makes everything that belongs to the device of `id`: queue pair, receives, initial grants.
-  absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId id);
+  // Makes everything that belongs to the device of `id`: queue pair, receives, initial grants. `id` is taken if link_
+  // is set afterwards.
+  absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId&& id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
   // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once; the loop then lets go
   // of this.
@@ -62,9 +63,9 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   PollGroup* group_ = nullptr;
   protocol::GrantShare share_;  // Destroyed after the link: until then frames may come.
   std::unique_ptr<Link> link_;
+  bool reserved_ = false;  // Counted among connections_max.
 
  private:
-  bool reserved_ = false;
   std::vector<EarlyFrame> early_frames_;
   TimerId timer_ = 0;
   bool pending_ = false;

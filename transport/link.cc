@@ -21,7 +21,7 @@ constexpr uint8_t kReceiverNotReadyTimer = 12;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* channel, verbs::ConnectionId id,
+absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* channel, verbs::ConnectionId&& id,
                                                    LinkOwner* owner, uint32_t frames_max, uint32_t reads_max) {
   verbs::QueuePairOptions options;
   options.send_completions = &group->completions();

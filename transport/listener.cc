@@ -81,8 +81,7 @@ class Acceptor : public ConnectionSetup {
     }
     // The id stays where it can be rejected until the link has everything that it needs.
     if (absl::Status status = MakeLink(channel, std::move(request.id)); !status.ok()) {
-      if (link_ == nullptr) return status;  // The id is gone with it, and the peer learns that nobody answers.
-      return Refuse(link_->id(), wire::RejectReason::kNoMemory, status);
+      return Refuse(link_ == nullptr ? request.id : link_->id(), ReasonOf(status), status);
     }
     agreement_ = std::get<protocol::Agreement>(verdict);
     agreement_->ours = protocol::AnswerOf(*agreement_, static_cast<uint16_t>(share_.granted()));
@@ -92,6 +91,12 @@ class Acceptor : public ConnectionSetup {
     parameters.responder_resources = std::min(parameters.responder_resources, request.responder_resources);
     parameters.initiator_depth = std::min(parameters.initiator_depth, request.initiator_depth);
     return link_->id().Accept(parameters);
+  }
+
+  // Why there is no link.
+  wire::RejectReason ReasonOf(const absl::Status& status) const {
+    if (!absl::IsResourceExhausted(status)) return wire::RejectReason::kDevice;
+    return group_ != nullptr && !reserved_ ? wire::RejectReason::kTooManyConnections : wire::RejectReason::kNoMemory;
   }
 
   absl::Status Refuse(verbs::ConnectionId& id, wire::RejectReason reason, absl::Status why) {
