@@ -19,6 +19,8 @@ RequestSendOutcome ToSessionOutcome(transport::SendOutcome outcome) {
       return RequestSendOutcome::kRefused;
     case transport::SendOutcome::kUnknown:
       return RequestSendOutcome::kUnknown;
+    case transport::SendOutcome::kNoMemory:
+      return RequestSendOutcome::kNoMemory;
   }
   return RequestSendOutcome::kUnknown;
 }

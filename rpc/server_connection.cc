@@ -134,6 +134,15 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   slot.responding = std::move(call);
 }
 
+// The reply found no memory to be sent from; a status alone needs none.
+void ServerConnection::RespondWithoutReply(uint64_t local) {
+  absl::Status status = absl::ResourceExhaustedError("the server has no payload memory to send the response from");
+  SetCertainty(&status, Certainty::kExecuted);
+  const uint64_t send_id = SendResponse(session_.CallIdOf(local), status, nullptr);
+  sends_.emplace(send_id, local);
+  SlotOf(local).send_id = send_id;
+}
+
 void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
   if (sends_over_) {
     session_.OnRejectionSent();
@@ -155,18 +164,21 @@ uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& st
   return connection_->Send(std::move(message));
 }
 
-void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status&) {
-  session_.OnFetchFailed(head.call_id);
+void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {
+  const ServerSession::Decision decision = session_.OnFetchFailed(head.call_id, status);
+  if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
   Settle();
 }
 
-void ServerConnection::OnSent(uint64_t send_id, transport::SendOutcome) {
+void ServerConnection::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
   const auto send = sends_.find(send_id);
   if (send == sends_.end()) return;
   const uint64_t local = send->second;
   sends_.erase(send);
   if (local == 0) {
     session_.OnRejectionSent();
+  } else if (outcome == transport::SendOutcome::kNoMemory && !sends_over_) {
+    RespondWithoutReply(local);
   } else {
     session_.OnResponseSent(local);
     loop_.RecycleCall(std::move(SlotOf(local).responding));

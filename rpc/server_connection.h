@@ -57,6 +57,7 @@ class ServerConnection : public transport::ConnectionHandler {
   void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
   void Reject(uint64_t call_id, const absl::Status& status);
   void Respond(std::unique_ptr<ServerCall> call);
+  void RespondWithoutReply(uint64_t local);
   uint64_t SendResponse(uint64_t call_id, const absl::Status& status, ServerCall* reply);
   void Abort(absl::Status status);
   void AskForDrain();

@@ -60,6 +60,7 @@ enum class SendOutcome {
   kNotSent,    // Not a byte of it left: the peer has not seen it and never will.
   kRefused,    // Announced; the peer refused it unfetched.
   kUnknown,    // The connection failed in between.
+  kNoMemory,   // As kNotSent: there was no memory to send it from.
 };
 
 enum class Verdict { kFetch, kRefuse };

@@ -275,6 +275,7 @@ static_assert(static_cast<int>(SendOutcome::kDelivered) == static_cast<int>(prot
 static_assert(static_cast<int>(SendOutcome::kNotSent) == static_cast<int>(protocol::SendOutcome::kNotSent));
 static_assert(static_cast<int>(SendOutcome::kRefused) == static_cast<int>(protocol::SendOutcome::kRefused));
 static_assert(static_cast<int>(SendOutcome::kUnknown) == static_cast<int>(protocol::SendOutcome::kUnknown));
+static_assert(static_cast<int>(SendOutcome::kNoMemory) == static_cast<int>(protocol::SendOutcome::kNoMemory));
 
 // --- Actions: receiving.
 

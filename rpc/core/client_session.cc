@@ -175,6 +175,10 @@ void ClientSession::OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome out
         Requeue(call_id, *call, now);
       }
       return;
+    case RequestSendOutcome::kNoMemory:
+      Complete(call_id, *call, absl::ResourceExhaustedError("no payload memory to send the request from"),
+               Certainty::kNotSent);
+      return;
   }
 }
 
@@ -185,7 +189,8 @@ void ClientSession::AwaitReason(uint64_t call_id, Call& call, Certainty certaint
 }
 
 void ClientSession::OnWithdrawnSent(uint64_t call_id, Call& call, RequestSendOutcome outcome) {
-  const bool never_there = outcome == RequestSendOutcome::kNotSent || outcome == RequestSendOutcome::kRefused;
+  const bool never_there = outcome == RequestSendOutcome::kNotSent || outcome == RequestSendOutcome::kRefused ||
+                           outcome == RequestSendOutcome::kNoMemory;
   if (outcome == RequestSendOutcome::kDelivered) {
     actions_.Push({ActionKind::kTellCancelled, call_id, absl::OkStatus()});
   }
@@ -215,7 +220,10 @@ bool ClientSession::OnResponseAnnounced(Epoch epoch, uint64_t call_id, uint64_t 
 void ClientSession::OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Status& status) {
   Call* call = FindOf(epoch, call_id);
   if (call == nullptr || call->state != State::kFetching) return;
-  Complete(call_id, *call, absl::UnavailableError(absl::StrCat("the response was not fetched: ", status.message())),
+  // What ran short is worth telling from what broke.
+  const absl::StatusCode code =
+      absl::IsResourceExhausted(status) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
+  Complete(call_id, *call, absl::Status(code, absl::StrCat("the response was not fetched: ", status.message())),
            Certainty::kExecuted);
 }
 

@@ -39,7 +39,7 @@ struct ClientSessionOptions {
   absl::Duration reason_time = absl::Milliseconds(500);  // How long the reason may take to follow a failed send.
 };
 
-enum class RequestSendOutcome { kDelivered, kNotSent, kRefused, kUnknown };  // As transport::SendOutcome.
+enum class RequestSendOutcome { kDelivered, kNotSent, kRefused, kUnknown, kNoMemory };  // As transport::SendOutcome.
 
 class ClientSession {
  public:

@@ -226,6 +226,13 @@ TEST_F(ClientSessionTest, RefusedRequestWithoutAReasonEndsByItself) {
   ExpectCompletedOnce(absl::StatusCode::kUnavailable, Certainty::kNotSent, "not delivered");
 }
 
+TEST_F(ClientSessionTest, RequestThatFoundNoMemoryFailsAtOnce) {
+  const uint64_t id = StartSending();
+  session_.OnSent(kEpoch, id, RequestSendOutcome::kNoMemory, now_);
+  Drain();
+  ExpectCompletedOnce(absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "memory");
+}
+
 TEST_F(ClientSessionTest, UnsentCallOfADrainingConnectionGoesToTheNextOne) {
   const uint64_t id = StartSending();
   session_.OnPeerDraining(kEpoch);

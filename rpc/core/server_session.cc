@@ -123,12 +123,15 @@ ServerSession::Decision ServerSession::Drop() {
   return Decision();
 }
 
-void ServerSession::OnFetchFailed(uint64_t call_id) {
+ServerSession::Decision ServerSession::OnFetchFailed(uint64_t call_id, const absl::Status& status) {
   const std::optional<uint64_t> local = LocalOf(call_id);
-  if (!local.has_value()) return;
+  if (!local.has_value()) return Decision();
   const State state = calls_.Find(*local)->state;
-  if (state == State::kFetching) ++tally_->dropped;
-  if (state == State::kFetching || state == State::kAbandonedFetch) Release(*local);
+  if (state != State::kFetching && state != State::kAbandonedFetch) return Decision();
+  Release(*local);
+  if (state == State::kAbandonedFetch) return Decision();  // Counted when it was abandoned.
+  if (!absl::IsResourceExhausted(status)) return Drop();
+  return Reject(absl::ResourceExhaustedError(absl::StrCat("the server did not fetch the request: ", status.message())));
 }
 
 void ServerSession::OnCancel(uint64_t call_id) {

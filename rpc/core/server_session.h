@@ -88,7 +88,8 @@ class ServerSession {
 
   Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
   Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
-  void OnFetchFailed(uint64_t call_id);
+  // kReject if memory ran short, and with it the call; else kDrop.
+  Decision OnFetchFailed(uint64_t call_id, const absl::Status& status);
   void OnCancel(uint64_t call_id);
   void OnTime(absl::Time now);
   void OnClosed();

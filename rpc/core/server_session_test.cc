@@ -140,10 +140,19 @@ TEST_F(ServerSessionTest, ExpiredFetchIsCancelledAndItsCallNeverRuns) {
 
 TEST_F(ServerSessionTest, FailedFetchReleasesTheCall) {
   Announce(1, {});
-  session_.OnFetchFailed(1);
-  session_.OnFetchFailed(99);
+  session_.OnFetchFailed(1, absl::CancelledError(""));
+  session_.OnFetchFailed(99, absl::CancelledError(""));
   EXPECT_TRUE(session_.idle());
   EXPECT_EQ(tally_.calls, 0u);
+}
+
+TEST_F(ServerSessionTest, FetchThatFailedForWantOfMemoryIsAnswered) {
+  Announce(1, {});
+  const ServerSession::Decision decision = session_.OnFetchFailed(1, absl::ResourceExhaustedError("no memory"));
+  EXPECT_EQ(decision.admission, Admission::kReject);
+  EXPECT_EQ(decision.status.code(), absl::StatusCode::kResourceExhausted);
+  session_.OnRejectionSent();
+  EXPECT_TRUE(session_.idle());
 }
 
 TEST_F(ServerSessionTest, CancelledCallIsToldAndItsAnswerDropped) {
@@ -179,7 +188,7 @@ TEST_F(ServerSessionTest, IdUsedTwiceLeavesTheFirstCallAlone) {
   const uint64_t local = Arrive(1, {}).local;
   EXPECT_EQ(Arrive(1, {}).admission, Admission::kDrop);
   EXPECT_EQ(Announce(1, {}).admission, Admission::kDrop);
-  session_.OnFetchFailed(1);
+  session_.OnFetchFailed(1, absl::CancelledError(""));
   EXPECT_TRUE(session_.OnHandlerDone(local));
 }
 

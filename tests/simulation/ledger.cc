@@ -75,6 +75,7 @@ void Ledger::CheckAtEnd(uint64_t call_id, bool clean) {
       if (clean && message.delivered != 1) violation("is reported delivered and was not");
       return;
     case SendOutcome::kNotSent:
+    case SendOutcome::kNoMemory:
       if (message.seen != 0) violation("is reported not sent and was seen");
       return;
     case SendOutcome::kRefused:

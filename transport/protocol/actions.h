@@ -25,6 +25,7 @@ enum class SendOutcome {
   kNotSent,    // Not a byte of it left.
   kRefused,    // Announced; the peer refused it unfetched.
   kUnknown,    // Announced or posted, and the connection failed or the sender withdrew.
+  kNoMemory,   // Not a byte of it left: it could not be exported.
 };
 
 // --- Frames. Each takes one send-queue slot, given back by OnSendCompleted. The header is complete: grant included.

@@ -74,7 +74,7 @@ void RendezvousSender::OnExported(uint64_t send_id, absl::Span<const wire::Segme
 void RendezvousSender::OnExportFailed(uint64_t send_id) {
   const uint32_t index = table_.Find(send_id);
   if (index == SlotQueue::kNone || table_[index].state != State::kExporting) return;
-  actions_->Push(Sent{send_id, SendOutcome::kNotSent});
+  actions_->Push(Sent{send_id, SendOutcome::kNoMemory});
   Free(index);
 }
 

@@ -102,7 +102,7 @@ TEST_F(RendezvousSenderTest, AMessageCancelledBeforeItsAnnouncementIsNotSent) {
 TEST_F(RendezvousSenderTest, AnExportThatFailsIsNotSentAndNotReleased) {
   sender_.OnExportFailed(sender_.Add({.payload_bytes = 5000}));
   Next<Export>();
-  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kNotSent);
+  EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kNoMemory);
   EXPECT_TRUE(actions_.empty());
 }
 
