@@ -13,16 +13,12 @@
 #include "gtest/gtest.h"
 
 namespace verbena::probe {
-namespace {
 
-// Where Bazel put the server: beside this test, in its runfiles.
-std::string ProbeServerPath() {
+std::string ProgramPath(absl::string_view name) {
   const char* const runfiles = std::getenv("TEST_SRCDIR");
   const std::string root = runfiles == nullptr ? "." : absl::StrCat(runfiles, "/verbena");
-  return absl::StrCat(root, "/tests/integration/probe_server");
+  return absl::StrCat(root, "/tests/integration/", name);
 }
-
-}  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
   int ends[2];
@@ -74,7 +70,7 @@ absl::Duration ChildProcess::ProcessorTime() const {
 }
 
 ServerProcess::ServerProcess(const std::string& address, const std::string& wait)
-    : process_({ProbeServerPath(), address, wait}) {
+    : process_({ProgramPath("probe_server"), address, wait}) {
   const std::string line = process_.ReadLine();
   EXPECT_TRUE(absl::StartsWith(line, "listening ")) << "probe_server said: " << line;
   if (absl::StartsWith(line, "listening ")) address_ = line.substr(10);

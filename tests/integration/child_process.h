@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace verbena::probe {
+
+// Where Bazel put a program of this folder: beside the test, in its runfiles.
+std::string ProgramPath(absl::string_view name);
 
 // Killed and reaped when destroyed. Thread: one.
 class ChildProcess {

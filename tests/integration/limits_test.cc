@@ -16,6 +16,7 @@
 #include "rpc/client_context.h"
 #include "rpc/payload.h"
 #include "rpc/server.h"
+#include "rpc/server_context.h"
 #include "tests/integration/probe_service.h"
 
 namespace verbena::probe {
@@ -29,11 +30,12 @@ constexpr size_t kTooMany = 300000;
 
 class LimitsTest : public testing::Test {
  protected:
-  void Serve(const ServerOptions& options = {}) {
+  void Serve(const ServerOptions& options = {}, Service* service = nullptr) {
     Server::Builder builder;
     ServerOptions on_soft = options;
     on_soft.transport.rnr_retry_count = 0;
-    builder.AddListeningAddress("soft://127.0.0.1:0").RegisterService(&service_).SetOptions(on_soft);
+    builder.AddListeningAddress("soft://127.0.0.1:0").SetOptions(on_soft);
+    builder.RegisterService(service == nullptr ? &service_ : service);
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -243,6 +245,26 @@ TEST_F(ShortMemory, AResponseThatTheHandlerCannotAllocateFailsInWords) {
   const std::shared_ptr<Channel> channel = Open();
   ExpectExhausted(Fetch(channel, 32 << 20), absl::StrCat(kMemoryBytes), "payload memory");
   EXPECT_EQ(Fetch(channel, 100000), absl::OkStatus());
+}
+
+// The handler's reply stands in memory of its own; to send it, some must be registered.
+class BigReplies : public ProbeService {
+ public:
+  absl::Status Fetch(ServerContext* context, const FetchRequest* request, FetchReply*) override {
+    context->set_attachment(absl::Cord(std::string(request->bytes(), 'b')));
+    return absl::OkStatus();
+  }
+};
+
+TEST_F(ShortMemory, AResponseThatCannotBeExportedFailsInWordsAndTheNextSucceeds) {
+  BigReplies service;
+  Serve({}, &service);
+  const std::shared_ptr<Channel> channel = Open();
+  const absl::Status status = Fetch(channel, 32 << 20);
+  ExpectExhausted(status, "payload memory", "response");
+  EXPECT_EQ(GetCertainty(status), Certainty::kExecuted);
+  EXPECT_EQ(Fetch(channel, 100000), absl::OkStatus());
+  server_.reset();
 }
 
 // There is room for one side of the message only: the one that would land it has none.
