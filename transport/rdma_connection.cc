@@ -5,35 +5,10 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "transport/connection_handle.h"
 #include "transport/log.h"
 
 namespace verbena::transport {
-namespace {
-
-// What the user holds. Destroying it aborts the connection.
-class ConnectionHandle : public Connection {
- public:
-  explicit ConnectionHandle(std::shared_ptr<RdmaConnection> connection) : connection_(std::move(connection)) {}
-  ~ConnectionHandle() override {
-    connection_->set_handler(nullptr);
-    connection_->Abort(absl::CancelledError("the connection was dropped by its owner"));
-  }
-
-  uint64_t Send(OutboundMessage message) override { return connection_->Send(std::move(message)); }
-  void CancelSend(uint64_t send_id) override { connection_->CancelSend(send_id); }
-  void CancelFetch(uint64_t call_id) override { connection_->CancelFetch(call_id); }
-  void Drain() override { connection_->Drain(); }
-  void Abort(absl::Status status) override { connection_->Abort(std::move(status)); }
-  void set_handler(ConnectionHandler* handler) override { connection_->set_handler(handler); }
-  size_t header_bytes_max() const override { return connection_->header_bytes_max(); }
-  const std::string& peer() const override { return connection_->peer(); }
-  EventLoop* loop() const override { return connection_->loop(); }
-
- private:
-  const std::shared_ptr<RdmaConnection> connection_;
-};
-
-}  // namespace
 
 std::unique_ptr<Connection> RdmaConnection::Create(Parts parts) {
   auto connection = std::make_shared<RdmaConnection>(std::move(parts));

@@ -1,0 +1,42 @@
+// What the user of a connection holds: the seam's Connection, passed on to the RdmaConnection behind it, which lives on
+// until its queue pair is destroyed. Destroying the handle aborts the connection.
+//
+// Owner: the user. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_CONNECTION_HANDLE_H_
+#define VERBENA_TRANSPORT_CONNECTION_HANDLE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "transport/connection.h"
+#include "transport/rdma_connection.h"
+
+namespace verbena::transport {
+
+class ConnectionHandle : public Connection {
+ public:
+  explicit ConnectionHandle(std::shared_ptr<RdmaConnection> connection) : connection_(std::move(connection)) {}
+  ~ConnectionHandle() override {
+    connection_->set_handler(nullptr);
+    connection_->Abort(absl::CancelledError("the connection was dropped by its owner"));
+  }
+
+  uint64_t Send(OutboundMessage message) override { return connection_->Send(std::move(message)); }
+  void CancelSend(uint64_t send_id) override { connection_->CancelSend(send_id); }
+  void CancelFetch(uint64_t call_id) override { connection_->CancelFetch(call_id); }
+  void Drain() override { connection_->Drain(); }
+  void Abort(absl::Status status) override { connection_->Abort(std::move(status)); }
+  void set_handler(ConnectionHandler* handler) override { connection_->set_handler(handler); }
+  size_t header_bytes_max() const override { return connection_->header_bytes_max(); }
+  const std::string& peer() const override { return connection_->peer(); }
+  EventLoop* loop() const override { return connection_->loop(); }
+
+ private:
+  const std::shared_ptr<RdmaConnection> connection_;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_CONNECTION_HANDLE_H_
