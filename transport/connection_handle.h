@@ -1,7 +1,4 @@
-// What the user of a connection holds: the seam's Connection, passed on to the RdmaConnection behind it, which lives on
-// until its queue pair is destroyed. Destroying the handle aborts the connection.
-//
-// Owner: the user. Thread: its loop's.
+// What the user of a connection holds: a handle that may be destroyed at any moment, whatever the connection is doing.
 
 #ifndef VERBENA_TRANSPORT_CONNECTION_HANDLE_H_
 #define VERBENA_TRANSPORT_CONNECTION_HANDLE_H_
@@ -15,13 +12,11 @@
 
 namespace verbena::transport {
 
+// Forwards to the driver; destroying it aborts the connection. Thread: its loop's.
 class ConnectionHandle : public Connection {
  public:
   explicit ConnectionHandle(std::shared_ptr<RdmaConnection> connection) : connection_(std::move(connection)) {}
-  ~ConnectionHandle() override {
-    connection_->set_handler(nullptr);
-    connection_->Abort(absl::CancelledError("the connection was dropped by its owner"));
-  }
+  ~ConnectionHandle() override { connection_->Detach(); }
 
   uint64_t Send(OutboundMessage message) override { return connection_->Send(std::move(message)); }
   void CancelSend(uint64_t send_id) override { connection_->CancelSend(send_id); }

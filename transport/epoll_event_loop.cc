@@ -16,6 +16,8 @@
 namespace verbena::transport {
 namespace {
 
+// Idle turns between two readings of the clock: a reading costs as much as an empty turn.
+constexpr uint32_t kIdleTurnsPerReading = 8;
 // A loop that never sleeps still serves its file descriptors (connection manager, asynchronous events) once in so many
 // idle turns.
 constexpr uint32_t kIdleTurnsPerEpoll = 256;
@@ -128,7 +130,7 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 }
 
 void EpollEventLoop::Turn() {
-  now_ = SteadyNow();
+  if (idle_turns_ % kIdleTurnsPerReading == 0) now_ = SteadyNow();
   int handled = HasTasks() ? RunTasks() : 0;
   handled += PollSources();
   if (timers_.NextDeadline() <= now_) handled += timers_.RunExpired(now_);
@@ -139,6 +141,7 @@ void EpollEventLoop::Turn() {
   }
   if (!MayKeepPolling()) {
     ArmAndSleep();
+    idle_turns_ = 0;
   } else if (++idle_turns_ % kIdleTurnsPerEpoll == 0) {
     HandleReadable(absl::ZeroDuration());
   }

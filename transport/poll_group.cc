@@ -15,6 +15,8 @@ namespace {
 constexpr int kCompletionsPerReap = 32;
 // Completion batches in one turn; then timers and posted tasks have their turn.
 constexpr int kReapsPerTurn = 8;
+// Empty polls between two looks at what the grant budget wants: it changes with traffic, and slowly with time.
+constexpr uint32_t kIdlePollsPerWakeup = 64;
 // Receives are reposted in lists of this many, or when there is nothing else to do.
 constexpr size_t kRepostBatch = 32;
 // Work requests in flight that name no send buffer: frame headers and READs.
@@ -184,13 +186,17 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 
 int PollGroup::Poll() {
   const int reaped = Reap();
-  WakeForGrants();
+  if (reaped > 0 || grants_grew_ || ++idle_polls_ % kIdlePollsPerWakeup == 0) WakeForGrants();
   int handled = reaped + RunDirty();
   if (!deferred_.empty()) {
     if (drained_) RunDeferred();
     ++handled;
   }
-  if (used_.size() >= kRepostBatch || (handled == 0 && !used_.empty())) PostReceives();
+  if (used_.size() >= kRepostBatch || (handled == 0 && !used_.empty())) {
+    const size_t used = used_.size();
+    PostReceives();
+    if (used_.size() < used) ++handled;  // Whoever waits for grants has them now: a turn more before the loop sleeps.
+  }
   counters_.credits_granted.Set(grants_.outstanding());
   return handled;
 }
@@ -251,6 +257,7 @@ void PollGroup::RunDeferred() {
 }
 
 void PollGroup::WakeForGrants() {
+  grants_grew_ = false;
   while (const std::optional<uint32_t> number = grants_.NextWakeup(loop_->Now())) {
     if (links_[*number] != nullptr) links_[*number]->OnGrantsWakeup();
   }
@@ -287,6 +294,7 @@ void PollGroup::CountPosted(uint32_t count) {
   receives_new_ -= added;
   receives_kept_ += added;
   if (count > added) grants_.OnReceivesReposted(count - added);
+  grants_grew_ = true;
   counters_.receives_posted.Add(count);
 }
 

@@ -140,6 +140,8 @@ class PollGroup : public PollSource {
   std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue.
   std::vector<absl::AnyInvocable<void()>> deferred_;
   uint32_t flights_max_ = 0;  // Set once, by Initialize.
+  uint32_t idle_polls_ = 0;
+  bool grants_grew_ = false;  // Receives were posted since WakeForGrants.
   bool drained_ = true;       // The last reaping emptied the completion queue.
   bool armed_ = false;
   bool failed_ = false;  // The completion queue overran: nothing works any more.

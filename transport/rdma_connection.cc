@@ -64,6 +64,14 @@ void RdmaConnection::Abort(absl::Status status) {
   MarkDirty();
 }
 
+void RdmaConnection::Detach() {
+  handler_ = nullptr;
+  // Payloads may go with their sender: nothing reads them from here on. The connection ends before a frame could miss
+  // them.
+  outbound_.ForEach([](Outbound& outbound) { outbound.payload = nullptr; });
+  Abort(absl::CancelledError("the connection was dropped by its owner"));
+}
+
 // --- From the link.
 
 void RdmaConnection::OnCmEvent(verbs::CmEvent& event) {

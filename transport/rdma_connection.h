@@ -54,6 +54,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void CancelFetch(uint64_t call_id);
   void Drain();
   void Abort(absl::Status status);
+  void Detach();  // The handle is being destroyed.
   void set_handler(ConnectionHandler* handler) { handler_ = handler; }
   size_t header_bytes_max() const { return machine_.header_bytes_max(); }
   const std::string& peer() const { return peer_; }

@@ -39,6 +39,12 @@ class RecordTable {
     by_id_.erase(found);
   }
 
+  // All records, in no order. `function` neither adds nor frees.
+  template <typename Function>
+  void ForEach(Function function) {
+    for (auto& [id, record] : by_id_) function(*record);
+  }
+
   size_t size() const { return by_id_.size(); }
 
  private:

@@ -60,7 +60,7 @@ class RpcLoad {
   };
 
   absl::Status MakeCalls();
-  void Start(Call* call);
+  void Start(Call* call, Clock::time_point now);
   void OnDone(Call* call, absl::Status status);
   void AdvancePhase(Clock::time_point now);
   void OnAllDone();
