@@ -186,8 +186,9 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 
 int PollGroup::Poll() {
   const int reaped = Reap();
-  if (reaped > 0 || grants_grew_ || ++idle_polls_ % kIdlePollsPerWakeup == 0) WakeForGrants();
   int handled = reaped + RunDirty();
+  if (reaped > 0 || grants_grew_ || ++idle_polls_ % kIdlePollsPerWakeup == 0) WakeForGrants();
+  handled += static_cast<int>(dirty_.size());  // Woken just now: their turn is the next.
   if (!deferred_.empty()) {
     if (drained_) RunDeferred();
     ++handled;
