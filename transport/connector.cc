@@ -82,8 +82,10 @@ class Connector : public ConnectionSetup {
     verbs::ConnectionId id = *std::move(id_);
     id_.reset();
     if (absl::Status status = MakeLink(channel_, std::move(id)); !status.ok()) return status;
-    handshake_.emplace(MakeHandshakeOptions(options_, *device_), static_cast<uint16_t>(share_.granted()),
-                       RandomEpoch());
+    protocol::HandshakeOptions offered = MakeHandshakeOptions(options_, *device_);
+    offered.receive_buffer_bytes =
+        static_cast<uint32_t>(group_->receive_buffer_bytes());  // The loop's first user chose.
+    handshake_.emplace(offered, static_cast<uint16_t>(share_.granted()), RandomEpoch());
     std::array<std::byte, wire::kHelloBytes> hello;
     wire::EncodeHello(handshake_->offer(), hello.data());
     return link_->id().Connect(Parameters(hello));

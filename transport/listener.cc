@@ -85,6 +85,7 @@ class Acceptor : public ConnectionSetup {
     }
     agreement_ = std::get<protocol::Agreement>(verdict);
     agreement_->ours = protocol::AnswerOf(*agreement_, static_cast<uint16_t>(share_.granted()));
+    agreement_->ours.receive_buffer_bytes = static_cast<uint32_t>(group_->receive_buffer_bytes());
     std::array<std::byte, wire::kHelloBytes> hello;
     wire::EncodeHello(agreement_->ours, hello.data());
     verbs::ConnectionParameters parameters = Parameters(hello);

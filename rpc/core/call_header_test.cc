@@ -91,6 +91,19 @@ TEST(RequestHeader, MethodMustBeAName) {
   EXPECT_THAT(RequestError(bytes), HasSubstr("not printable ASCII"));
 }
 
+TEST(RequestHeader, EveryByteOfAMethodIsCheckedWhereverItStands) {
+  Bytes room(1024);
+  for (size_t at = 0; at < 19; ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string method(19, '~');
+      method[at] = static_cast<char>(byte);
+      const bool printable = byte > ' ' && byte <= '~';
+      EXPECT_EQ(EncodeRequestHeader(RequestHeader{method, 0, 0, {}}, absl::MakeSpan(room)).ok(), printable)
+          << byte << " at " << at;
+    }
+  }
+}
+
 TEST(RequestHeader, LongestMethodIsKMethodBytesMax) {
   Bytes room(1024);
   const std::string longest(kMethodBytesMax, 'm');
