@@ -64,7 +64,11 @@ EpollEventLoop::EpollEventLoop(const EventLoopOptions& options, int epoll_fd, in
     : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), now_(SteadyNow()), last_work_(now_) {}
 
 EpollEventLoop::~EpollEventLoop() {
-  tasks_.clear();  // Before the locals: what a task holds may need them to its end.
+  {
+    const std::lock_guard lock(mu_);  // Another loop's thread may have posted the last of them.
+    running_tasks_.swap(tasks_);
+  }
+  running_tasks_.clear();  // Before the locals: what a task holds may need them to its end.
   DestroyLocals();
   close(wake_fd_);
   close(epoll_fd_);
