@@ -4,6 +4,6 @@
 extern "C" const char* __tsan_default_suppressions();
 
 const char* __tsan_default_suppressions() {
-  return "race:Status::UnrefNonInlined\n"
+  return "race:Status::Unref\n"
          "race:cord_internal::CordRep::Destroy\n";
 }
