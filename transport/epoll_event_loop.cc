@@ -23,6 +23,15 @@ constexpr uint32_t kIdleTurnsPerReading = 8;
 constexpr uint32_t kIdleTurnsPerEpoll = 256;
 constexpr int kEventsPerWait = 16;
 
+// Leaves the core's other hardware thread the execution units for a moment: it may be the peer, at work on the answer.
+void PauseSpinning() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 // The steady clock, as an absl::Time whose epoch is the machine's boot.
 absl::Time SteadyNow() {
   timespec now;
@@ -148,6 +157,8 @@ void EpollEventLoop::Turn() {
     idle_turns_ = 0;
   } else if (++idle_turns_ % kIdleTurnsPerEpoll == 0) {
     HandleReadable(absl::ZeroDuration());
+  } else {
+    PauseSpinning();
   }
 }
 
