@@ -1,7 +1,7 @@
 // THE SEAM between transport and rpc: a connection that carries messages both ways.
 //
-// A message is a kind, a call id, a small header and a payload of any length. It arrives exactly once, or its failure is
-// reported. Small messages arrive in order of sending; a large one is announced first, may be refused unfetched, and
+// A message is a kind, a call id, a small header and a payload of any length. It arrives exactly once, or its failure
+// is reported. Small messages arrive in order of sending; a large one is announced first, may be refused unfetched, and
 // arrives when its payload has been fetched.
 //
 // Owner: whoever got it from a Connector or a Listener; destroying it aborts it. Thread: its event loop's, for
