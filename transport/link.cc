@@ -63,13 +63,17 @@ void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
   group_->counters().frames_sent.Add(1);
 }
 
+bool Link::MustPark() {
+  if (!parked_.empty()) return true;  // READs complete in the order of the machine's asking: none overtakes.
+  if (!group_->TooManyInFlight()) return false;
+  group_->WaitForFlights(number_);
+  return true;
+}
+
 void Link::QueueHeader(const wire::FrameHeader& header) {
-  if (group_->TooManyInFlight()) {
-    parked_.push_back(header);
-    return group_->WaitForFlights(number_);
-  }
+  if (MustPark()) return parked_.push_back(header);
   if (sends_.full()) Post();
-  std::array<std::byte, wire::kFrameHeaderBytes>& bytes = headers_[headers_queued_++];
+  std::array<std::byte, wire::kFrameHeaderBytes>& bytes = headers_[headers_queued_];
   wire::EncodeFrameHeader(header, bytes.data());
   Flight flight{WorkKind::kFrame, number_, 0, {}};
   const void* source = bytes.data();
@@ -84,15 +88,13 @@ void Link::QueueHeader(const wire::FrameHeader& header) {
   }
   const verbs::CompletionToken token = group_->flights().Add(std::move(flight));
   sends_.QueueSend(token.work_request_id(), source, wire::kFrameHeaderBytes, lkey, inline_headers_);
+  ++headers_queued_;  // Only now: a header that found no buffer was not queued.
   ++in_flight_;
   group_->counters().frames_sent.Add(1);
 }
 
 void Link::QueueRead(const ReadRequest& read) {
-  if (group_->TooManyInFlight()) {
-    parked_.push_back(read);
-    return group_->WaitForFlights(number_);
-  }
+  if (MustPark()) return parked_.push_back(read);
   if (sends_.full()) Post();
   const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kRead, number_, read.fetch_id, {}});
   sends_.QueueRead(token.work_request_id(), read.to, read.length, read.lkey, read.remote_address, read.rkey);

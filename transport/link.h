@@ -98,6 +98,7 @@ class Link : private CmHandler {
       : group_(group), channel_(channel), id_(std::move(id)), owner_(owner) {}
   void OnCmEvent(verbs::CmEvent& event) override { owner_->OnCmEvent(event); }
   void Post();
+  bool MustPark();
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
   void FailLater(absl::Status status);
