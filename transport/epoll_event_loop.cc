@@ -20,7 +20,9 @@ namespace {
 constexpr uint32_t kIdleTurnsPerReading = 8;
 // A loop that never sleeps still serves its file descriptors (connection manager, asynchronous events) once in so many
 // idle turns.
-constexpr uint32_t kIdleTurnsPerEpoll = 256;
+// Turns between two looks at the file descriptors (connection manager, asynchronous events) of a loop that does not
+// sleep, busy or idle.
+constexpr uint32_t kTurnsPerEpoll = 256;
 constexpr int kEventsPerWait = 16;
 
 // Leaves the core's other hardware thread the execution units for a moment: it may be the peer, at work on the answer.
@@ -144,6 +146,7 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 
 void EpollEventLoop::Turn() {
   if (idle_turns_ % kIdleTurnsPerReading == 0) now_ = SteadyNow();
+  if (++turns_ % kTurnsPerEpoll == 0) HandleReadable(absl::ZeroDuration());
   int handled = HasTasks() ? RunTasks() : 0;
   handled += PollSources();
   if (timers_.NextDeadline() <= now_) handled += timers_.RunExpired(now_);
@@ -155,9 +158,8 @@ void EpollEventLoop::Turn() {
   if (!MayKeepPolling()) {
     ArmAndSleep();
     idle_turns_ = 0;
-  } else if (++idle_turns_ % kIdleTurnsPerEpoll == 0) {
-    HandleReadable(absl::ZeroDuration());
   } else {
+    ++idle_turns_;
     PauseSpinning();
   }
 }

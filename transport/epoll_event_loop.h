@@ -57,6 +57,7 @@ class EpollEventLoop : public EventLoop {
   // Owned by the loop's thread.
   absl::Time now_;
   absl::Time last_work_;
+  uint32_t turns_ = 0;
   uint32_t idle_turns_ = 0;
   std::vector<PollSource*> sources_;
   absl::flat_hash_map<int, PollSource*> readers_;
