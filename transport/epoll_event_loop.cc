@@ -18,8 +18,6 @@ namespace {
 
 // Idle turns between two readings of the clock: a reading costs as much as an empty turn.
 constexpr uint32_t kIdleTurnsPerReading = 8;
-// A loop that never sleeps still serves its file descriptors (connection manager, asynchronous events) once in so many
-// idle turns.
 // Turns between two looks at the file descriptors (connection manager, asynchronous events) of a loop that does not
 // sleep, busy or idle.
 constexpr uint32_t kTurnsPerEpoll = 256;

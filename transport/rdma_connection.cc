@@ -153,10 +153,10 @@ void RdmaConnection::MarkDirty() {
 void RdmaConnection::Perform() {
   if (performing_) return;  // A handler that sends from within a call-back: the loop below sees it.
   performing_ = true;
-  machine_.HoldMessages(!group_.HasSendBuffer());
+  machine_.HoldMessages(link_->ending() || !group_.HasSendBuffer());
   while (std::optional<protocol::Action> action = machine_.NextAction()) {
     std::visit([this](const auto& what) { Do(what); }, *action);
-    machine_.HoldMessages(!group_.HasSendBuffer());
+    machine_.HoldMessages(link_->ending() || !group_.HasSendBuffer());
   }
   performing_ = false;
   if (!group_.HasSendBuffer() && !machine_.idle()) group_.WaitForSendBuffer(link_->number());
