@@ -88,6 +88,11 @@ verbs::ConnectionParameters ConnectionSetup::Parameters(absl::Span<const std::by
 }
 
 bool ConnectionSetup::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) {
+  if (!pending_ || early_frames_.size() >= share_.granted()) {  // Each would take a receive granted to another peer.
+    group_->RepostUnseen(receive);
+    Finish(absl::InvalidArgumentError("the peer sent frames beyond its credits before the connection was made"));
+    return false;
+  }
   early_frames_.push_back(EarlyFrame{receive, bytes});
   return false;
 }
