@@ -7,7 +7,7 @@
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/rpc_bench/rpc_load.h"
-#include "benchmarks/rpc_bench/server_process.h"
+#include "benchmarks/yardstick/child_process.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
 
@@ -66,9 +66,9 @@ absl::StatusOr<CallFigures> Measure(const BenchSettings& settings, const std::st
 
 absl::StatusOr<CallFigures> RunCallRound(const BenchSettings& settings,
                                          const std::vector<std::string>& server_arguments) {
-  absl::StatusOr<ServerProcess> server = ServerProcess::Start(server_arguments);
+  absl::StatusOr<ChildProcess> server = ChildProcess::Start(server_arguments);
   if (!server.ok()) return server.status();
-  absl::StatusOr<CallFigures> figures = Measure(settings, server->address());
+  absl::StatusOr<CallFigures> figures = Measure(settings, server->line());
   if (!figures.ok()) return figures.status();
   if (absl::Status status = server->Stop(); !status.ok()) return status;
   return figures;
@@ -88,7 +88,7 @@ absl::Status ServeCalls(const BenchSettings& settings) {
           .SetOptions(options)
           .Build();
   if (!server.ok()) return server.status();
-  SayAddress((*server)->addresses().front());
+  SayLine((*server)->addresses().front());
   WaitForEndOfInput();
   (*server)->Shutdown(absl::Seconds(5));
   return absl::OkStatus();

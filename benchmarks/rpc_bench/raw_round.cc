@@ -2,10 +2,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "benchmarks/rpc_bench/raw_connect.h"
-#include "benchmarks/rpc_bench/raw_load.h"
 #include "benchmarks/rpc_bench/rounds.h"
-#include "benchmarks/rpc_bench/server_process.h"
+#include "benchmarks/yardstick/child_process.h"
+#include "benchmarks/yardstick/raw_connect.h"
+#include "benchmarks/yardstick/raw_load.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -34,11 +34,11 @@ absl::StatusOr<RawRound> Measure(RawEnd& end, absl::Duration duration) {
 }  // namespace
 
 absl::StatusOr<RawRound> RunRawRound(const BenchSettings& settings, const std::vector<std::string>& server_arguments) {
-  absl::StatusOr<ServerProcess> server = ServerProcess::Start(server_arguments);
+  absl::StatusOr<ChildProcess> server = ChildProcess::Start(server_arguments);
   if (!server.ok()) return server.status();
   uint32_t port = 0;
-  if (!absl::SimpleAtoi(server->address(), &port)) {
-    return absl::InternalError(absl::StrCat("the server process said \"", server->address(), "\", not its port"));
+  if (!absl::SimpleAtoi(server->line(), &port)) {
+    return absl::InternalError(absl::StrCat("the server process said \"", server->line(), "\", not its port"));
   }
   absl::StatusOr<RawRound> round;
   {
@@ -57,7 +57,7 @@ absl::Status ServeRaw(const BenchSettings& settings) {
   const PinnedThread pinned(settings.cpus.server);
   absl::StatusOr<RawListener> listener = RawListener::Create(*settings.api, settings.host);
   if (!listener.ok()) return listener.status();
-  SayAddress(absl::StrCat(listener->port()));
+  SayLine(absl::StrCat(listener->port()));
   absl::StatusOr<std::unique_ptr<RawEnd>> end = (*std::move(listener)).Accept(ShapeOf(settings));
   if (!end.ok()) return end.status();
   return During("raw server", ServePingPong(**end));

@@ -1,8 +1,7 @@
 #include "benchmarks/rpc_bench/report.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_format.h"
+#include "benchmarks/yardstick/median.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -17,13 +16,6 @@ double MedianOf(const std::vector<Figures>& rounds, double Figures::*figure) {
 double Ratio(double of, double to) { return to > 0 ? of / to : 0; }
 
 }  // namespace
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 Report MakeReport(const Setting& setting, const std::vector<CallFigures>& calls, const std::vector<RawFigures>& raw) {
   Report report;

@@ -43,9 +43,6 @@ struct Report {
   double ratio_to_raw = 0;  // Attachments: bandwidth of the calls by that of raw READ. Else: p50 by the raw p50.
 };
 
-// The middle one; the mean of the two middle ones of an even number; 0 of none.
-double Median(std::vector<double> values);
-
 Report MakeReport(const Setting& setting, const std::vector<CallFigures>& calls, const std::vector<RawFigures>& raw);
 
 std::string ToJson(const Report& report);  // One line, without a line end.

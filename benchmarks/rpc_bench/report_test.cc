@@ -14,13 +14,6 @@ Setting SettingOf(uint64_t bytes, bool attachment) {
           .connections = 2};
 }
 
-TEST(Median, IsTheMiddleAndIgnoresOutliers) {
-  EXPECT_EQ(Median({}), 0);
-  EXPECT_EQ(Median({7}), 7);
-  EXPECT_EQ(Median({1000, 1, 2}), 2);
-  EXPECT_EQ(Median({4, 1, 1000, 2}), 3);
-}
-
 TEST(MakeReport, CallsAreSummedAndTheRestIsMedian) {
   const Report report = MakeReport(SettingOf(64, false),
                                    {{.calls = 10, .p50_us = 3, .p99_us = 9, .calls_per_second = 100},

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "benchmarks/rpc_bench/cpu_pinning.h"
 #include "benchmarks/rpc_bench/report.h"
+#include "benchmarks/yardstick/cpu_pinning.h"
 #include "rpc/options.h"
 #include "transport/verbs/verbs_api.h"
 

@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
-#include "benchmarks/rpc_bench/latency_histogram.h"
 #include "benchmarks/rpc_bench/report.h"
+#include "benchmarks/yardstick/latency_histogram.h"
 #include "rpc/channel.h"
 
 namespace verbena::benchmarks {

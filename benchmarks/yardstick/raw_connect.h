@@ -1,14 +1,14 @@
 // Connects two raw ends through the connection manager. Blocking; setup is not measured.
 
-#ifndef VERBENA_BENCHMARKS_RPC_BENCH_RAW_CONNECT_H_
-#define VERBENA_BENCHMARKS_RPC_BENCH_RAW_CONNECT_H_
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_RAW_CONNECT_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_RAW_CONNECT_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "benchmarks/rpc_bench/raw_end.h"
+#include "benchmarks/yardstick/raw_end.h"
 #include "transport/verbs/verbs_api.h"
 
 namespace verbena::benchmarks {
@@ -37,4 +37,4 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawConnect(const verbs::VerbsApi& api, c
 
 }  // namespace verbena::benchmarks
 
-#endif  // VERBENA_BENCHMARKS_RPC_BENCH_RAW_CONNECT_H_
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_RAW_CONNECT_H_

@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/raw_load.h"
+#include "benchmarks/yardstick/raw_load.h"
 
 #include <chrono>
 

@@ -4,8 +4,8 @@
 // Memory is areas of one message each: receives, one to send from, and a ring of areas that the peer reads from or that
 // READs land in. Thread: one.
 
-#ifndef VERBENA_BENCHMARKS_RPC_BENCH_RAW_END_H_
-#define VERBENA_BENCHMARKS_RPC_BENCH_RAW_END_H_
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_RAW_END_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_RAW_END_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "benchmarks/rpc_bench/completion_waiter.h"
+#include "benchmarks/yardstick/completion_waiter.h"
 #include "transport/verbs/cm_event_channel.h"
 #include "transport/verbs/completion_channel.h"
 #include "transport/verbs/completion_queue.h"
@@ -105,4 +105,4 @@ class RawEnd {
 
 }  // namespace verbena::benchmarks
 
-#endif  // VERBENA_BENCHMARKS_RPC_BENCH_RAW_END_H_
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_RAW_END_H_

@@ -2,8 +2,8 @@
 //
 // Buckets are 1/256 of a power of two wide, so a percentile is at most 0.4 % off. Not thread-safe.
 
-#ifndef VERBENA_BENCHMARKS_RPC_BENCH_LATENCY_HISTOGRAM_H_
-#define VERBENA_BENCHMARKS_RPC_BENCH_LATENCY_HISTOGRAM_H_
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_LATENCY_HISTOGRAM_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_LATENCY_HISTOGRAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -38,4 +38,4 @@ class LatencyHistogram {
 
 }  // namespace verbena::benchmarks
 
-#endif  // VERBENA_BENCHMARKS_RPC_BENCH_LATENCY_HISTOGRAM_H_
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_LATENCY_HISTOGRAM_H_

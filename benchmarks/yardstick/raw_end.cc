@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/raw_end.h"
+#include "benchmarks/yardstick/raw_end.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/completion_waiter.h"
+#include "benchmarks/yardstick/completion_waiter.h"
 
 #include <fcntl.h>
 

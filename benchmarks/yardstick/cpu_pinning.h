@@ -1,7 +1,7 @@
 // The two cores that the two ends are pinned to, so that neither disturbs the other.
 
-#ifndef VERBENA_BENCHMARKS_RPC_BENCH_CPU_PINNING_H_
-#define VERBENA_BENCHMARKS_RPC_BENCH_CPU_PINNING_H_
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_CPU_PINNING_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_CPU_PINNING_H_
 
 #include <sched.h>
 
@@ -31,4 +31,4 @@ class PinnedThread {
 
 }  // namespace verbena::benchmarks
 
-#endif  // VERBENA_BENCHMARKS_RPC_BENCH_CPU_PINNING_H_
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_CPU_PINNING_H_

@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/cpu_pinning.h"
+#include "benchmarks/yardstick/cpu_pinning.h"
 
 namespace verbena::benchmarks {
 

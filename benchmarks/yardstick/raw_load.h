@@ -1,13 +1,13 @@
 // The yardstick: what the same device does when the verbs are used directly.
 
-#ifndef VERBENA_BENCHMARKS_RPC_BENCH_RAW_LOAD_H_
-#define VERBENA_BENCHMARKS_RPC_BENCH_RAW_LOAD_H_
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_RAW_LOAD_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_RAW_LOAD_H_
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "benchmarks/rpc_bench/latency_histogram.h"
-#include "benchmarks/rpc_bench/raw_end.h"
+#include "benchmarks/yardstick/latency_histogram.h"
+#include "benchmarks/yardstick/raw_end.h"
 
 namespace verbena::benchmarks {
 
@@ -26,4 +26,4 @@ absl::Status ServePingPong(RawEnd& end);
 
 }  // namespace verbena::benchmarks
 
-#endif  // VERBENA_BENCHMARKS_RPC_BENCH_RAW_LOAD_H_
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_RAW_LOAD_H_

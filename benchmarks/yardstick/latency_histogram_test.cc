@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/latency_histogram.h"
+#include "benchmarks/yardstick/latency_histogram.h"
 
 #include "gtest/gtest.h"
 

@@ -1,8 +1,8 @@
 // Waits for completions on one completion queue by a policy, with as little in between as the verbs allow: the
 // yardstick must not be slower than it has to be.
 
-#ifndef VERBENA_BENCHMARKS_RPC_BENCH_COMPLETION_WAITER_H_
-#define VERBENA_BENCHMARKS_RPC_BENCH_COMPLETION_WAITER_H_
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_COMPLETION_WAITER_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_COMPLETION_WAITER_H_
 
 #include <array>
 
@@ -51,4 +51,4 @@ class CompletionWaiter {
 
 }  // namespace verbena::benchmarks
 
-#endif  // VERBENA_BENCHMARKS_RPC_BENCH_COMPLETION_WAITER_H_
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_COMPLETION_WAITER_H_

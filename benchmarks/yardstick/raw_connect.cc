@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/raw_connect.h"
+#include "benchmarks/yardstick/raw_connect.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
