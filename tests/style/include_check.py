@@ -8,8 +8,9 @@ import re
 
 from source_tree import Finding, blank_comments_and_strings, is_test_code, line_of
 
-# Longest prefix wins.
+# Longest prefix wins. base/ is below them all.
 FLOORS = {
+    "base/": -1,
     "transport/wire/": 0,
     "transport/protocol/": 1,
     "transport/verbs/": 2,
@@ -22,7 +23,7 @@ FLOORS = {
     "tools/": 7,
 }
 
-SANS_IO = ("transport/wire/", "transport/protocol/", "rpc/core/")
+SANS_IO = ("base/", "transport/wire/", "transport/protocol/", "rpc/core/")
 SANS_IO_FORBIDDEN = {
     "threads": r"thread|mutex|shared_mutex|condition_variable|future|stop_token|semaphore|latch|barrier|pthread\.h"
     r"|semaphore\.h|sched\.h|absl/synchronization/.*|absl/base/internal/spinlock\.h",

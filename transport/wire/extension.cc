@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "transport/wire/little_endian.h"
+#include "base/little_endian.h"
 
 namespace verbena::wire {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/little_endian.h"
 #include "transport/wire/extension.h"
-#include "transport/wire/little_endian.h"
 
 namespace verbena::wire {
 namespace {

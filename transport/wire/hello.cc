@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "transport/wire/little_endian.h"
+#include "base/little_endian.h"
 
 namespace verbena::wire {
 namespace {

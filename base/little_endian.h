@@ -1,12 +1,13 @@
-// Integers of the wire: little-endian at any address, whatever this machine's own order. Compiles to one load or store.
+// Integers of everything that crosses the wire, frames and call headers alike: little-endian at any address, whatever
+// this machine's own order. Compiles to one load or store.
 
-#ifndef VERBENA_TRANSPORT_WIRE_LITTLE_ENDIAN_H_
-#define VERBENA_TRANSPORT_WIRE_LITTLE_ENDIAN_H_
+#ifndef VERBENA_BASE_LITTLE_ENDIAN_H_
+#define VERBENA_BASE_LITTLE_ENDIAN_H_
 
 #include <cstddef>
 #include <type_traits>
 
-namespace verbena::wire {
+namespace verbena {
 
 // Writes sizeof(Integer) bytes at `to`.
 template <typename Integer>
@@ -26,6 +27,6 @@ Integer LoadLittleEndian(const std::byte* from) {
   return value;
 }
 
-}  // namespace verbena::wire
+}  // namespace verbena
 
-#endif  // VERBENA_TRANSPORT_WIRE_LITTLE_ENDIAN_H_
+#endif  // VERBENA_BASE_LITTLE_ENDIAN_H_
