@@ -40,15 +40,17 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   ControlLock lock(mu_);
   if (id.state != IdState::kRouteResolved || id.qp == nullptr) return EINVAL;
   if (int error = thread_.Start(); error != 0) return error;
-  PeerSocket socket;
-  int error = ConnectToPort(id.destination.port, &socket.fd, &socket.peer);
+  UniqueFd connected;
+  ucred peer;
+  int error = ConnectToPort(id.destination.port, &connected, &peer);
   if (error != 0 && IsLocal(error)) return error;
   if (error != 0) {
     ConnectFailure failure = FailureOf(error);
     FailAttempt(id, failure.type, failure.status);
     return 0;
   }
-  absl::StatusOr<LinkOffer> offer = MakeOffer(id.qp, ActiveParameters(parameters));
+  PeerSocket socket = {.control = MakeUnixControlSocket(std::move(connected), peer), .id = &id};
+  absl::StatusOr<LinkOffer> offer = socket.control->MakeOffer(id.qp, ActiveParameters(parameters));
   if (!offer.ok()) return ErrnoOf(offer.status());
   CmMessage request;
   request.type = MessageType::kRequest;
@@ -59,24 +61,23 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   request.destination = id.destination;
   request.private_data = private_data;
   request.offer = std::move(offer->bytes);
-  error = SendMessage(socket.fd.get(), request, offer->fds);
+  error = socket.control->Send(request, offer->fds);
   if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
   // If the listener went away in between, the control thread finds the socket at its end.
-  socket.id = &id;
   error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);
   if (error == 0) id.state = IdState::kConnecting;
   return error;
 }
 
 void ControlPlane::OnReply(CmId& id, ReceivedMessage received) {
-  PeerSocket& socket = SocketOf(id);
+  ControlSocket& socket = *SocketOf(id).control;
   LinkOffer answer{std::move(received.message.offer), std::move(received.fds)};
   absl::Status status = id.qp == nullptr ? absl::FailedPreconditionError("the queue pair was destroyed")
-                                         : CompleteOffer(id.qp, std::move(answer), socket.peer);
+                                         : socket.CompleteOffer(id.qp, std::move(answer));
   if (!status.ok()) return FailAttempt(id, RDMA_CM_EVENT_CONNECT_ERROR, -ErrnoOf(status));
   CmMessage confirmation;
   confirmation.type = MessageType::kReadyToUse;
-  int error = SendMessage(socket.fd.get(), confirmation, {});
+  int error = socket.Send(confirmation, {});
   // If the peer is gone, the end of the socket says so too, and becomes DISCONNECTED.
   if (error != 0 && error != EPIPE && error != ECONNRESET) return BreakLink(id, RDMA_CM_EVENT_CONNECT_ERROR, -error);
   deadlines_.Cancel(id.socket_key);

@@ -45,7 +45,7 @@ CmId* ControlPlane::CreateId(EventChannel& channel, void* context, rdma_port_spa
 
 void ControlPlane::DestroyId(CmId& id) {
   ControlLock lock(mu_);
-  if (id.state == IdState::kRequested) SendReject(SocketOf(id).fd.get(), kRejectConsumer, {});
+  if (id.state == IdState::kRequested) SendReject(*SocketOf(id).control, kRejectConsumer, {});
   bool linked = id.state == IdState::kAccepted || id.state == IdState::kEstablished;
   if (linked && id.qp != nullptr) OnPeerGone(id.qp);
   CloseConnection(id);
@@ -136,7 +136,7 @@ void ControlPlane::DropQueuedEvents(CmId& id) {
   for (const std::unique_ptr<QueuedEvent>& event : id.event_channel().TakeEventsOf(&id)) {
     if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
     auto* request = static_cast<CmId*>(event->id);
-    SendReject(SocketOf(*request).fd.get(), kRejectConsumer, {});
+    SendReject(*SocketOf(*request).control, kRejectConsumer, {});
     CloseConnection(*request);
     delete request;
   }
@@ -146,7 +146,7 @@ void ControlPlane::DropQueuedEvents(CmId& id) {
 
 int ControlPlane::AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key) {
   uint64_t added = ++last_key_;
-  if (int error = thread_.Watch(socket.fd.get(), added); error != 0) return error;
+  if (int error = thread_.Watch(socket.control->fd(), added); error != 0) return error;
   if (socket.id == nullptr) ++silent_peers_;
   sockets_.emplace(added, std::move(socket));
   SetDeadline(added, timeout);
@@ -157,7 +157,7 @@ int ControlPlane::AddSocket(PeerSocket socket, std::chrono::milliseconds timeout
 void ControlPlane::CloseSocket(uint64_t key) {
   auto found = sockets_.find(key);
   if (found->second.id == nullptr) --silent_peers_;
-  thread_.Unwatch(found->second.fd.get());
+  thread_.Unwatch(found->second.control->fd());
   deadlines_.Cancel(key);
   sockets_.erase(found);
 }
@@ -209,7 +209,7 @@ void ControlPlane::ReadConnection(uint64_t key) {
   for (auto found = sockets_.find(key); found != sockets_.end(); found = sockets_.find(key)) {
     CmId& id = *found->second.id;
     ReceivedMessage received;
-    switch (ReceiveMessage(found->second.fd.get(), &received)) {
+    switch (found->second.control->Receive(&received)) {
       case Receipt::kMessage:
         OnMessage(id, std::move(received));
         break;
@@ -240,7 +240,7 @@ void ControlPlane::OnMessage(CmId& id, ReceivedMessage received) {
 void ControlPlane::OnConnectionEnd(CmId& id) {
   switch (id.state) {
     case IdState::kConnecting:
-      return FailAttempt(id, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET);
+      return FailAttempt(id, RDMA_CM_EVENT_UNREACHABLE, -SocketOf(id).control->end_reason());
     case IdState::kRequested:
       if (id.listener != nullptr) return DropRequest(id);
       return FailAttempt(id, RDMA_CM_EVENT_REJECTED, kRejectTimeout);

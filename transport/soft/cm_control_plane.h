@@ -90,8 +90,7 @@ class ControlPlane : private ControlThread::Delegate {
 
   // A connected control socket.
   struct PeerSocket {
-    UniqueFd fd;
-    ucred peer = {};
+    std::unique_ptr<ControlSocket> control;
     CmId* id = nullptr;  // Null until the peer has sent its request.
   };
 
@@ -129,7 +128,7 @@ class ControlPlane : private ControlThread::Delegate {
   // Ends. FailAttempt is for queue pairs that are not linked, BreakLink for those that are.
   void FailAttempt(CmId& id, rdma_cm_event_type type, int status, const CmMessage* message = nullptr);
   void BreakLink(CmId& id, rdma_cm_event_type type, int status);
-  void SendReject(int socket, uint8_t reason, const PrivateData& private_data);
+  void SendReject(ControlSocket& socket, uint8_t reason, const PrivateData& private_data);
   // A request that the application has not seen: rejects it if the peer is still there, and forgets it.
   void DropRequest(CmId& request);
   void DropQueuedEvents(CmId& id);

@@ -53,8 +53,9 @@ void ControlPlane::AcceptPeers(uint16_t port) {
   int port_socket = ports_.SocketOf(port);
   if (port_socket < 0) return;  // Released since epoll_wait returned.
   for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
-    PeerSocket socket;
-    int error = AcceptPeer(port_socket, &socket.fd, &socket.peer);
+    UniqueFd connected;
+    ucred peer;
+    int error = AcceptPeer(port_socket, &connected, &peer);
     if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
       thread_.Unwatch(port_socket);
       return SetDeadline(PortKey(port), kAcceptPause);
@@ -63,13 +64,14 @@ void ControlPlane::AcceptPeers(uint16_t port) {
     if (error != 0) continue;  // This peer is refused or gone.
     if (silent_peers_ >= limits_.silent_peers_max) continue;
     uint64_t key;
-    if (AddSocket(std::move(socket), limits_.silence_timeout, &key) == 0) ReadRequest(key);
+    if (AddSocket({.control = MakeUnixControlSocket(std::move(connected), peer)}, limits_.silence_timeout, &key) == 0)
+      ReadRequest(key);
   }
 }
 
 void ControlPlane::ReadRequest(uint64_t key) {
   ReceivedMessage received;
-  switch (ReceiveMessage(sockets_.at(key).fd.get(), &received)) {
+  switch (sockets_.at(key).control->Receive(&received)) {
     case Receipt::kMessage:
       if (received.message.type != MessageType::kRequest) return CloseSocket(key);
       return OnRequest(key, std::move(received));
@@ -86,7 +88,7 @@ void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
   const SocketAddress& destination = received.message.destination;
   CmId* listener = ports_.FindListener(destination);
   if (listener == nullptr || listener->requests_queued >= listener->backlog || SoftContext() == nullptr) {
-    SendReject(socket.fd.get(), listener == nullptr ? kRejectNoListener : kRejectNoResources, {});
+    SendReject(*socket.control, listener == nullptr ? kRejectNoListener : kRejectNoResources, {});
     return CloseSocket(key);
   }
   auto* id = new CmId(listener->ps);
@@ -124,11 +126,11 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
                          const PrivateData& private_data) {
   ControlLock lock(mu_);
   if (id.state != IdState::kRequested || id.qp == nullptr) return EINVAL;
-  PeerSocket& socket = SocketOf(id);
+  ControlSocket& socket = *SocketOf(id).control;
   ConnectionParameters agreed = parameters.value_or(AsReported(id.request.parameters));
   LinkOffer offer{std::move(id.request.offer), std::move(id.fds)};
   absl::StatusOr<LinkOffer> answer =
-      AcceptOffer(id.qp, std::move(offer), socket.peer, PassiveParameters(agreed, id.request.parameters));
+      socket.AcceptOffer(id.qp, std::move(offer), PassiveParameters(agreed, id.request.parameters));
   CmMessage reply;
   int error = ErrnoOf(answer.status());
   if (error == 0) {
@@ -138,12 +140,12 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
     reply.parameters.srq = id.srq != nullptr;
     reply.private_data = private_data;
     reply.offer = std::move(answer->bytes);
-    error = SendMessage(socket.fd.get(), reply, answer->fds);
+    error = socket.Send(reply, answer->fds);
     // The peer may be gone: the control thread will find the socket at its end.
     if (error == EPIPE || error == ECONNRESET) error = 0;
   }
   if (error != 0) {
-    SendReject(socket.fd.get(), kRejectNoResources, {});
+    SendReject(socket, kRejectNoResources, {});
     CloseConnection(id);
     id.state = IdState::kClosed;
     MoveToError(id.qp);
@@ -157,19 +159,19 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
 int ControlPlane::Reject(CmId& id, const PrivateData& private_data) {
   ControlLock lock(mu_);
   if (id.state != IdState::kRequested) return EINVAL;
-  SendReject(SocketOf(id).fd.get(), kRejectConsumer, private_data);
+  SendReject(*SocketOf(id).control, kRejectConsumer, private_data);
   CloseConnection(id);
   id.state = IdState::kClosed;
   return 0;
 }
 
 // Best effort: to a peer that is gone there is nothing to say.
-void ControlPlane::SendReject(int socket, uint8_t reason, const PrivateData& private_data) {
+void ControlPlane::SendReject(ControlSocket& socket, uint8_t reason, const PrivateData& private_data) {
   CmMessage reject;
   reject.type = MessageType::kReject;
   reject.reject_reason = reason;
   reject.private_data = private_data;
-  SendMessage(socket, reject, {});
+  socket.Send(reject, {});
 }
 
 }  // namespace verbena::soft

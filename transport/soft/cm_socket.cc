@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -77,6 +79,32 @@ ssize_t ReceiveOnce(int socket, msghdr* header) {
   } while (count < 0 && (errno == EINTR || (errno == ECONNRESET && ++attempts < 2)));
   return count;
 }
+
+class UnixControlSocket final : public ControlSocket {
+ public:
+  UnixControlSocket(UniqueFd socket, const ucred& peer) : socket_(std::move(socket)), peer_(peer) {}
+
+  int fd() const override { return socket_.get(); }
+  int Send(const CmMessage& message, absl::Span<const UniqueFd> fds) override {
+    return SendMessage(fd(), message, fds);
+  }
+  Receipt Receive(ReceivedMessage* received) override { return ReceiveMessage(fd(), received); }
+
+  absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* queue_pair, const LinkParameters& parameters) override {
+    return soft::MakeOffer(queue_pair, parameters);
+  }
+  absl::StatusOr<LinkOffer> AcceptOffer(ibv_qp* queue_pair, LinkOffer offer,
+                                        const LinkParameters& parameters) override {
+    return soft::AcceptOffer(queue_pair, std::move(offer), peer_, parameters);
+  }
+  absl::Status CompleteOffer(ibv_qp* queue_pair, LinkOffer answer) override {
+    return soft::CompleteOffer(queue_pair, std::move(answer), peer_);
+  }
+
+ private:
+  const UniqueFd socket_;
+  const ucred peer_;
+};
 
 }  // namespace
 
@@ -162,6 +190,10 @@ Receipt ReceiveMessage(int socket, ReceivedMessage* received) {
   received->message = *std::move(message);
   bool may_carry_fds = received->message.type == MessageType::kRequest || received->message.type == MessageType::kReply;
   return received->fds.empty() || may_carry_fds ? Receipt::kMessage : Receipt::kMalformed;
+}
+
+std::unique_ptr<ControlSocket> MakeUnixControlSocket(UniqueFd socket, const ucred& peer) {
+  return std::make_unique<UnixControlSocket>(std::move(socket), peer);
 }
 
 }  // namespace verbena::soft

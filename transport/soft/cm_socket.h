@@ -13,11 +13,12 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "transport/soft/cm_message.h"
+#include "transport/soft/control_socket.h"
 #include "transport/soft/unique_fd.h"
 
 namespace verbena::soft {
@@ -37,19 +38,10 @@ int AcceptPeer(int port_socket, UniqueFd* socket, ucred* peer);
 // EPIPE or ECONNRESET: the peer is gone. The descriptors stay the caller's.
 int SendMessage(int socket, const CmMessage& message, absl::Span<const UniqueFd> fds);
 
-enum class Receipt {
-  kMessage,    // One message; call again.
-  kNothing,    // No more for now.
-  kEnd,        // The peer is gone.
-  kMalformed,  // The peer is not to be talked to.
-};
-
-struct ReceivedMessage {
-  CmMessage message;
-  std::vector<UniqueFd> fds;  // At most kLinkOfferFdsMax.
-};
-
 Receipt ReceiveMessage(int socket, ReceivedMessage* received);
+
+// The interface above these functions. `peer` is what ConnectToPort or AcceptPeer said.
+std::unique_ptr<ControlSocket> MakeUnixControlSocket(UniqueFd socket, const ucred& peer);
 
 }  // namespace verbena::soft
 
