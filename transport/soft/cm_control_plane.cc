@@ -146,12 +146,21 @@ void ControlPlane::DropQueuedEvents(CmId& id) {
 
 int ControlPlane::AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key) {
   uint64_t added = ++last_key_;
-  if (int error = thread_.Watch(socket.control->fd(), added); error != 0) return error;
+  socket.watched_events = socket.control->wanted_events();
+  if (int error = thread_.Watch(socket.control->fd(), added, socket.watched_events); error != 0) return error;
   if (socket.id == nullptr) ++silent_peers_;
   sockets_.emplace(added, std::move(socket));
   SetDeadline(added, timeout);
   *key = added;
   return 0;
+}
+
+void ControlPlane::Rewatch(uint64_t key) {
+  auto found = sockets_.find(key);
+  if (found == sockets_.end()) return;
+  PeerSocket& socket = found->second;
+  uint32_t events = socket.control->wanted_events();
+  if (std::exchange(socket.watched_events, events) != events) thread_.Rewatch(socket.control->fd(), key, events);
 }
 
 void ControlPlane::CloseSocket(uint64_t key) {
@@ -183,8 +192,12 @@ void ControlPlane::OnReadable(uint64_t key) {
   if ((key & kPortKeyBit) != 0) return AcceptPeers(static_cast<uint16_t>(key));
   auto found = sockets_.find(key);
   if (found == sockets_.end()) return;  // Closed since epoll_wait returned.
-  if (found->second.id == nullptr) return ReadRequest(key);
-  ReadConnection(key);
+  if (found->second.id == nullptr) {
+    ReadRequest(key);
+  } else {
+    ReadConnection(key);
+  }
+  Rewatch(key);
 }
 
 std::optional<ControlPlane::TimePoint> ControlPlane::OnTime(TimePoint now) {

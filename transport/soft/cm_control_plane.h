@@ -91,6 +91,7 @@ class ControlPlane : private ControlThread::Delegate {
   // A connected control socket.
   struct PeerSocket {
     std::unique_ptr<ControlSocket> control;
+    uint32_t watched_events = 0;
     CmId* id = nullptr;  // Null until the peer has sent its request.
   };
 
@@ -108,6 +109,8 @@ class ControlPlane : private ControlThread::Delegate {
   int AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key);
   void CloseSocket(uint64_t key);
   void CloseConnection(CmId& id);
+  // After a use of the socket: watches it for what it wants now.
+  void Rewatch(uint64_t key);
   PeerSocket& SocketOf(const CmId& id) { return sockets_.at(id.socket_key); }
   void SetDeadline(uint64_t key, std::chrono::milliseconds timeout);
   void OnDeadline(uint64_t key);

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -65,11 +64,18 @@ int ControlThread::Start() {
   return 0;
 }
 
-int ControlThread::Watch(int fd, uint64_t key) {
+int ControlThread::Watch(int fd, uint64_t key, uint32_t events) {
   epoll_event event = {};
-  event.events = EPOLLIN;
+  event.events = events;
   event.data.u64 = key;
   return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : errno;
+}
+
+void ControlThread::Rewatch(int fd, uint64_t key, uint32_t events) {
+  epoll_event event = {};
+  event.events = events;
+  event.data.u64 = key;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
 void ControlThread::Unwatch(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }

@@ -6,6 +6,8 @@
 #ifndef VERBENA_TRANSPORT_SOFT_CM_CONTROL_THREAD_H_
 #define VERBENA_TRANSPORT_SOFT_CM_CONTROL_THREAD_H_
 
+#include <sys/epoll.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -38,8 +40,10 @@ class ControlThread {
 
   // 0 if it runs already. An errno value if the kernel has no descriptor or thread to give.
   int Start();
-  // `key` is not 0. 0 or an errno value.
-  int Watch(int fd, uint64_t key);
+  // `key` is not 0, `events` are epoll's. 0 or an errno value.
+  int Watch(int fd, uint64_t key, uint32_t events = EPOLLIN);
+  // For other events from now on.
+  void Rewatch(int fd, uint64_t key, uint32_t events);
   void Unwatch(int fd);
   // OnTime is called soon: a deadline moved forward.
   void Wake();

@@ -152,6 +152,7 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
     return error;
   }
   id.state = IdState::kAccepted;
+  Rewatch(id.socket_key);
   SetDeadline(id.socket_key, limits_.answer_timeout);
   return 0;
 }

@@ -1,5 +1,7 @@
 #include "transport/soft/cm_message.h"
 
+#include <endian.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -40,6 +42,21 @@ struct WireHeader {
   WireAddress destination;
 };
 static_assert(sizeof(WireHeader) + kReplyPrivateDataMax + kLinkOfferBytesMax == kMessageBytesMax);
+
+void SwapOrder(WireAddress* address) {
+  address->family = htole16(address->family);
+  address->port = htole16(address->port);
+  address->scope = htole32(address->scope);
+}
+
+// From this machine's byte order to the wire's, or back: little-endian.
+void SwapOrder(WireHeader* header) {
+  header->magic = htole32(header->magic);
+  header->offer_length = htole16(header->offer_length);
+  header->qp_num = htole32(header->qp_num);
+  SwapOrder(&header->source);
+  SwapOrder(&header->destination);
+}
 
 bool CarriesOffer(MessageType type) { return type == MessageType::kRequest || type == MessageType::kReply; }
 
@@ -124,6 +141,7 @@ std::vector<std::byte> EncodeMessage(const CmMessage& message) {
   header.qp_num = message.parameters.qp_num;
   header.source = ToWire(message.source);
   header.destination = ToWire(message.destination);
+  SwapOrder(&header);
   const absl::Span<const std::byte> private_data = message.private_data.span();
   std::vector<std::byte> bytes(sizeof(header) + private_data.size() + message.offer.size());
   memcpy(bytes.data(), &header, sizeof(header));
@@ -136,6 +154,7 @@ absl::StatusOr<CmMessage> DecodeMessage(absl::Span<const std::byte> bytes) {
   WireHeader header;
   if (bytes.size() < sizeof(header)) return absl::InvalidArgumentError("control message: shorter than its header");
   memcpy(&header, bytes.data(), sizeof(header));
+  SwapOrder(&header);
   if (absl::Status status = CheckHeader(header, bytes.size()); !status.ok()) return status;
   CmMessage message;
   message.type = static_cast<MessageType>(header.type);

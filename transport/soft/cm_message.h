@@ -4,8 +4,8 @@
 //                       <- REPLY or REJECT
 //            READY_TO_USE ->
 //
-// Then nothing: the end of the socket is the end of the connection, whether its owner disconnected or died. Both ends
-// are processes of one host, so integers are in host byte order; the version guards against builds of another age.
+// Then nothing: the end of the socket is the end of the connection, whether its owner disconnected or died. Integers
+// are little-endian, since the ends may be on different hosts; the version guards against builds of another age.
 //
 // Pure: no sockets. What is decoded came from another process and is checked here completely; file descriptors travel
 // beside a message (cm_socket.h). Thread: any.
