@@ -1,14 +1,15 @@
-// Keeps a queue pair's fault plan: counts its requests and says what befalls the next one.
+// Keeps the faults of one object: counts its operations and says what befalls them.
 //
-// Owner: the queue pair. Thread: its lock.
+// A fault with a number befalls once, one for each operation stays. Owner: the object. Thread: its lock.
 
 #ifndef VERBENA_TRANSPORT_SOFT_FAULT_INJECTOR_H_
 #define VERBENA_TRANSPORT_SOFT_FAULT_INJECTOR_H_
 
+#include <array>
 #include <optional>
 #include <utility>
 
-#include "transport/soft/fault_plan.h"
+#include "transport/soft/fault_kinds.h"
 
 namespace verbena::soft {
 
@@ -16,29 +17,26 @@ class FaultInjector {
  public:
   explicit FaultInjector(FaultPlan plan) : plan_(std::move(plan)) {}
 
-  // Whether the post of the next request must fail. True once for one fault.
-  bool RefusesPost() { return Take(Fault::Kind::kRefusePost, posted_ + 1).has_value(); }
+  bool empty() const { return plan_.empty(); }
+  bool HasAt(FaultOperation operation) const;
 
-  // The next request was posted. The faults that befall it can be asked for until the next call.
-  void CountPost();
-  std::optional<ibv_wc_status> PlannedFailure();
-  bool LosesDoorbell() { return Take(Fault::Kind::kLoseDoorbell, posted_).has_value(); }
-  bool Disconnects() { return Take(Fault::Kind::kDisconnect, posted_).has_value(); }
+  // An operation of this kind happens now: Befalls is about it from here on.
+  void Count(FaultOperation operation) { ++CountOf(operation); }
 
-  // Whether this poll must bring nothing. Counts down.
-  bool WithholdsProgress() { return delayed_polls_ != 0 && delayed_polls_-- != 0; }
+  // The fault of this kind that befalls the operation counted last, if any.
+  std::optional<Fault> Take(FaultKind kind) { return TakeAt(kind, CountOf(TraitsOf(kind).operation)); }
+  bool Befalls(FaultKind kind) { return Take(kind).has_value(); }
+  // Whether the next operation is refused, so that it does not count.
+  bool Refuses(FaultKind kind) { return TakeAt(kind, CountOf(TraitsOf(kind).operation) + 1).has_value(); }
+  // For operations that somebody else counts.
+  std::optional<Fault> TakeAt(FaultKind kind, uint64_t number);
 
  private:
-  // Removes the fault from the plan.
-  std::optional<Fault> Take(Fault::Kind kind, uint64_t request);
+  uint64_t& CountOf(FaultOperation operation) { return counts_[static_cast<size_t>(operation)]; }
 
   FaultPlan plan_;
-  uint64_t posted_ = 0;
-  uint32_t delayed_polls_ = 0;
+  std::array<uint64_t, kFaultOperations> counts_ = {};
 };
-
-// What PlanFaultsOfLaterQueuePairs says about this one.
-FaultPlan PlanOfNewQueuePair(const ibv_qp& queue_pair);
 
 }  // namespace verbena::soft
 

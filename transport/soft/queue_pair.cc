@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "transport/soft/forked_child.h"
+#include "transport/soft/process_faults.h"
 #include "transport/soft/protection_domain.h"
 
 namespace verbena::soft {
@@ -60,7 +61,7 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
   qp_type = IBV_QPT_RC;
   send_completions().Attach(index(), this);
   receive_completions().Attach(index(), this);
-  SetFaults(PlanOfNewQueuePair(*this));
+  SetFaults(FaultsOfNewObject(FaultObject::kQueuePair));
 }
 
 QueuePair::~QueuePair() {
@@ -94,7 +95,7 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
 }
 
 int QueuePair::PostOne(const ibv_send_wr& request) {
-  if (faults_ != nullptr && faults_->RefusesPost()) return ENOMEM;
+  if (faults_ != nullptr && faults_->RefusesSend()) return ENOMEM;
   int error = requester_.Append(request);
   if (error == ENOMEM) {
     AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
@@ -105,11 +106,11 @@ int QueuePair::PostOne(const ibv_send_wr& request) {
 }
 
 void QueuePair::ApplyFaultsOfNewestPost() {
-  faults_->CountPost();
-  if (auto status = faults_->PlannedFailure()) requester_.FailNewest(*status);
+  faults_->CountRequest();
+  if (auto failure = faults_->Take(FaultKind::kFailRequest)) requester_.FailNewest(failure->status);
   if (state != IBV_QPS_RTS) return;
-  if (faults_->LosesDoorbell()) link_->LoseNextDoorbell();
-  if (faults_->Disconnects()) LosePeer();
+  if (faults_->Befalls(FaultKind::kLoseDoorbell)) link_->LoseNextDoorbell();
+  if (faults_->Befalls(FaultKind::kDisconnect)) LosePeer();
 }
 
 void QueuePair::AskForProgress() {
@@ -119,8 +120,10 @@ void QueuePair::AskForProgress() {
 
 void QueuePair::SetFaults(FaultPlan plan) {
   std::lock_guard lock(mu_);
-  faults_ = plan.empty() ? nullptr : std::make_unique<FaultInjector>(std::move(plan));
+  faults_ = plan.empty() ? nullptr : std::make_unique<QueuePairFaults>(std::move(plan));
 }
+
+void PlanFaults(ibv_qp* queue_pair, FaultPlan plan) { static_cast<QueuePair*>(queue_pair)->SetFaults(std::move(plan)); }
 
 int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request) {
   std::lock_guard lock(mu_);
@@ -162,7 +165,7 @@ void QueuePair::AdvanceSends() {
 // will before.
 void QueuePair::AdvanceBoth() {
   if (link_ == nullptr || state != IBV_QPS_RTS) return;
-  if (faults_ != nullptr && faults_->WithholdsProgress()) return AskForProgress();
+  if (faults_ != nullptr && faults_->NextTurn().waits) return AskForProgress();
   bool peer_was_closed = link_->peer_closed();
   link_->reader().Refresh();
   bool healthy = requester_.Advance(*link_);

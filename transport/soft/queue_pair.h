@@ -21,10 +21,10 @@
 #include "absl/status/status.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_queue.h"
-#include "transport/soft/fault_injector.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/link.h"
 #include "transport/soft/pair_link.h"
+#include "transport/soft/queue_pair_faults.h"
 #include "transport/soft/requester.h"
 #include "transport/soft/responder.h"
 
@@ -111,7 +111,7 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   LinkParameters parameters_ ABSL_GUARDED_BY(mu_);
   uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.
   uint8_t rnr_retry_ ABSL_GUARDED_BY(mu_) = 7;
-  std::unique_ptr<FaultInjector> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
+  std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   uint8_t timeout_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

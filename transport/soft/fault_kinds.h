@@ -1,0 +1,54 @@
+// What there is to know of each kind of fault: its words, where it can happen, and what a random plan makes of it.
+
+#ifndef VERBENA_TRANSPORT_SOFT_FAULT_KINDS_H_
+#define VERBENA_TRANSPORT_SOFT_FAULT_KINDS_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "transport/soft/fault_plan.h"
+
+namespace verbena::soft {
+
+// What is counted as it is made. The process itself is one, and always the first.
+enum class FaultObject : uint8_t { kProcess, kQueuePair, kSharedReceiveQueue, kCompletionQueue };
+inline constexpr size_t kFaultObjects = 4;
+
+// What is counted as it happens to an object. kLife: nothing, the fault befalls the object as a whole.
+enum class FaultOperation : uint8_t {
+  kLife,
+  kRequest,
+  kReceive,
+  kMessage,
+  kEvent,
+  kCompletion,
+  kResolve,
+  kConnect,
+  kAccept,
+  kPost,
+};
+inline constexpr size_t kFaultOperations = 10;
+
+// What stands behind the '=' of a fault's name.
+enum class FaultArgument : uint8_t { kNone, kStatus, kAmount };
+
+struct FaultTraits {
+  FaultKind kind;
+  absl::string_view name;
+  FaultObject object;
+  FaultOperation operation;
+  FaultArgument argument;
+  uint32_t random_amount_max;  // In random plans `amount` is 1 to this.
+  bool survivable;             // Random plans have it.
+};
+
+// In the order of FaultKind.
+absl::Span<const FaultTraits> AllFaultKinds();
+const FaultTraits& TraitsOf(FaultKind kind);
+
+// "qp", "srq", "cq"; "request", "receive" and so on. Empty for the process and for kLife.
+absl::string_view WordOf(FaultObject object);
+absl::string_view WordOf(FaultOperation operation);
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_FAULT_KINDS_H_

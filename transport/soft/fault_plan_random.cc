@@ -1,0 +1,49 @@
+// Fault plans that follow from a seed.
+
+#include <array>
+#include <random>
+#include <vector>
+
+#include "transport/soft/fault_kinds.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr std::array kStatuses = {IBV_WC_LOC_PROT_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR,
+                                  IBV_WC_REM_OP_ERR,   IBV_WC_RETRY_EXC_ERR,   IBV_WC_RNR_RETRY_EXC_ERR,
+                                  IBV_WC_GENERAL_ERR};
+
+std::vector<FaultKind> SurvivableKinds() {
+  std::vector<FaultKind> kinds;
+  for (const FaultTraits& each : AllFaultKinds()) {
+    if (each.survivable) kinds.push_back(each.kind);
+  }
+  return kinds;
+}
+
+// Not a distribution of the standard library: those may differ from one library to the next.
+uint64_t OneTo(uint64_t max, std::mt19937_64& random) { return 1 + random() % max; }
+
+}  // namespace
+
+FaultPlan RandomFaultPlan(const RandomFaults& choice) {
+  static const std::vector<FaultKind>& kinds = *new std::vector<FaultKind>(SurvivableKinds());
+  std::mt19937_64 random(choice.seed);
+  FaultPlan plan;
+  for (uint32_t i = 0; i < choice.count; ++i) {
+    Fault fault = {.kind = kinds[random() % kinds.size()]};
+    const FaultTraits& traits = TraitsOf(fault.kind);
+    if (traits.object != FaultObject::kProcess) {
+      fault.object = static_cast<uint32_t>(OneTo(choice.objects, random));
+    }
+    if (traits.operation != FaultOperation::kLife) fault.operation = OneTo(choice.operations, random);
+    if (traits.argument == FaultArgument::kAmount) {
+      fault.amount = static_cast<uint32_t>(OneTo(traits.random_amount_max, random));
+    }
+    if (traits.argument == FaultArgument::kStatus) fault.status = kStatuses[random() % kStatuses.size()];
+    plan.push_back(fault);
+  }
+  return plan;
+}
+
+}  // namespace verbena::soft

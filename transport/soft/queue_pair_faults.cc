@@ -1,0 +1,55 @@
+#include "transport/soft/queue_pair_faults.h"
+
+#include "transport/soft/process_faults.h"
+
+namespace verbena::soft {
+namespace {
+
+// Whether polls are left; takes one.
+bool CountDown(uint32_t& polls) { return polls != 0 && polls-- != 0; }
+
+}  // namespace
+
+bool QueuePairFaults::RefusesReceive() {
+  if (injector_.Refuses(FaultKind::kRefuseReceive)) return true;
+  injector_.Count(FaultOperation::kReceive);
+  return false;
+}
+
+void QueuePairFaults::CountRequest() {
+  injector_.Count(FaultOperation::kRequest);
+  if (auto fault = injector_.Take(FaultKind::kDelay)) delay_polls_ += fault->amount;
+  if (auto fault = injector_.Take(FaultKind::kHoldSends)) hold_sends_polls_ += fault->amount;
+  if (auto fault = injector_.Take(FaultKind::kHoldReceives)) hold_receives_polls_ += fault->amount;
+  if (!counts_posts_) return;
+  if (auto fault = FaultOfNextCall(FaultOperation::kPost)) device_fault_ = fault->kind;
+}
+
+QueuePairFaults::Turn QueuePairFaults::NextTurn() {
+  bool delayed = CountDown(delay_polls_);
+  Turn turn = {
+      .holds_sends = CountDown(hold_sends_polls_) || delayed,
+      .holds_receives = CountDown(hold_receives_polls_) || delayed,
+      .last_wqe_due = last_wqe_polls_ == 1,
+      .waits = false,
+  };
+  CountDown(last_wqe_polls_);
+  turn.waits = turn.holds_sends || turn.holds_receives || last_wqe_polls_ != 0 || not_ready_polls_ != 0;
+  return turn;
+}
+
+bool QueuePairFaults::MessageMustWait(uint64_t number) {
+  if (number != std::exchange(arrived_, number)) {
+    if (auto fault = injector_.TakeAt(FaultKind::kNotReady, number)) not_ready_polls_ += fault->amount;
+  }
+  return CountDown(not_ready_polls_);
+}
+
+bool QueuePairFaults::WithholdsLastWqe() {
+  if (injector_.Befalls(FaultKind::kLoseLastWqe)) return true;
+  auto late = injector_.Take(FaultKind::kDelayLastWqe);
+  if (late.has_value()) last_wqe_polls_ = late->amount;
+  return late.has_value();
+}
+
+}  // namespace verbena::soft

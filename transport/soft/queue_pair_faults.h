@@ -1,0 +1,63 @@
+// What befalls one queue pair: its faults, and those that last for some polls.
+//
+// Owner: the queue pair. Thread: its lock.
+
+#ifndef VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_FAULTS_H_
+#define VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_FAULTS_H_
+
+#include <optional>
+#include <utility>
+
+#include "transport/soft/fault_injector.h"
+
+namespace verbena::soft {
+
+class QueuePairFaults {
+ public:
+  explicit QueuePairFaults(FaultPlan plan)
+      : injector_(std::move(plan)), counts_posts_(injector_.HasAt(FaultOperation::kPost)) {}
+
+  // Whether the post of the next request, of the next receive must fail. A receive that may be posted is counted.
+  bool RefusesSend() { return injector_.Refuses(FaultKind::kRefuseSend); }
+  bool RefusesReceive();
+
+  // The next request was posted. What befalls it can be asked for until the next call.
+  void CountRequest();
+  bool Befalls(FaultKind kind) { return injector_.Befalls(kind); }
+  std::optional<Fault> Take(FaultKind kind) { return injector_.Take(kind); }
+  // A fault of the whole device that this request set off; to be carried out without the queue pair's lock.
+  std::optional<FaultKind> TakeDeviceFault() { return std::exchange(device_fault_, std::nullopt); }
+
+  // One poll: what the queue pair must not do in it.
+  struct Turn {
+    bool holds_sends;
+    bool holds_receives;
+    bool last_wqe_due;  // The event that DelaysLastWqe held back.
+    // Something is held back, so that there must be another poll.
+    bool waits;
+  };
+  Turn NextTurn();
+
+  // Whether message `number`, which has arrived, finds no receive in this poll.
+  bool MessageMustWait(uint64_t number);
+
+  // The queue pair entered ERR: whether LAST_WQE_REACHED must not be raised now.
+  bool WithholdsLastWqe();
+
+  bool refuses_direct() { return injector_.Befalls(FaultKind::kRefuseDirect); }
+
+ private:
+  FaultInjector injector_;
+  const bool counts_posts_;
+  uint32_t delay_polls_ = 0;
+  uint32_t hold_sends_polls_ = 0;
+  uint32_t hold_receives_polls_ = 0;
+  uint32_t not_ready_polls_ = 0;
+  uint64_t arrived_ = 0;  // The message that MessageMustWait was last asked about.
+  uint32_t last_wqe_polls_ = 0;
+  std::optional<FaultKind> device_fault_;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_FAULTS_H_
