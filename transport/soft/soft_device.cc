@@ -13,6 +13,7 @@
 #include "transport/soft/data_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/forked_child.h"
+#include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
 namespace {
@@ -57,6 +58,10 @@ SoftDevice* SoftDevice::Get() {
   static SoftDevice* device = nullptr;
   std::lock_guard lock(mu);
   if (device == nullptr) {
+    if (!TakeFaultsOfEnvironment()) {
+      errno = EINVAL;
+      return nullptr;
+    }
     absl::StatusOr<SoftDevice*> created = Create();
     if (!created.ok()) {
       errno = ENOMEM;

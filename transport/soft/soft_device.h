@@ -30,7 +30,8 @@ inline constexpr uint32_t kInlineBytesMax = 1024;           // One work request.
 
 class SoftDevice {
  public:
-  // Null with errno set if the kernel refuses the memory; a later call tries again.
+  // Null with errno set: ENOMEM if the kernel refuses the memory (a later call tries again), EINVAL if
+  // $VERBENA_SOFT_FAULTS cannot be understood.
   static SoftDevice* Get();
   // For calls that were given an object of the device, so that there is one.
   static SoftDevice& Existing() { return *Get(); }

@@ -1,0 +1,40 @@
+// $VERBENA_SOFT_FAULTS, which is read when the device is opened: each test in a process of its own.
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "gtest/gtest.h"
+#include "transport/soft/device.h"
+#include "transport/soft/testing/linked_pair.h"
+
+namespace verbena::soft {
+namespace {
+
+class FaultsOfTheEnvironment : public testing::Test {
+ protected:
+  void SetUp() override { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
+};
+
+// The exit code: what opening the device with this plan ends with.
+[[noreturn]] void OpenWith(const char* plan) {
+  setenv("VERBENA_SOFT_FAULTS", plan, 1);
+  std::exit(SoftContext() != nullptr ? 0 : errno);
+}
+
+[[noreturn]] void PostWith(const char* plan) {
+  setenv("VERBENA_SOFT_FAULTS", plan, 1);
+  LinkedPair pair;
+  std::exit(pair.left.Send(1));
+}
+
+TEST_F(FaultsOfTheEnvironment, MalformedPlanIsExplainedAndTheDeviceDoesNotOpen) {
+  EXPECT_EXIT(OpenWith("qp=1:explode"), testing::ExitedWithCode(EINVAL),
+              "VERBENA_SOFT_FAULTS: fault plan: .qp=1:explode.: what can happen there: refuse-direct");
+}
+
+TEST_F(FaultsOfTheEnvironment, PlanBefallsTheFirstQueuePair) {
+  EXPECT_EXIT(PostWith("qp=1,request=1:refuse"), testing::ExitedWithCode(ENOMEM), "");
+}
+
+}  // namespace
+}  // namespace verbena::soft
