@@ -58,7 +58,7 @@ absl::Status ServeRaw(const BenchSettings& settings) {
   absl::StatusOr<RawListener> listener = RawListener::Create(*settings.api, settings.host);
   if (!listener.ok()) return listener.status();
   SayLine(absl::StrCat(listener->port()));
-  absl::StatusOr<std::unique_ptr<RawEnd>> end = (*std::move(listener)).Accept(ShapeOf(settings));
+  absl::StatusOr<std::unique_ptr<RawEnd>> end = listener->Accept(ShapeOf(settings));
   if (!end.ok()) return end.status();
   return During("raw server", ServePingPong(**end));
 }

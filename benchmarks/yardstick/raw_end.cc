@@ -5,9 +5,6 @@
 namespace verbena::benchmarks {
 namespace {
 
-// The areas: receives, then the one to send from, then the ring.
-constexpr uint32_t kSendArea = RawEnd::kReceives;
-constexpr uint32_t kRingArea = kSendArea + 1;
 constexpr uint32_t kInlineBytesWanted = 256;
 
 size_t AreaBytes(size_t message_bytes) { return (message_bytes + 63) / 64 * 64; }
@@ -29,7 +26,7 @@ struct RawEnd::Parts {
 absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel channel, verbs::ConnectionId id,
                                                        const RawShape& shape) {
   auto memory = std::make_unique<std::vector<std::byte>>(
-      AreaBytes(shape.message_bytes) * (kRingArea + shape.ring_areas), std::byte{0x5a});
+      AreaBytes(shape.message_bytes) * (shape.receives + 1 + shape.ring_areas), std::byte{0x5a});
   absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id.api(), id.device_context());
   if (!device.ok()) return device.status();
   absl::StatusOr<verbs::ProtectionDomain> domain = verbs::ProtectionDomain::Create(*device);
@@ -38,7 +35,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel cha
   if (!completion_channel.ok()) return completion_channel.status();
   const uint32_t sends_max = kSendsMax + shape.ring_areas;
   absl::StatusOr<verbs::CompletionQueue> queue = verbs::CompletionQueue::Create(
-      *device, static_cast<int>(sends_max + kReceives), &*completion_channel, /*vector=*/0);
+      *device, static_cast<int>(sends_max + shape.receives + shape.others), &*completion_channel, /*vector=*/0);
   if (!queue.ok()) return queue.status();
   absl::StatusOr<verbs::MemoryRegion> region =
       verbs::MemoryRegion::Register(*domain, absl::MakeSpan(*memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
@@ -47,7 +44,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel cha
                                                                          {.send_completions = &*queue,
                                                                           .receive_completions = &*queue,
                                                                           .sends_max = sends_max,
-                                                                          .receives_max = kReceives,
+                                                                          .receives_max = shape.receives,
                                                                           .inline_bytes_max = kInlineBytesWanted});
   if (!queue_pair.ok()) return queue_pair.status();
 
@@ -56,7 +53,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel cha
                   *std::move(completion_channel), *std::move(queue), *std::move(region), *std::move(queue_pair)},
                  shape));
   if (absl::Status status = end->waiter_.Prepare(); !status.ok()) return status;
-  for (uint32_t i = 0; i < kReceives; ++i) {
+  for (uint32_t i = 0; i < shape.receives; ++i) {
     if (absl::Status status = end->PostReceive(); !status.ok()) return status;
   }
   return end;
@@ -84,11 +81,11 @@ ibv_sge RawEnd::Area(uint32_t index) const {
           .lkey = region_.lkey()};
 }
 
-RemoteRing RawEnd::own_ring() const { return {.address = Area(kRingArea).addr, .key = region_.rkey()}; }
+RemoteRing RawEnd::own_ring() const { return {.address = Area(ring_area()).addr, .key = region_.rkey()}; }
 
 absl::Status RawEnd::PostReceive() {
   ibv_sge area = Area(next_receive_);
-  next_receive_ = (next_receive_ + 1) % kReceives;
+  next_receive_ = (next_receive_ + 1) % shape_.receives;
   ibv_recv_wr request = {};
   request.wr_id = kReceive;
   request.sg_list = &area;
@@ -98,7 +95,7 @@ absl::Status RawEnd::PostReceive() {
 }
 
 absl::Status RawEnd::PostSend(bool last) {
-  ibv_sge area = Area(kSendArea);
+  ibv_sge area = Area(send_area());
   ibv_send_wr request = {};
   request.wr_id = last ? kLastSend : kSend;
   request.sg_list = &area;
@@ -111,7 +108,7 @@ absl::Status RawEnd::PostSend(bool last) {
 }
 
 absl::Status RawEnd::PostRead(uint32_t index) {
-  ibv_sge area = Area(kRingArea + index);
+  ibv_sge area = Area(ring_area() + index);
   ibv_send_wr request = {};
   request.wr_id = index;
   request.sg_list = &area;

@@ -31,6 +31,8 @@ struct RawShape {
   transport::WaitPolicy wait = transport::WaitPolicy::kBusy;
   size_t message_bytes = 64;
   uint32_t ring_areas = 1;  // Of the ring for READs; also how many READs may be in flight.
+  uint32_t receives = 2;    // Posted at a time; one more than the messages that may be on their way.
+  uint32_t others = 0;      // Completions of other queue pairs that the completion queue has room for.
 };
 
 // Where the peer's ring stands; travels in the private data of the accept. Both ends are the same program.
@@ -41,7 +43,6 @@ struct RemoteRing {
 
 class RawEnd {
  public:
-  static constexpr uint32_t kReceives = 2;      // Posted at a time.
   static constexpr uint32_t kSendsMax = 64;     // Send queue slots beyond those for READs.
   static constexpr uint32_t kSignalEvery = 16;  // One SEND in so many completes.
 
@@ -71,6 +72,8 @@ class RawEnd {
   RemoteRing own_ring() const;
   verbs::CmEventChannel& cm_channel() { return cm_channel_; }
   verbs::ConnectionId& id() { return id_; }
+  verbs::ProtectionDomain& domain() { return domain_; }
+  verbs::CompletionQueue& queue() { return queue_; }
   const std::string& device_name() const { return device_.name(); }
   const RawShape& shape() const { return shape_; }
 
@@ -83,6 +86,9 @@ class RawEnd {
   struct Parts;
   RawEnd(Parts parts, const RawShape& shape);
 
+  // The areas: receives, then the one to send from, then the ring.
+  uint32_t send_area() const { return shape_.receives; }
+  uint32_t ring_area() const { return shape_.receives + 1; }
   ibv_sge Area(uint32_t index) const;
 
   // Destroyed from the last to the first: the order that the verbs demand.

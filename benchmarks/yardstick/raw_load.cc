@@ -40,6 +40,27 @@ absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duratio
   return histogram;
 }
 
+absl::StatusOr<double> RunPipelined(RawEnd& end, uint32_t in_flight, absl::Duration duration) {
+  constexpr uint64_t kLookAtClockEvery = 256;
+  ibv_wc completion;
+  for (uint32_t i = 0; i < in_flight; ++i) {
+    if (absl::Status status = end.PostSend(/*last=*/false); !status.ok()) return status;
+  }
+  const Clock::time_point start = Clock::now();
+  Clock::time_point now = start;
+  const Clock::time_point stop = start + absl::ToChronoNanoseconds(duration);
+  uint64_t answers = 0;
+  while (now < stop) {
+    if (absl::Status status = ReceiveMessage(end, &completion); !status.ok()) return status;
+    if (absl::Status status = end.PostSend(/*last=*/false); !status.ok()) return status;
+    if (++answers % kLookAtClockEvery == 0) now = Clock::now();
+  }
+  for (uint32_t i = 0; i < in_flight; ++i) {
+    if (absl::Status status = ReceiveMessage(end, &completion); !status.ok()) return status;
+  }
+  return static_cast<double>(answers) / std::chrono::duration<double>(now - start).count();
+}
+
 absl::Status EndPingPong(RawEnd& end) { return RoundTrip(end, /*last=*/true); }
 
 absl::Status ServePingPong(RawEnd& end) {

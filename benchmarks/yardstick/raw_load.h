@@ -14,6 +14,10 @@ namespace verbena::benchmarks {
 // Client: sends a message, waits for the answer, and so on, for `duration`. The times of the round trips.
 absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duration);
 
+// Client: the same with `in_flight` messages on their way, each answer followed by the next one. Round trips per
+// second. The shape needs `in_flight` receives and one more, at both ends, and sends are not more than kSendsMax.
+absl::StatusOr<double> RunPipelined(RawEnd& end, uint32_t in_flight, absl::Duration duration);
+
 // Client: tells the server to return from ServePingPong.
 absl::Status EndPingPong(RawEnd& end);
 
