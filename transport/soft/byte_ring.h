@@ -21,8 +21,8 @@ constexpr size_t RecordBytes(size_t bytes) { return (bytes + kCacheLineBytes - 1
 
 class RingWriter {
  public:
-  // `ring` is mapped twice back to back; `own` and `peer` are the lines with the indices.
-  RingWriter(std::byte* ring, ProducerLine* own, const ConsumerLine* peer) : ring_(ring), own_(own), peer_(peer) {}
+  // `ring` is mapped twice back to back; `own` and `peer` hold the indices.
+  RingWriter(std::byte* ring, RingTail* own, const RingHead* peer) : ring_(ring), own_(own), peer_(peer) {}
 
   // Where a record of `bytes` may be written, or null if there is no room now (or the ring is broken).
   std::byte* Reserve(size_t bytes) {
@@ -49,8 +49,8 @@ class RingWriter {
   }
 
   std::byte* const ring_;
-  ProducerLine* const own_;
-  const ConsumerLine* const peer_;
+  RingTail* const own_;
+  const RingHead* const peer_;
   uint64_t tail_ = 0;
   uint64_t head_ = 0;  // As last read from the peer.
   bool broken_ = false;
@@ -58,8 +58,7 @@ class RingWriter {
 
 class RingReader {
  public:
-  RingReader(const std::byte* ring, ConsumerLine* own, const ProducerLine* peer)
-      : ring_(ring), own_(own), peer_(peer) {}
+  RingReader(const std::byte* ring, RingHead* own, const RingTail* peer) : ring_(ring), own_(own), peer_(peer) {}
 
   // Looks how far the writer has come. Only bytes seen by the last Refresh are offered.
   void Refresh() {
@@ -85,8 +84,8 @@ class RingReader {
 
  private:
   const std::byte* const ring_;
-  ConsumerLine* const own_;
-  const ProducerLine* const peer_;
+  RingHead* const own_;
+  const RingTail* const peer_;
   uint64_t head_ = 0;
   uint64_t tail_ = 0;  // As last read from the peer.
   bool broken_ = false;

@@ -12,8 +12,8 @@ namespace {
 class ByteRing : public testing::Test {
  protected:
   std::unique_ptr<std::byte[]> bytes_ = std::make_unique<std::byte[]>(2 * kRingBytes);
-  ProducerLine producer_{};
-  ConsumerLine consumer_{};
+  RingTail producer_{};
+  RingHead consumer_{};
   RingWriter writer_{bytes_.get(), &producer_, &consumer_};
   RingReader reader_{bytes_.get(), &consumer_, &producer_};
 

@@ -38,15 +38,6 @@ struct LocalParts {
   }
 };
 
-int ProbePeer(pid_t peer, const DirectMemory::Cookie& cookie) {
-  uint64_t value = 0;
-  iovec local = {.iov_base = &value, .iov_len = sizeof(value)};
-  iovec remote = {.iov_base = reinterpret_cast<void*>(cookie.address), .iov_len = sizeof(value)};
-  ssize_t copied = process_vm_readv(peer, &local, 1, &remote, 1, 0);
-  if (copied < 0) return errno;
-  return copied == sizeof(value) && value == cookie.value ? 0 : ESRCH;
-}
-
 void CopyWithinProcess(DirectMemory::Direction direction, const LocalParts& local, uint64_t remote_address) {
   auto* remote = reinterpret_cast<std::byte*>(remote_address);
   for (size_t i = 0; i < local.count; ++i) {
@@ -64,18 +55,21 @@ WorkOutcome OutcomeOfErrno(int error) {
 
 }  // namespace
 
-DirectMemory::DirectMemory(pid_t peer, const Cookie& cookie, std::shared_ptr<SharedMapping> published,
-                           const StateLine* state, HazardLine* hazard)
-    : peer_(peer),
-      same_process_(peer == getpid()),
-      published_(std::move(published)),
-      state_(state),
-      hazard_(hazard),
-      probe_error_(same_process_ ? 0 : ProbePeer(peer, cookie)) {}
+int DirectMemory::Probe(pid_t peer, const Cookie& cookie) {
+  if (peer == getpid()) return 0;
+  uint64_t value = 0;
+  iovec local = {.iov_base = &value, .iov_len = sizeof(value)};
+  iovec remote = {.iov_base = reinterpret_cast<void*>(cookie.address), .iov_len = sizeof(value)};
+  ssize_t copied = process_vm_readv(peer, &local, 1, &remote, 1, 0);
+  if (copied < 0) return errno;
+  return copied == sizeof(value) && value == cookie.value ? 0 : ESRCH;
+}
+
+DirectMemory::DirectMemory(PeerProcess peer, const StateLine* state, HazardLine* hazard)
+    : peer_(std::move(peer)), same_process_(peer_.process == getpid()), state_(state), hazard_(hazard) {}
 
 WorkOutcome DirectMemory::Copy(const Request& request) {
   if (abandoned_) return OutcomeOfErrno(ESRCH);
-  if (probe_error_ != 0) return OutcomeOfErrno(probe_error_);
   for (uint64_t offset = 0; offset < request.length; offset += kSliceBytesMax) {
     uint64_t length = std::min(request.length - offset, kSliceBytesMax);
     hazard_->key.store(request.remote_key);
@@ -92,7 +86,7 @@ WorkOutcome DirectMemory::CopySlice(const Request& request, uint64_t offset, uin
   bool queue_pair_allows = (state_->access.load() & access) == access && state_->closed.load() == 0;
   MemoryRange range = {.address = request.remote_address, .length = request.length};
   if (!queue_pair_allows ||
-      !KeyAllows(published_->published(), request.remote_key, state_->domain.load(), range, access)) {
+      !KeyAllows(peer_.regions->published(), request.remote_key, state_->domain.load(), range, access)) {
     return {.status = state_->closed.load() != 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_REM_ACCESS_ERR};
   }
   return MoveBytes(request, offset, length);
@@ -106,8 +100,8 @@ WorkOutcome DirectMemory::MoveBytes(const Request& request, uint64_t offset, uin
   }
   iovec remote = {.iov_base = reinterpret_cast<void*>(request.remote_address + offset), .iov_len = length};
   ssize_t copied = request.direction == Direction::kRead
-                       ? process_vm_readv(peer_, local.parts.data(), local.count, &remote, 1, 0)
-                       : process_vm_writev(peer_, local.parts.data(), local.count, &remote, 1, 0);
+                       ? process_vm_readv(peer_.process, local.parts.data(), local.count, &remote, 1, 0)
+                       : process_vm_writev(peer_.process, local.parts.data(), local.count, &remote, 1, 0);
   if (copied < 0) return OutcomeOfErrno(errno);
   if (static_cast<uint64_t>(copied) != length) return OutcomeOfErrno(EFAULT);  // Registered, but not mapped any more.
   return {};

@@ -40,6 +40,16 @@ class DirectMemory {
     uint64_t value;
   };
 
+  // A process whose memory may be copied by us.
+  struct PeerProcess {
+    pid_t process;
+    std::shared_ptr<SharedMapping> regions;
+  };
+
+  // 0 if this process may read the memory of `peer`; else why not, an errno value. ESRCH: it is not the process that
+  // the cookie was made in.
+  static int Probe(pid_t peer, const Cookie& cookie);
+
   struct Request {
     Direction direction;
     absl::Span<const ibv_sge> local;  // Checked by the caller; at least `length` bytes in all.
@@ -48,9 +58,9 @@ class DirectMemory {
     uint64_t length;
   };
 
-  // `state` is the responder's line of the pair (its domain and what its queue pair allows), `hazard` our own.
-  DirectMemory(pid_t peer, const Cookie& cookie, std::shared_ptr<SharedMapping> published, const StateLine* state,
-               HazardLine* hazard);
+  // `peer` was probed. `state` is the responder's line of the pair (its domain and what its queue pair allows),
+  // `hazard` our own.
+  DirectMemory(PeerProcess peer, const StateLine* state, HazardLine* hazard);
 
   // Copies. Statuses: REM_ACCESS_ERR where key, bounds, domain or access forbid it; REM_OP_ERR where the kernel refuses
   // this process the other one's memory; RETRY_EXC_ERR where that process is gone.
@@ -63,12 +73,10 @@ class DirectMemory {
   WorkOutcome CopySlice(const Request& request, uint64_t offset, uint64_t length);
   WorkOutcome MoveBytes(const Request& request, uint64_t offset, uint64_t length);
 
-  const pid_t peer_;
+  const PeerProcess peer_;
   const bool same_process_;
-  const std::shared_ptr<SharedMapping> published_;
   const StateLine* const state_;
   HazardLine* const hazard_;
-  int probe_error_ = 0;  // Why the peer's memory cannot be reached; 0 = it can.
   bool abandoned_ = false;
 };
 

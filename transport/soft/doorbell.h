@@ -1,5 +1,8 @@
-// How one end of a pair tells the other end's completion queue that its queue pair there has news: a bit in the ready
-// map, and a write to the completion channel's eventfd if the queue is armed.
+// How one end of a pair tells the other end that it has published news for it.
+//
+// Doorbell is what a link needs; SharedDoorbell reaches a completion queue of a process on this host: a bit in its
+// ready map, and a write to the eventfd of its completion channel or of its process' progress thread, as the queue
+// wants it.
 //
 // Owner: the link. Thread: the queue pair's lock.
 
@@ -18,27 +21,53 @@ namespace verbena::soft {
 
 class Doorbell {
  public:
-  // `queue_pair_index` is the peer's queue pair in the peer's process. `channel` is null if that queue has none.
-  Doorbell(std::shared_ptr<SharedMapping> ready, std::shared_ptr<SharedMapping> published, uint32_t queue_index,
-           uint32_t queue_pair_index, std::shared_ptr<UniqueFd> channel)
-      : ready_(std::move(ready)),
-        published_(std::move(published)),
-        armed_(&published_->published().queues[queue_index].armed),
-        queue_pair_index_(queue_pair_index),
-        channel_(std::move(channel)) {}
+  virtual ~Doorbell() = default;
 
-  // After the news was published with sequential consistency.
-  void Ring(bool urgent) {
-    ready_.Set(queue_pair_index_);
-    if (channel_ != nullptr && armed_.ShouldSignal(urgent)) SignalEventFd(channel_->get());
+  // After the news was published with sequential consistency. Often called, so cheap if the other end is awake.
+  virtual void Ring(News news) = 0;
+
+  // The other end has not taken up news for a while: tells it again, whatever it seemed to want. Seldom called.
+  virtual void Insist() = 0;
+};
+
+class SharedDoorbell final : public Doorbell {
+ public:
+  struct Target {
+    std::shared_ptr<SharedMapping> ready;
+    std::shared_ptr<SharedMapping> queues;
+    uint32_t queue_index;
+    uint32_t queue_pair_index;           // The peer's queue pair in the peer's process.
+    std::shared_ptr<UniqueFd> channel;   // Null if that completion queue has none.
+    std::shared_ptr<UniqueFd> progress;  // Of the peer's progress thread.
+  };
+
+  explicit SharedDoorbell(Target target)
+      : target_(std::move(target)),
+        ready_(target_.ready),
+        armed_(&target_.queues->queues().queues[target_.queue_index].armed) {}
+
+  void Ring(News news) override {
+    ready_.Set(target_.queue_pair_index);
+    switch (armed_.WhomToWake(news)) {
+      case ArmedWordWatcher::Wake::kNobody:
+        return;
+      case ArmedWordWatcher::Wake::kChannel:
+        if (target_.channel != nullptr) return SignalEventFd(target_.channel->get());
+        return SignalEventFd(target_.progress->get());
+      case ArmedWordWatcher::Wake::kDevice:
+        return SignalEventFd(target_.progress->get());
+    }
+  }
+
+  void Insist() override {
+    ready_.Set(target_.queue_pair_index);
+    SignalEventFd(target_.progress->get());
   }
 
  private:
+  const Target target_;
   ReadyMap ready_;
-  std::shared_ptr<SharedMapping> published_;
   ArmedWordWatcher armed_;
-  uint32_t queue_pair_index_;
-  std::shared_ptr<UniqueFd> channel_;
 };
 
 }  // namespace verbena::soft

@@ -30,7 +30,8 @@ void Scribble(PairMemory& pair, const ReadyMap& ready, std::minstd_rand& random)
   for (int i = 0; i < 40; ++i) {
     uint64_t value = random() % 3 == 0 ? random() % 1024 : uint64_t{random()} << (random() % 40);
     ScribbleWord(reinterpret_cast<uint64_t*>(&pair.control) + random() % (sizeof(PairControl) / 8), value);
-    ScribbleWord(reinterpret_cast<uint64_t*>(pair.rings[random() % 2]) + random() % 256, value);
+    std::byte* ring = random() % 2 == 0 ? pair.request_rings[random() % 2] : pair.response_rings[random() % 2];
+    ScribbleWord(reinterpret_cast<uint64_t*>(ring) + random() % 256, value);
     ScribbleWord(reinterpret_cast<uint64_t*>(&ready.mapping().ready()) + random() % 64, random() % 2 == 0 ? value : 0);
   }
 }
@@ -98,7 +99,7 @@ TEST(HostilePeer, ScribblingHurtsOnlyItsOwnConnection) {
 
 TEST(HostilePeer, ImpossibleTailPutsTheQueuePairInError) {
   LinkedPair pair;
-  SharedMemoryOf(pair.left.queue_pair).control.ends[1].producer.tail.store(1 << 30);
+  SharedMemoryOf(pair.left.queue_pair).control.ends[1].requests_out.ring.tail.store(1 << 30);
   pair.left.Receive(1);
   ibv_req_notify_cq(pair.left.receive_queue, 0);
   EXPECT_EQ(pair.left.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);
@@ -108,7 +109,7 @@ TEST(HostilePeer, ImpossibleTailPutsTheQueuePairInError) {
 
 TEST(HostilePeer, AcceptanceOfAMessageNeverSentPutsTheQueuePairInError) {
   LinkedPair pair;
-  SharedMemoryOf(pair.left.queue_pair).control.ends[1].consumer.accepted.store(2);
+  SharedMemoryOf(pair.left.queue_pair).control.ends[1].requests_in.accepted.store(2);
   pair.left.Send(9);
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_FATAL_ERR);
   EXPECT_EQ(pair.left.State(), IBV_QPS_ERR);
@@ -127,7 +128,7 @@ TEST(HostileOffer, PublishedMemoryCannotBeMappedForWriting) {
   TestEnd end;
   auto offer = MakeOffer(end.queue_pair, {});
   ASSERT_TRUE(offer.ok());
-  const UniqueFd& published = offer->fds[1];
+  const UniqueFd& published = offer->fds[3];
   EXPECT_EQ(mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, published.get(), 0), MAP_FAILED);
   EXPECT_EQ(pwrite(published.get(), "x", 1, 0), -1);
 }
@@ -164,7 +165,7 @@ TEST(HostileOffer, ThatPassesOurOwnPublishedMemoryAsAPairIsRefused) {
   TestEnd active;
   TestEnd passive;
   LinkOffer offer = *MakeOffer(active.queue_pair, {});
-  offer.fds[0] = UniqueFd(dup(offer.fds[1].get()));
+  offer.fds[0] = UniqueFd(dup(offer.fds[3].get()));
   EXPECT_FALSE(AcceptOffer(passive.queue_pair, std::move(offer), OwnCredentials(), {}).ok());
 }
 
@@ -175,7 +176,7 @@ TEST(HostileOffer, WithAPipeForAChannelIsRefused) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   UniqueFd reader(ends[0]);
-  offer.fds[3] = UniqueFd(ends[1]);
+  offer.fds[5] = UniqueFd(ends[1]);
   EXPECT_FALSE(AcceptOffer(passive.queue_pair, std::move(offer), OwnCredentials(), {}).ok());
 }
 

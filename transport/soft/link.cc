@@ -41,7 +41,7 @@ absl::StatusOr<LinkOffer> AcceptOffer(ibv_qp* qp, LinkOffer peer_offer, const uc
   if (!answer.ok()) return answer.status();
   if (absl::Status status = queue_pair.BeginLink(received->pair, 1, parameters); !status.ok()) return status;
   auto link = std::make_unique<PairLink>(received->pair, 1, std::move(received->peer));
-  if (absl::Status status = queue_pair.CompleteLink(std::move(link), received->rnr_retry_count); !status.ok()) {
+  if (absl::Status status = queue_pair.CompleteLink(std::move(link), received->parameters); !status.ok()) {
     return status;
   }
   return answer;
@@ -55,7 +55,7 @@ absl::Status CompleteOffer(ibv_qp* qp, LinkOffer peer_answer, const ucred& peer)
   absl::StatusOr<QueuePair::PendingLink> pending = queue_pair.pending_link();
   if (!pending.ok()) return pending.status();
   auto link = std::make_unique<PairLink>(pending->memory, pending->own_end, std::move(received->peer));
-  return queue_pair.CompleteLink(std::move(link), received->rnr_retry_count);
+  return queue_pair.CompleteLink(std::move(link), received->parameters);
 }
 
 void OnPeerGone(ibv_qp* qp) { QueuePairOf(qp).PeerGone(); }

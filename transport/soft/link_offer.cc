@@ -1,5 +1,6 @@
 #include "transport/soft/link_offer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/soft/event_fd.h"
+#include "transport/soft/one_sided_policy.h"
 #include "transport/soft/peer_channels.h"
 #include "transport/soft/soft_device.h"
 
@@ -15,7 +17,10 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x56534f46;
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
+
+// Among the channel serials of a process: its progress thread's eventfd.
+constexpr uint64_t kProgressSerial = 0;
 
 // One completion queue of the offering end. `channel` is its channel's serial; 0 = it has none.
 struct OfferedQueue {
@@ -30,7 +35,10 @@ struct OfferRecord {
   uint32_t end;
   uint32_t queue_pair_number;
   uint32_t queue_pair_index;
-  uint32_t rnr_retry_count;
+  uint8_t rnr_retry_count;
+  uint8_t responder_resources;
+  uint8_t initiator_depth;
+  uint8_t offers_regions;  // The peer may copy directly, if the kernel lets it.
   uint64_t cookie_address;
   uint64_t cookie_value;
   OfferedQueue receiving;
@@ -38,9 +46,9 @@ struct OfferRecord {
 };
 static_assert(std::is_trivially_copyable_v<OfferRecord> && sizeof(OfferRecord) <= kLinkOfferBytesMax);
 
-// Descriptors in this order: pair (end 0 only), published memory, then for the receive queue and, if it is another
-// one, the send queue: ready map, channel (if it has one).
-static_assert(kLinkOfferFdsMax >= 6);
+// Descriptors in this order: pair (end 0 only), queues, progress thread's eventfd, regions (if offered), then for the
+// receive queue and, if it is another one, the send queue: ready map, channel (if it has one).
+static_assert(kLinkOfferFdsMax >= 8);
 
 OfferedQueue Describe(const CompletionQueue& queue) {
   CompletionChannel* channel = queue.event_channel();
@@ -68,19 +76,68 @@ class FdReader {
   size_t next_ = 0;
 };
 
-absl::StatusOr<Doorbell> ReadQueue(const OfferedQueue& queue, uint32_t queue_pair_index, pid_t process,
-                                   const std::shared_ptr<SharedMapping>& published, FdReader* fds) {
+// What the doorbells of one offer have in common.
+struct PeerProcess {
+  pid_t process;
+  std::shared_ptr<SharedMapping> queues;
+  std::shared_ptr<UniqueFd> progress;
+};
+
+absl::StatusOr<std::shared_ptr<UniqueFd>> ReadEventFd(pid_t process, uint64_t serial, FdReader* fds) {
+  UniqueFd fd = fds->Next();
+  if (!fd.valid() || !IsEventFd(fd)) return Malformed("a descriptor is not the eventfd that it should be");
+  return SharePeerChannel(process, serial, std::move(fd));
+}
+
+absl::StatusOr<std::unique_ptr<Doorbell>> ReadQueue(const OfferedQueue& queue, uint32_t queue_pair_index,
+                                                    const PeerProcess& peer, FdReader* fds) {
   if (queue.index >= kCompletionQueuesMax) return Malformed("completion queue out of range");
   absl::StatusOr<std::shared_ptr<SharedMapping>> ready =
       SharedMapping::Attach(SharedMapping::Kind::kReady, fds->Next());
   if (!ready.ok()) return ready.status();
   std::shared_ptr<UniqueFd> channel;
-  if (queue.channel != 0) {
-    UniqueFd fd = fds->Next();
-    if (!fd.valid() || !IsEventFd(fd)) return Malformed("completion channel is not an eventfd");
-    channel = SharePeerChannel(process, queue.channel, std::move(fd));
+  if (queue.channel != kProgressSerial) {
+    auto fd = ReadEventFd(peer.process, queue.channel, fds);
+    if (!fd.ok()) return fd.status();
+    channel = *std::move(fd);
   }
-  return Doorbell(*std::move(ready), published, queue.index, queue_pair_index, std::move(channel));
+  return std::make_unique<SharedDoorbell>(SharedDoorbell::Target{.ready = *std::move(ready),
+                                                                 .queues = peer.queues,
+                                                                 .queue_index = queue.index,
+                                                                 .queue_pair_index = queue_pair_index,
+                                                                 .channel = std::move(channel),
+                                                                 .progress = peer.progress});
+}
+
+absl::StatusOr<PeerProcess> ReadProcess(pid_t process, FdReader* fds) {
+  auto queues = SharedMapping::Attach(SharedMapping::Kind::kQueues, fds->Next());
+  if (!queues.ok()) return queues.status();
+  auto progress = ReadEventFd(process, kProgressSerial, fds);
+  if (!progress.ok()) return progress.status();
+  return PeerProcess{.process = process, .queues = *std::move(queues), .progress = *std::move(progress)};
+}
+
+absl::Status NoDirectAccess(const char* why) {
+  return absl::PermissionDeniedError(
+      absl::StrCat("VERBENA_SOFT_ONE_SIDED=direct asks for direct access to the peer's memory: ", why));
+}
+
+// How one-sided requests to the peer are carried out: by ourselves if policy, peer and kernel allow it.
+absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferRecord& record, pid_t process,
+                                                                    FdReader* fds) {
+  absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
+  if (!policy.ok()) return policy.status();
+  if (record.offers_regions == 0) {
+    if (*policy == OneSidedPolicy::kDirect) return NoDirectAccess("the peer does not offer it");
+    return std::nullopt;
+  }
+  auto regions = SharedMapping::Attach(SharedMapping::Kind::kRegions, fds->Next());
+  if (!regions.ok()) return regions.status();
+  if (*policy == OneSidedPolicy::kResponder) return std::nullopt;
+  int error = DirectMemory::Probe(process, {.address = record.cookie_address, .value = record.cookie_value});
+  if (error == 0) return DirectMemory::PeerProcess{.process = process, .regions = *std::move(regions)};
+  if (*policy == OneSidedPolicy::kDirect) return NoDirectAccess(std::strerror(error));
+  return std::nullopt;
 }
 
 absl::StatusOr<OfferRecord> ReadRecord(const LinkOffer& offer, int end) {
@@ -100,6 +157,9 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
   SoftDevice& device = SoftDevice::Existing();
   const CompletionQueue& receiving = queue_pair.receive_completions();
   const CompletionQueue& sending = queue_pair.send_completions();
+  absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
+  if (!policy.ok()) return policy.status();
+  bool offers_regions = *policy != OneSidedPolicy::kResponder;
   OfferRecord record = {
       .magic = kMagic,
       .version = kVersion,
@@ -107,8 +167,11 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
       .queue_pair_number = queue_pair.qp_num,
       .queue_pair_index = queue_pair.index(),
       .rnr_retry_count = parameters.rnr_retry_count,
-      .cookie_address = device.cookie().address,
-      .cookie_value = device.cookie().value,
+      .responder_resources = parameters.responder_resources,
+      .initiator_depth = parameters.initiator_depth,
+      .offers_regions = static_cast<uint8_t>(offers_regions ? 1 : 0),
+      .cookie_address = offers_regions ? device.cookie().address : 0,
+      .cookie_value = offers_regions ? device.cookie().value : 0,
       .receiving = Describe(receiving),
       .sending = Describe(sending),
   };
@@ -116,7 +179,9 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
   offer.bytes.resize(sizeof(record));
   std::memcpy(offer.bytes.data(), &record, sizeof(record));
   if (end == 0) offer.fds.push_back(pair.DuplicateFd());
-  offer.fds.push_back(device.published().DuplicateFd());
+  offer.fds.push_back(device.queues().DuplicateFd());
+  offer.fds.push_back(device.progress_thread().DuplicateFd());
+  if (offers_regions) offer.fds.push_back(device.published().DuplicateFd());
   AddQueueFds(receiving, &offer.fds);
   if (&sending != &receiving) AddQueueFds(sending, &offer.fds);
   for (const UniqueFd& fd : offer.fds) {
@@ -135,26 +200,28 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
     if (!attached.ok()) return attached.status();
     pair = *std::move(attached);
   }
-  auto published = SharedMapping::Attach(SharedMapping::Kind::kPublished, fds.Next());
-  if (!published.ok()) return published.status();
-  auto receiving = ReadQueue(record->receiving, record->queue_pair_index, peer.pid, *published, &fds);
+  absl::StatusOr<PeerProcess> process = ReadProcess(peer.pid, &fds);
+  if (!process.ok()) return process.status();
+  auto direct = ReadDirect(*record, peer.pid, &fds);
+  if (!direct.ok()) return direct.status();
+  auto receiving = ReadQueue(record->receiving, record->queue_pair_index, *process, &fds);
   if (!receiving.ok()) return receiving.status();
-  std::optional<Doorbell> sending;
+  std::unique_ptr<Doorbell> sending;
   if (record->sending.index != record->receiving.index) {
-    auto read = ReadQueue(record->sending, record->queue_pair_index, peer.pid, *published, &fds);
+    auto read = ReadQueue(record->sending, record->queue_pair_index, *process, &fds);
     if (!read.ok()) return read.status();
     sending = *std::move(read);
   }
   if (!fds.finished()) return Malformed("too many descriptors");
   return ReceivedOffer{
       .pair = std::move(pair),
-      .rnr_retry_count = static_cast<uint8_t>(std::min(record->rnr_retry_count, 7u)),
+      .parameters = {.responder_resources = record->responder_resources,
+                     .initiator_depth = record->initiator_depth,
+                     .rnr_retry_count = std::min<uint8_t>(record->rnr_retry_count, 7)},
       .peer = {.queue_pair_number = record->queue_pair_number,
-               .process = peer.pid,
-               .cookie = {.address = record->cookie_address, .value = record->cookie_value},
-               .published = *std::move(published),
                .receiving = *std::move(receiving),
-               .sending = std::move(sending)},
+               .sending = std::move(sending),
+               .direct = *std::move(direct)},
   };
 }
 

@@ -23,11 +23,12 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
 // An offer taken apart and found sound.
 struct ReceivedOffer {
   std::shared_ptr<SharedMapping> pair;  // Null if the offer is an answer.
-  uint8_t rnr_retry_count;
+  LinkParameters parameters;            // The peer's.
   PairLink::Peer peer;
 };
 
-// `end` is the offering end. InvalidArgument for anything that such an offer cannot be; the descriptors are closed.
+// `end` is the offering end. PermissionDenied if direct access is asked for and cannot be had; InvalidArgument for
+// anything that such an offer cannot be; the descriptors are closed.
 absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& peer);
 
 }  // namespace verbena::soft

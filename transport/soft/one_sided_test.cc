@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/one_sided_policy.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
@@ -169,20 +170,17 @@ TEST(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_RETRY_EXC_ERR);
 }
 
-// The kernel says who the peer is. If that process' memory is out of reach, or is not what the offer says, the request
-// fails with an error.
-TEST(OneSided, ReadFromAProcessOutOfReachIsAnErrorNotAHang) {
+// The kernel says who the peer is: whose memory is out of reach, or is not what the offer says, is not copied from.
+TEST(OneSided, DirectAccessToAProcessOutOfReachIsRefusedWhenLinking) {
+  OverrideOneSidedPolicy(OneSidedPolicy::kDirect);
   TestEnd left;
   TestEnd right;
   ucred other_process = OwnCredentials();
   other_process.pid = getppid();
   auto answer = AcceptOffer(right.queue_pair, *MakeOffer(left.queue_pair, {}), OwnCredentials(), {});
-  ASSERT_TRUE(CompleteOffer(left.queue_pair, *std::move(answer), other_process).ok());
-  left.OneSided(5, IBV_WR_RDMA_READ, 0, 64, right.Address(0), right.region->rkey);
-  auto done = left.PollSends();
-  ASSERT_TRUE(done.has_value());
-  EXPECT_TRUE(done->status == IBV_WC_REM_OP_ERR || done->status == IBV_WC_RETRY_EXC_ERR);
-  EXPECT_NE(done->vendor_err, 0u);
+  absl::Status linked = CompleteOffer(left.queue_pair, *std::move(answer), other_process);
+  OverrideOneSidedPolicy(std::nullopt);
+  EXPECT_EQ(linked.code(), absl::StatusCode::kPermissionDenied);
 }
 
 TEST(OneSided, RegistrationWithRemoteButNotLocalWriteIsInvalid) {

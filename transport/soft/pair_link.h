@@ -1,5 +1,8 @@
 // One end of two linked queue pairs: the memory between them, and the means to reach the other end.
 //
+// The other end may be a queue pair of a process on this host, or somebody who stands in for one far away. A link knows
+// the difference only by what it was given: the doorbells, and whether the peer's memory can be copied directly.
+//
 // Owner: the queue pair, from the moment it is linked until it is destroyed. Thread: the queue pair's lock.
 
 #ifndef VERBENA_TRANSPORT_SOFT_PAIR_LINK_H_
@@ -21,11 +24,9 @@ class PairLink {
   // What is known of the other end.
   struct Peer {
     uint32_t queue_pair_number;
-    pid_t process;
-    DirectMemory::Cookie cookie;
-    std::shared_ptr<SharedMapping> published;
-    Doorbell receiving;               // Of its receive completion queue.
-    std::optional<Doorbell> sending;  // Of its send completion queue, if that is another one.
+    std::unique_ptr<Doorbell> receiving;              // Of its receive completion queue.
+    std::unique_ptr<Doorbell> sending;                // Of its send completion queue; null if that is the same.
+    std::optional<DirectMemory::PeerProcess> direct;  // None: the peer executes our one-sided requests itself.
   };
 
   // `own_end` is 0 for the end that made the offer, 1 for the other.
@@ -36,46 +37,60 @@ class PairLink {
         peer_queue_pair_number_(peer.queue_pair_number),
         receiving_(std::move(peer.receiving)),
         sending_(std::move(peer.sending)),
-        writer_(memory_->pair().rings[own_end], &own_.producer, &peer_.consumer),
-        reader_(memory_->pair().rings[1 - own_end], &own_.consumer, &peer_.producer),
-        direct_(peer.process, peer.cookie, std::move(peer.published), &peer_.state, &own_.hazard) {}
+        requests_out_(memory_->pair().request_rings[own_end], &own_.requests_out.ring, &peer_.requests_in.ring),
+        requests_in_(memory_->pair().request_rings[1 - own_end], &own_.requests_in.ring, &peer_.requests_out.ring),
+        responses_out_(memory_->pair().response_rings[own_end], &own_.responses_out.ring, &peer_.responses_in.ring),
+        responses_in_(memory_->pair().response_rings[1 - own_end], &own_.responses_in.ring, &peer_.responses_out.ring) {
+    if (peer.direct.has_value()) direct_.emplace(*std::move(peer.direct), &peer_.state, &own_.hazard);
+  }
 
   EndControl& own() { return own_; }
   const EndControl& peer() const { return peer_; }
   uint32_t peer_queue_pair_number() const { return peer_queue_pair_number_; }
 
-  RingWriter& writer() { return writer_; }
-  RingReader& reader() { return reader_; }
-  DirectMemory& direct() { return direct_; }
+  RingWriter& requests_out() { return requests_out_; }
+  RingReader& requests_in() { return requests_in_; }
+  RingWriter& responses_out() { return responses_out_; }
+  RingReader& responses_in() { return responses_in_; }
 
-  // Tells the end that receives from us, and the end that waits for our acceptance or space.
-  void RingReceiver(bool urgent) {
-    if (!std::exchange(lose_doorbell_, false)) receiving_.Ring(urgent);
+  // Null if the peer executes our one-sided requests.
+  DirectMemory* direct() { return direct_.has_value() ? &*direct_ : nullptr; }
+
+  // Tells the end that receives our requests, and the end that waits for what we answer or accept.
+  void RingReceiver(News news) {
+    if (!std::exchange(lose_doorbell_, false)) receiving_->Ring(news);
   }
-  void RingSender() { (sending_.has_value() ? *sending_ : receiving_).Ring(true); }
+  void RingSender() { (sending_ != nullptr ? *sending_ : *receiving_).Ring(News::kImportant); }
+  // The receiver has shown no sign of life for a while.
+  void Insist() { receiving_->Insist(); }
 
   // A fault on purpose: the receiver is not told the next time.
   void LoseNextDoorbell() { lose_doorbell_ = true; }
 
   // The peer broke the rules of shared memory; the queue pair must fail.
-  bool broken() const { return broken_ || writer_.broken() || reader_.broken(); }
+  bool broken() const {
+    return broken_ || requests_out_.broken() || requests_in_.broken() || responses_out_.broken() ||
+           responses_in_.broken();
+  }
   void MarkBroken() { broken_ = true; }
 
   // Tells the peer that nothing will be accepted here any more.
   void Close() {
     own_.state.closed.store(1);
-    RingReceiver(true);
-    if (sending_.has_value()) RingSender();
+    RingReceiver(News::kImportant);
+    if (sending_ != nullptr) RingSender();
   }
 
   bool peer_closed() const { return peer_.state.closed.load() != 0; }
 
   // A guess, from shared memory alone, whether the peer has published something that is not taken in yet.
   bool MayHaveNews() const {
-    uint64_t watch = own_.producer.accept_watch.load(std::memory_order_relaxed);
-    return peer_.producer.tail.load() != own_.consumer.head.load(std::memory_order_relaxed) ||
-           (watch != 0 && peer_.consumer.accepted.load() >= watch) || peer_.consumer.refusal.load() != 0 ||
-           own_.producer.wants_space.load(std::memory_order_relaxed) != 0 || peer_closed();
+    uint64_t watch = own_.requests_out.accept_watch.load(std::memory_order_relaxed);
+    return peer_.requests_out.ring.tail.load() != own_.requests_in.ring.head.load(std::memory_order_relaxed) ||
+           peer_.responses_out.ring.tail.load() != own_.responses_in.ring.head.load(std::memory_order_relaxed) ||
+           (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_.requests_in.refusal.load() != 0 ||
+           own_.requests_out.ring.wants_space.load(std::memory_order_relaxed) != 0 ||
+           own_.responses_out.ring.wants_space.load(std::memory_order_relaxed) != 0 || peer_closed();
   }
 
   const std::shared_ptr<SharedMapping>& memory() const { return memory_; }
@@ -85,11 +100,13 @@ class PairLink {
   EndControl& own_;
   const EndControl& peer_;
   const uint32_t peer_queue_pair_number_;
-  Doorbell receiving_;
-  std::optional<Doorbell> sending_;
-  RingWriter writer_;
-  RingReader reader_;
-  DirectMemory direct_;
+  const std::unique_ptr<Doorbell> receiving_;
+  const std::unique_ptr<Doorbell> sending_;
+  RingWriter requests_out_;
+  RingReader requests_in_;
+  RingWriter responses_out_;
+  RingReader responses_in_;
+  std::optional<DirectMemory> direct_;
   bool broken_ = false;
   bool lose_doorbell_ = false;
 };

@@ -1,5 +1,6 @@
 #include "transport/soft/queue_pair.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -167,7 +168,7 @@ void QueuePair::AdvanceBoth() {
   if (link_ == nullptr || state != IBV_QPS_RTS) return;
   if (faults_ != nullptr && faults_->NextTurn().waits) return AskForProgress();
   bool peer_was_closed = link_->peer_closed();
-  link_->reader().Refresh();
+  link_->requests_in().Refresh();
   bool healthy = requester_.Advance(*link_);
   healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);
@@ -209,7 +210,7 @@ void QueuePair::PeerGone() {
 }
 
 void QueuePair::LosePeer() {
-  link_->direct().Abandon();
+  if (link_->direct() != nullptr) link_->direct()->Abandon();
   AdvanceBoth();
   if (state == IBV_QPS_RTS) EnterError(IBV_WC_RETRY_EXC_ERR);
 }
@@ -233,14 +234,15 @@ absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
   return pending_;
 }
 
-absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, uint8_t peer_patience) {
+absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer) {
   {
     std::lock_guard lock(mu_);
     if (state != IBV_QPS_INIT || link_ != nullptr) {
       return absl::FailedPreconditionError("the queue pair left the state in which it can be linked");
     }
     link_ = std::move(link);
-    rnr_retry_ = peer_patience;
+    rnr_retry_ = peer.rnr_retry_count;
+    parameters_.initiator_depth = std::min(parameters_.initiator_depth, peer.responder_resources);
     PublishState(pending_.memory->pair(), pending_.own_end);
     visible_link_.store(link_.get(), std::memory_order_release);
     state = IBV_QPS_RTS;
@@ -260,7 +262,7 @@ void QueuePair::PublishState(PairMemory& memory, int own_end) {
   EndControl& own = memory.control.ends[own_end];
   own.state.domain.store(ProtectionDomain::Number(pd));
   own.state.access.store(access_);
-  own.producer.rnr_retry.store(rnr_retry_);
+  own.requests_out.rnr_retry.store(rnr_retry_);
 }
 
 }  // namespace verbena::soft

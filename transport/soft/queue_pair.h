@@ -66,8 +66,9 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   };
   // What BeginLink was given; fails if it was not called, or the link is complete.
   absl::StatusOr<PendingLink> pending_link();
-  // The queue pair is RTS afterwards. `peer_patience` is the rnr_retry_count that the peer wants of its senders.
-  absl::Status CompleteLink(std::unique_ptr<PairLink> link, uint8_t peer_patience);
+  // The queue pair is RTS afterwards. `peer` is what the peer asked for: its patience is our senders', and no more
+  // READs are outstanding at once than both ends are ready for.
+  absl::Status CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer);
 
   // The peer's process or queue pair is gone: see link.h.
   void PeerGone();

@@ -40,34 +40,53 @@ TEST(ReadyMap, IndexSetWhileTakingIsSeenNextTime) {
 
 class ArmedWordTest : public testing::Test {
  protected:
+  using Wake = ArmedWordWatcher::Wake;
+
   std::atomic<uint64_t> word_{0};
   ArmedWord armed_{&word_};
   ArmedWordWatcher watcher_{&word_};
   ArmedWordWatcher other_{&word_};
 };
 
-TEST_F(ArmedWordTest, UnarmedOwnerIsNotSignalled) { EXPECT_FALSE(watcher_.ShouldSignal(true)); }
+TEST_F(ArmedWordTest, PolledOwnerIsNotWoken) {
+  EXPECT_EQ(watcher_.WhomToWake(News::kImportant), Wake::kNobody);
+  EXPECT_EQ(watcher_.WhomToWake(News::kWork), Wake::kNobody);
+}
 
-TEST_F(ArmedWordTest, EachPeerSignalsOncePerArming) {
+TEST_F(ArmedWordTest, EachPeerWakesOncePerArming) {
   armed_.Arm(ArmedFor::kAnything);
-  EXPECT_TRUE(watcher_.ShouldSignal(false));
-  EXPECT_FALSE(watcher_.ShouldSignal(false));
-  EXPECT_TRUE(other_.ShouldSignal(false));
+  EXPECT_EQ(watcher_.WhomToWake(News::kMessage), Wake::kChannel);
+  EXPECT_EQ(watcher_.WhomToWake(News::kMessage), Wake::kNobody);
+  EXPECT_EQ(other_.WhomToWake(News::kMessage), Wake::kChannel);
   armed_.Renew();
-  EXPECT_TRUE(watcher_.ShouldSignal(false));
+  EXPECT_EQ(watcher_.WhomToWake(News::kMessage), Wake::kChannel);
 }
 
-TEST_F(ArmedWordTest, SolicitedOnlyNeedsUrgentNews) {
+TEST_F(ArmedWordTest, OwnerThatWaitsForSolicitedMessagesLeavesOthersToItsDevice) {
   armed_.Arm(ArmedFor::kSolicited);
-  EXPECT_FALSE(watcher_.ShouldSignal(false));
-  EXPECT_TRUE(watcher_.ShouldSignal(true));
+  EXPECT_EQ(watcher_.WhomToWake(News::kMessage), Wake::kDevice);
+  EXPECT_EQ(watcher_.WhomToWake(News::kImportant), Wake::kChannel);
 }
 
-TEST_F(ArmedWordTest, DisarmedOwnerIsNotRenewed) {
+TEST_F(ArmedWordTest, WorkIsForTheDeviceWhateverTheOwnerIsArmedFor) {
+  armed_.Arm(ArmedFor::kAnything);
+  EXPECT_EQ(watcher_.WhomToWake(News::kWork), Wake::kDevice);
+  EXPECT_EQ(watcher_.WhomToWake(News::kWork), Wake::kNobody);
+  EXPECT_EQ(watcher_.WhomToWake(News::kMessage), Wake::kChannel);
+}
+
+TEST_F(ArmedWordTest, UnattendedOwnersDeviceIsWokenForEverything) {
+  armed_.SetUnattended(true);
+  EXPECT_EQ(watcher_.WhomToWake(News::kMessage), Wake::kDevice);
+  EXPECT_EQ(watcher_.WhomToWake(News::kImportant), Wake::kNobody);
+  armed_.Renew();
+  EXPECT_EQ(watcher_.WhomToWake(News::kImportant), Wake::kDevice);
+}
+
+TEST_F(ArmedWordTest, DisarmedOwnerIsNotWoken) {
   armed_.Arm(ArmedFor::kAnything);
   armed_.Disarm();
-  armed_.Renew();
-  EXPECT_FALSE(watcher_.ShouldSignal(true));
+  EXPECT_EQ(watcher_.WhomToWake(News::kImportant), Wake::kNobody);
 }
 
 }  // namespace

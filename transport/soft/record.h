@@ -1,7 +1,21 @@
-// What stands in a ring: a header, and at most kFragmentBytesMax bytes of a message.
+// What stands in a ring: a header, for some kinds a target, and at most kFragmentBytesMax bytes of payload.
 //
-// A message is one or more records in a row; a READ and a plain WRITE have none, they are copied directly. Headers are
-// copied out of shared memory before they are looked at.
+// Request ring. A request is one or more records in a row, all of the same kind, number, length and target; its number
+// is one more than the last one's. The responder takes requests strictly in this order.
+//   kSend...               a message, into a posted receive.
+//   kWrite...              bytes into the responder's memory at the target; with immediate, a receive is used up too.
+//   kImmediateOfWrite      as kWriteWithImmediate, of bytes that the sender has written by itself: no payload, no
+//   target. kRead                  one record without payload: `message_bytes` are wanted from the target.
+//   kCompareAndSwap, kFetchAndAdd   one record without payload: `message_bytes` is 8.
+//
+// Response ring. The answers to READs and atomics, in the order of their requests; `number` is the request's.
+//   kReadResponse          records as for a message; one without payload if nothing was wanted.
+//   kAtomicResponse        one record with the eight bytes that were there before.
+// An answer is published before RequestReceiverLine::accepted counts its request. A request that is refused has no
+// answer, and no answer follows: RequestReceiverLine::refusal speaks of it.
+//
+// Integers are in the byte order of the host that both ends share; whoever carries records to another host checks that
+// it is the same there. Headers and targets are copied out of shared memory before they are looked at.
 
 #ifndef VERBENA_TRANSPORT_SOFT_RECORD_H_
 #define VERBENA_TRANSPORT_SOFT_RECORD_H_
@@ -14,7 +28,14 @@ enum class RecordKind : uint8_t {
   kSend = 1,
   kSendWithImmediate = 2,
   kSendWithInvalidate = 3,
-  kWriteWithImmediate = 4,  // The bytes were written already: no payload.
+  kImmediateOfWrite = 4,
+  kWrite = 5,
+  kWriteWithImmediate = 6,
+  kRead = 7,
+  kCompareAndSwap = 8,
+  kFetchAndAdd = 9,
+  kReadResponse = 10,
+  kAtomicResponse = 11,
 };
 
 // Bits of RecordHeader::flags.
@@ -26,19 +47,42 @@ inline constexpr uint8_t kRecordFlags = kRecordFirst | kRecordLast | kRecordSoli
 struct RecordHeader {
   RecordKind kind;
   uint8_t flags;
-  uint16_t reserved;
-  uint32_t payload_bytes;  // In this record.
-  uint64_t message_bytes;  // In all records of the message; for a write with immediate, the bytes written.
-  uint64_t number;         // Of the message; the first one of a link is 1.
-  uint32_t immediate;      // As in the work request: immediate in network order, or the key to invalidate.
-  uint32_t reserved_too;
+  uint16_t reads_in_flight;  // READs and atomics of this sender without an answer, this one included; else 0.
+  uint32_t payload_bytes;    // In this record.
+  uint64_t message_bytes;    // In all records of the request; for kImmediateOfWrite, the bytes written.
+  uint64_t number;           // Of the request; the first one of a link is 1.
+  uint32_t immediate;        // As in the work request: immediate in network order, or the key to invalidate.
+  uint32_t reserved;
 };
 static_assert(sizeof(RecordHeader) == 32);
 
+// Follows the header of one-sided requests.
+struct RecordTarget {
+  uint64_t address;
+  uint32_t key;
+  uint32_t reserved;
+  uint64_t operand;  // To add, or to compare with.
+  uint64_t swap;     // kCompareAndSwap only.
+};
+static_assert(sizeof(RecordTarget) == 32);
+
+constexpr bool HasTarget(RecordKind kind) { return kind >= RecordKind::kWrite && kind <= RecordKind::kFetchAndAdd; }
+constexpr bool IsAtomic(RecordKind kind) {
+  return kind == RecordKind::kCompareAndSwap || kind == RecordKind::kFetchAndAdd;
+}
+// Whether it is answered in the response ring.
+constexpr bool WantsAnswer(RecordKind kind) { return kind == RecordKind::kRead || IsAtomic(kind); }
+
+// What stands before the payload.
+constexpr size_t RecordPrefixBytes(RecordKind kind) {
+  return sizeof(RecordHeader) + (HasTarget(kind) ? sizeof(RecordTarget) : 0);
+}
+
 // Four records of this size fill a ring, so that writer and reader of a long message overlap.
-inline constexpr uint32_t kFragmentBytesMax = kRingBytes / 4 - sizeof(RecordHeader);
+inline constexpr uint32_t kFragmentBytesMax = kRingBytes / 4 - sizeof(RecordHeader) - sizeof(RecordTarget);
 
 inline constexpr uint64_t kMessageBytesMax = 1u << 30;
+inline constexpr uint32_t kAtomicBytes = 8;
 
 }  // namespace verbena::soft
 

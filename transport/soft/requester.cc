@@ -19,7 +19,7 @@ RecordKind KindOf(ibv_wr_opcode opcode) {
     case IBV_WR_SEND_WITH_INV:
       return RecordKind::kSendWithInvalidate;
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-      return RecordKind::kWriteWithImmediate;
+      return RecordKind::kImmediateOfWrite;
     default:
       return RecordKind::kSend;
   }
@@ -55,8 +55,8 @@ bool Requester::Advance(PairLink& link) {
 
 bool Requester::TakeAcceptances(PairLink& link) {
   // The refusal first: it is about the message after the last accepted one, which is published before it.
-  uint32_t refusal = link.peer().consumer.refusal.load();
-  uint64_t accepted = link.peer().consumer.accepted.load();
+  uint32_t refusal = link.peer().requests_in.refusal.load();
+  uint64_t accepted = link.peer().requests_in.accepted.load();
   if (accepted == accepted_ && refusal == 0) return true;
   bool possible = accepted >= accepted_ && accepted <= last_number_ &&
                   (refusal == 0 || (IsRefusal(refusal) && accepted < last_number_));
@@ -124,8 +124,8 @@ bool Requester::Transmit(PairLink& link) {
     queue_.AdvanceUnsent();
   }
   if (unpublished_) {
-    link.writer().Publish();
-    link.RingReceiver(urgent_);
+    link.requests_out().Publish();
+    link.RingReceiver(urgent_ ? News::kImportant : News::kMessage);
     unpublished_ = urgent_ = false;
   }
   return finished;
@@ -144,7 +144,7 @@ bool Requester::CheckLocal(SendEntry& entry) {
 }
 
 bool Requester::TransmitDirect(PairLink& link, SendEntry& entry) {
-  WorkOutcome outcome = link.direct().Copy({
+  WorkOutcome outcome = link.direct()->Copy({
       .direction = IsWrite(entry.opcode) ? DirectMemory::Direction::kWrite : DirectMemory::Direction::kRead,
       .local = entry.segments,
       .remote_address = entry.remote_address,
@@ -165,7 +165,7 @@ bool Requester::TransmitMessage(PairLink& link, SendEntry& entry) {
   uint64_t payload_bytes = IsWrite(entry.opcode) ? 0 : entry.length;
   do {
     auto bytes = static_cast<uint32_t>(std::min<uint64_t>(payload_bytes - entry.sent_bytes, kFragmentBytesMax));
-    std::byte* record = link.writer().Reserve(sizeof(RecordHeader) + bytes);
+    std::byte* record = link.requests_out().Reserve(sizeof(RecordHeader) + bytes);
     if (record == nullptr) {
       blocked_on_space_ = true;
       return false;
@@ -178,7 +178,7 @@ bool Requester::TransmitMessage(PairLink& link, SendEntry& entry) {
     urgent_ = true;  // Somebody waits for its acceptance.
     if (watch_ <= accepted_) {
       watch_ = entry.number;
-      link.own().producer.accept_watch.store(watch_, std::memory_order_relaxed);  // Published with the tail.
+      link.own().requests_out.accept_watch.store(watch_, std::memory_order_relaxed);  // Published with the tail.
     }
   }
   urgent_ = urgent_ || entry.solicited;
@@ -192,16 +192,16 @@ void Requester::WriteRecord(PairLink& link, SendEntry& entry, std::byte* record,
       .kind = KindOf(entry.opcode),
       .flags = static_cast<uint8_t>((first ? kRecordFirst : 0) | (last ? kRecordLast : 0) |
                                     (entry.solicited ? kRecordSolicited : 0)),
-      .reserved = 0,
+      .reads_in_flight = 0,
       .payload_bytes = payload_bytes,
       .message_bytes = entry.length,
       .number = entry.number,
       .immediate = entry.immediate,
-      .reserved_too = 0,
+      .reserved = 0,
   };
   std::memcpy(record, &header, sizeof(header));
   Gather(entry.segments, entry.sent_bytes, payload_bytes, record + sizeof(header));
-  link.writer().Commit(sizeof(header) + payload_bytes);
+  link.requests_out().Commit(sizeof(header) + payload_bytes);
   entry.sent_bytes += payload_bytes;
   unpublished_ = true;
 }
@@ -214,7 +214,7 @@ void Requester::Fail(SendEntry& entry, WorkOutcome outcome) {
 
 bool Requester::UpdateWatch(PairLink& link) {
   bool look_again = false;
-  ProducerLine& line = link.own().producer;
+  RequestSenderLine& line = link.own().requests_out;
   uint64_t watch = watch_ > accepted_ ? watch_ : 0;
   if (watch == 0 && signaled_sent_ != 0) watch = queue_.FirstSignaledAfter(accepted_);
   bool blocked = blocked_on_acceptance_ || (failed_ && accepted_ != last_number_);
@@ -225,7 +225,7 @@ bool Requester::UpdateWatch(PairLink& link) {
     watch_ = watch;
   }
   if (blocked_on_space_ != space_wanted_) {
-    line.wants_space.store(blocked_on_space_ ? 1 : 0);
+    line.ring.wants_space.store(blocked_on_space_ ? 1 : 0);
     look_again = look_again || blocked_on_space_;
     space_wanted_ = blocked_on_space_;
   }

@@ -15,7 +15,7 @@ constexpr uint32_t kRnrRetryForEver = 7;
 // A sender of a long message hears of free space this often, so that it refills the ring while we empty it.
 constexpr uint64_t kPublishBytes = kRingBytes / 8;
 
-bool HasPayload(RecordKind kind) { return kind != RecordKind::kWriteWithImmediate; }
+bool HasPayload(RecordKind kind) { return kind != RecordKind::kImmediateOfWrite; }
 
 }  // namespace
 
@@ -25,13 +25,13 @@ Responder::Responder(const Options& options)
 bool Responder::Advance(PairLink& link) {
   if (refused_) return true;
   Step step = Step::kContinue;
-  while (step == Step::kContinue && link.reader().available() != 0) step = TakeRecord(link);
+  while (step == Step::kContinue && link.requests_in().available() != 0) step = TakeRecord(link);
   if (unpublished_bytes_ != 0 || accepted_ != published_accepted_) Publish(link);
   return step != Step::kFail && !link.broken();
 }
 
 Responder::Step Responder::TakeRecord(PairLink& link) {
-  RingReader& reader = link.reader();
+  RingReader& reader = link.requests_in();
   RecordHeader header;
   std::memcpy(&header, reader.Peek(), sizeof(header));
   if (!IsPossible(header, reader.available())) {
@@ -55,7 +55,7 @@ Responder::Step Responder::TakeRecord(PairLink& link) {
 bool Responder::IsPossible(const RecordHeader& header, size_t available) const {
   bool first = (header.flags & kRecordFirst) != 0;
   bool last = (header.flags & kRecordLast) != 0;
-  bool known = header.kind >= RecordKind::kSend && header.kind <= RecordKind::kWriteWithImmediate;
+  bool known = header.kind >= RecordKind::kSend && header.kind <= RecordKind::kImmediateOfWrite;
   bool whole = header.payload_bytes <= kFragmentBytesMax &&
                RecordBytes(sizeof(header) + header.payload_bytes) <= available &&
                header.message_bytes <= kMessageBytesMax;
@@ -131,7 +131,7 @@ void Responder::Complete(ibv_wc completion, bool solicited) {
 }
 
 Responder::Step Responder::NotReady(PairLink& link) {
-  uint32_t retries = link.peer().producer.rnr_retry.load(std::memory_order_relaxed);
+  uint32_t retries = link.peer().requests_out.rnr_retry.load(std::memory_order_relaxed);
   if (retries == kRnrRetryForEver) {
     if (!parked_since_.has_value()) parked_since_.emplace();
     return Step::kWait;
@@ -150,18 +150,18 @@ Responder::Step Responder::NotReady(PairLink& link) {
 void Responder::Refuse(PairLink& link, ibv_wc_status at_sender) {
   refused_ = true;
   Publish(link);
-  link.own().consumer.refusal.store(at_sender);
+  link.own().requests_in.refusal.store(at_sender);
   link.RingSender();
 }
 
 void Responder::Publish(PairLink& link) {
-  ConsumerLine& line = link.own().consumer;
-  const ProducerLine& sender = link.peer().producer;
+  RequestReceiverLine& line = link.own().requests_in;
+  const RequestSenderLine& sender = link.peer().requests_out;
   line.accepted.store(accepted_);
-  link.reader().Publish();
+  link.requests_in().Publish();
   uint64_t watch = sender.accept_watch.load();
   bool watched = watch > published_accepted_ && watch <= accepted_;
-  if (watched || sender.wants_space.load() != 0) link.RingSender();
+  if (watched || sender.ring.wants_space.load() != 0) link.RingSender();
   published_accepted_ = accepted_;
   unpublished_bytes_ = 0;
 }

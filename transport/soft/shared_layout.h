@@ -1,10 +1,20 @@
-// What two processes see of each other in shared memory, byte for byte.
+// What two ends of a link see of each other in shared memory, byte for byte.
 //
-// Three kinds of memory are shared, each a sealed memfd:
-//   pair       one for two linked queue pairs: control lines and two byte rings; both ends write it.
-//   ready      one for a completion queue: peers set a bit there for a queue pair that has something for it.
-//   published  one for a process: armed words of its completion queues and its table of memory regions; only its owner
-//              can write it, a peer's mapping is read-only.
+// Four kinds of memory are shared, each a sealed memfd:
+//   pair     one for two linked queue pairs: control lines and four byte rings; both ends write it.
+//   ready    one for a completion queue: peers set a bit there for a queue pair that has something for it.
+//   queues   one for a process: how its completion queues want to be told of news. Peers' mappings are read-only.
+//   regions  one for a process: its table of memory regions. Read-only too, and passed on only to peers that may copy
+//            from and into this process' memory by themselves (see direct_memory.h).
+//
+// The pair alone is enough for everything that two queue pairs do: each end's control lines and rings hold all that the
+// other end must know of it. So one end of a pair may be somebody who stands in for a queue pair far away, carrying
+// what our end writes over a wire, and writing what comes back. To such an end the doorbells of pair_link.h are local
+// calls, and the lines `state.domain`, `state.access` and `hazard`, which only direct copies need, mean nothing.
+//
+// Each end writes two rings. In its request ring stand the messages and one-sided requests of its send queue. In its
+// response ring stand the answers to the other end's READs and atomics: a ring of their own, because a request ring can
+// stand still behind a message for which no receive is posted, and answers must not wait for that.
 //
 // Trust: a peer may write anything, at any time, into memory of the first two kinds. So every value read from them is
 // copied once and then checked, an index of our own is never read back, and losing a ready bit costs time, not a
@@ -31,19 +41,37 @@ inline constexpr size_t kRingBytes = 128 * 1024;        // One direction of one 
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
-// Written by the end that sends.
-struct alignas(kCacheLineBytes) ProducerLine {
-  std::atomic<uint64_t> tail;          // Bytes ever written into the ring.
-  std::atomic<uint64_t> accept_watch;  // Ring my doorbell when this message is accepted; 0 = not needed.
-  std::atomic<uint32_t> wants_space;   // Ring my doorbell when the ring has room again.
+// A ring's indices. The writer of the ring writes the first, its reader the second.
+struct RingTail {
+  std::atomic<uint64_t> tail;         // Bytes ever written into the ring.
+  std::atomic<uint32_t> wants_space;  // Ring the writer's doorbell when the ring has room again.
+};
+struct RingHead {
+  std::atomic<uint64_t> head;  // Bytes ever consumed.
+};
+
+// Written by an end about the requests that it sends. A request is what has a message number: see record.h.
+struct alignas(kCacheLineBytes) RequestSenderLine {
+  RingTail ring;
+  std::atomic<uint64_t> accept_watch;  // Ring my doorbell when this request is accepted; 0 = not needed.
+  std::atomic<uint64_t> probe;         // Grows when the sender wants a sign of life: see `probe_answer`.
   std::atomic<uint32_t> rnr_retry;     // How patient this sender is with a receiver that is not ready; 7 = for ever.
 };
 
-// Written by the end that receives.
-struct alignas(kCacheLineBytes) ConsumerLine {
-  std::atomic<uint64_t> head;      // Bytes ever consumed.
-  std::atomic<uint64_t> accepted;  // Messages ever accepted.
-  std::atomic<uint32_t> refusal;   // 0, or the ibv_wc_status that the message after `accepted` gets at its sender.
+// Written by an end about the requests that it receives.
+struct alignas(kCacheLineBytes) RequestReceiverLine {
+  RingHead ring;
+  std::atomic<uint64_t> accepted;      // Requests ever accepted. Whatever answers them was published before.
+  std::atomic<uint64_t> probe_answer;  // The last `probe` after which the ring was looked at, to no avail perhaps.
+  std::atomic<uint32_t> refusal;       // 0, or the ibv_wc_status that the request after `accepted` gets at its sender.
+};
+
+// The same for answers. They are neither accepted nor refused, only consumed.
+struct alignas(kCacheLineBytes) ResponseSenderLine {
+  RingTail ring;
+};
+struct alignas(kCacheLineBytes) ResponseReceiverLine {
+  RingHead ring;
 };
 
 // What one end says about its queue pair.
@@ -59,8 +87,10 @@ struct alignas(kCacheLineBytes) HazardLine {
 };
 
 struct EndControl {
-  ProducerLine producer;
-  ConsumerLine consumer;
+  RequestSenderLine requests_out;
+  RequestReceiverLine requests_in;
+  ResponseSenderLine responses_out;
+  ResponseReceiverLine responses_in;
   StateLine state;
   HazardLine hazard;
 };
@@ -70,13 +100,17 @@ struct PairControl {
 };
 static_assert(sizeof(PairControl) <= kPageBytes);
 
-// The file holds control page, ring of end 0, ring of end 1; a mapping shows each ring twice, back to back, so that a
-// record never has to be cut at the end of its ring.
+// The file holds control page, request rings, response rings; a mapping shows each ring twice, back to back, so that a
+// record never has to be cut at the end of its ring. A ring is numbered by the end that writes it. Pages never touched,
+// as those of response rings mostly are, cost nothing.
 struct PairMemory {
   alignas(kPageBytes) PairControl control;
-  alignas(kPageBytes) std::byte rings[2][2 * kRingBytes];
+  alignas(kPageBytes) std::byte request_rings[2][2 * kRingBytes];
+  std::byte response_rings[2][2 * kRingBytes];
 };
-inline constexpr size_t kPairFileBytes = kPageBytes + 2 * kRingBytes;
+inline constexpr size_t kPairRings = 4;
+inline constexpr size_t kPairFileBytes = kPageBytes + kPairRings * kRingBytes;
+static_assert(sizeof(PairMemory) == kPageBytes + kPairRings * 2 * kRingBytes);
 
 // See ready_map.h.
 struct ReadyMemory {
@@ -90,6 +124,10 @@ struct alignas(kCacheLineBytes) PublishedQueue {
   std::atomic<uint64_t> armed;
 };
 
+struct QueuesMemory {
+  PublishedQueue queues[kCompletionQueuesMax];
+};
+
 struct PublishedRegion {
   std::atomic<uint32_t> key;  // 0: no region. Everything else is valid only while this does not change.
   std::atomic<uint32_t> domain;
@@ -99,7 +137,6 @@ struct PublishedRegion {
 };
 
 struct PublishedMemory {
-  PublishedQueue queues[kCompletionQueuesMax];
   PublishedRegion regions[kMemoryRegionsMax];
 };
 

@@ -24,11 +24,15 @@ size_t FileBytes(Kind kind) {
       return kPairFileBytes;
     case Kind::kReady:
       return kPageBytes;
-    case Kind::kPublished:
+    case Kind::kQueues:
+      return sizeof(QueuesMemory);
+    case Kind::kRegions:
       return sizeof(PublishedMemory);
   }
   return 0;
 }
+
+bool OnlyOwnerWrites(Kind kind) { return kind == Kind::kQueues || kind == Kind::kRegions; }
 
 size_t MappedBytes(Kind kind) { return kind == Kind::kPair ? sizeof(PairMemory) : FileBytes(kind); }
 
@@ -38,8 +42,10 @@ const char* FileName(Kind kind) {
       return "verbena-soft-pair";
     case Kind::kReady:
       return "verbena-soft-ready";
-    case Kind::kPublished:
-      return "verbena-soft-published";
+    case Kind::kQueues:
+      return "verbena-soft-queues";
+    case Kind::kRegions:
+      return "verbena-soft-regions";
   }
   return "";
 }
@@ -65,13 +71,10 @@ bool MapPart(void* at, size_t bytes, int protection, int fd, size_t offset) {
 
 bool MapParts(Kind kind, std::byte* base, int protection, int fd) {
   if (kind != Kind::kPair) return MapPart(base, FileBytes(kind), protection, fd, 0);
-  auto* memory = reinterpret_cast<PairMemory*>(base);
   bool mapped = MapPart(base, kPageBytes, protection, fd, 0);
-  for (size_t end = 0; end < 2; ++end) {
-    for (size_t image = 0; image < 2; ++image) {
-      mapped = mapped && MapPart(memory->rings[end] + image * kRingBytes, kRingBytes, protection, fd,
-                                 kPageBytes + end * kRingBytes);
-    }
+  for (size_t image = 0; image < 2 * kPairRings; ++image) {
+    mapped = mapped && MapPart(base + kPageBytes + image * kRingBytes, kRingBytes, protection, fd,
+                               kPageBytes + image / 2 * kRingBytes);
   }
   return mapped;
 }
@@ -97,14 +100,14 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Create(Kind kind) 
   if (!keep.valid()) return absl::ErrnoToStatus(errno, "fcntl(F_DUPFD_CLOEXEC)");
   absl::StatusOr<std::shared_ptr<SharedMapping>> mapping = Map(kind, fd, true, std::move(keep));
   if (!mapping.ok()) return mapping;
-  int seals = kSizeSeals | F_SEAL_SEAL | (kind == Kind::kPublished ? F_SEAL_FUTURE_WRITE : 0);
+  int seals = kSizeSeals | F_SEAL_SEAL | (OnlyOwnerWrites(kind) ? F_SEAL_FUTURE_WRITE : 0);
   if (fcntl(fd.get(), F_ADD_SEALS, seals) != 0) return absl::ErrnoToStatus(errno, "fcntl(F_ADD_SEALS)");
   return mapping;
 }
 
 absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Attach(Kind kind, const UniqueFd& fd) {
   if (absl::Status status = CheckPeerFile(kind, fd.get()); !status.ok()) return status;
-  return Map(kind, fd, kind != Kind::kPublished, UniqueFd());
+  return Map(kind, fd, !OnlyOwnerWrites(kind), UniqueFd());
 }
 
 absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, const UniqueFd& fd, bool writable,

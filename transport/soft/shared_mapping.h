@@ -22,9 +22,9 @@ namespace verbena::soft {
 
 class SharedMapping {
  public:
-  enum class Kind { kPair, kReady, kPublished };
+  enum class Kind { kPair, kReady, kQueues, kRegions };
 
-  // A fresh file of zeros. Its size is sealed; a published one cannot be mapped for writing by anybody else.
+  // A fresh file of zeros. Its size is sealed; one of queues or regions cannot be mapped for writing by anybody else.
   static absl::StatusOr<std::shared_ptr<SharedMapping>> Create(Kind kind);
 
   // A peer's file. Refused unless it is memory of exactly this kind's size whose size is sealed: anything else could
@@ -37,8 +37,10 @@ class SharedMapping {
 
   PairMemory& pair() const { return *static_cast<PairMemory*>(base_); }
   ReadyMemory& ready() const { return *static_cast<ReadyMemory*>(base_); }
+  const QueuesMemory& queues() const { return *static_cast<const QueuesMemory*>(base_); }
   const PublishedMemory& published() const { return *static_cast<const PublishedMemory*>(base_); }
   // Only for the process that made it.
+  QueuesMemory& own_queues() const { return *static_cast<QueuesMemory*>(base_); }
   PublishedMemory& own_published() const { return *static_cast<PublishedMemory*>(base_); }
 
   // A descriptor to pass on. Empty handed if the process is out of descriptors, or did not make the file.

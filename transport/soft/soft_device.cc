@@ -1,5 +1,6 @@
 #include "transport/soft/soft_device.h"
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -74,16 +75,26 @@ SoftDevice* SoftDevice::Get() {
 }
 
 absl::StatusOr<SoftDevice*> SoftDevice::Create() {
-  absl::StatusOr<std::shared_ptr<SharedMapping>> published = SharedMapping::Create(SharedMapping::Kind::kPublished);
+  auto queues = SharedMapping::Create(SharedMapping::Kind::kQueues);
+  if (!queues.ok()) return queues.status();
+  auto published = SharedMapping::Create(SharedMapping::Kind::kRegions);
   if (!published.ok()) return published.status();
   UniqueFd async_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
-  if (!async_fd.valid()) return absl::ErrnoToStatus(errno, "eventfd");
-  return new SoftDevice(*std::move(published), std::move(async_fd));
+  UniqueFd progress_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd watched_fd(epoll_create1(EPOLL_CLOEXEC));
+  if (!async_fd.valid() || !progress_fd.valid() || !watched_fd.valid()) return absl::ErrnoToStatus(errno, "eventfd");
+  return new SoftDevice({.queues = *std::move(queues),
+                         .published = *std::move(published),
+                         .async_fd = std::move(async_fd),
+                         .progress_fd = std::move(progress_fd),
+                         .watched_fd = std::move(watched_fd)});
 }
 
-SoftDevice::SoftDevice(std::shared_ptr<SharedMapping> published, UniqueFd async_fd)
-    : published_(std::move(published)),
-      async_events_(std::move(async_fd)),
+SoftDevice::SoftDevice(Resources resources)
+    : queues_(std::move(resources.queues)),
+      published_(std::move(resources.published)),
+      progress_thread_(std::move(resources.progress_fd), std::move(resources.watched_fd)),
+      async_events_(std::move(resources.async_fd)),
       guid_(RandomNumber()),
       cookie_(RandomNumber()),
       keys_(&published_->own_published(), static_cast<uint32_t>(RandomNumber())),
@@ -107,9 +118,9 @@ CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_co
   std::lock_guard lock(mu_);
   size_t index = FindFree(completion_queues_, 0);
   if (!ready.ok() || index == completion_queues_.size()) return nullptr;
-  completion_queues_[index] = new CompletionQueue(&context_, static_cast<uint32_t>(index), capacity, user_context,
-                                                  channel, ReadyMap(*std::move(ready)),
-                                                  &published_->own_published().queues[index].armed, &async_events_);
+  completion_queues_[index] =
+      new CompletionQueue(&context_, static_cast<uint32_t>(index), capacity, user_context, channel,
+                          ReadyMap(*std::move(ready)), &queues_->own_queues().queues[index].armed, &async_events_);
   return completion_queues_[index];
 }
 

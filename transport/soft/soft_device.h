@@ -18,6 +18,7 @@
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/direct_memory.h"
 #include "transport/soft/key_table.h"
+#include "transport/soft/progress_thread.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/shared_mapping.h"
 
@@ -43,7 +44,9 @@ class SoftDevice {
   ibv_device* device() { return &device_; }
   AsyncEvents& async_events() { return async_events_; }
   KeyTable& keys() { return keys_; }
+  const SharedMapping& queues() const { return *queues_; }
   const SharedMapping& published() const { return *published_; }
+  ProgressThread& progress_thread() { return progress_thread_; }
   uint64_t guid() const { return guid_; }
 
   // By which a peer proves to itself that it may read this process' memory.
@@ -68,7 +71,16 @@ class SoftDevice {
     QueuePair::LinkMemory link;
   };
 
-  SoftDevice(std::shared_ptr<SharedMapping> published, UniqueFd async_fd);
+  // The kernel's part of a device.
+  struct Resources {
+    std::shared_ptr<SharedMapping> queues;
+    std::shared_ptr<SharedMapping> published;
+    UniqueFd async_fd;
+    UniqueFd progress_fd;
+    UniqueFd watched_fd;
+  };
+
+  explicit SoftDevice(Resources resources);
   static absl::StatusOr<SoftDevice*> Create();
 
   std::vector<LinkToWatch> AllLinks();
@@ -76,7 +88,9 @@ class SoftDevice {
 
   ibv_device device_ = {};
   ibv_context context_ = {};
+  const std::shared_ptr<SharedMapping> queues_;
   const std::shared_ptr<SharedMapping> published_;
+  ProgressThread progress_thread_;
   AsyncEvents async_events_;
   const uint64_t guid_;
   const uint64_t cookie_;

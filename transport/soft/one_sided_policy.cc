@@ -1,0 +1,33 @@
+#include "transport/soft/one_sided_policy.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr char kVariable[] = "VERBENA_SOFT_ONE_SIDED";
+constexpr int kNoOverride = -1;
+
+std::atomic<int> override_policy{kNoOverride};
+
+}  // namespace
+
+absl::StatusOr<OneSidedPolicy> TheOneSidedPolicy() {
+  if (int policy = override_policy.load(); policy != kNoOverride) return static_cast<OneSidedPolicy>(policy);
+  const char* value = std::getenv(kVariable);
+  absl::string_view name = value == nullptr ? "" : value;
+  if (name.empty() || name == "auto") return OneSidedPolicy::kAuto;
+  if (name == "direct") return OneSidedPolicy::kDirect;
+  if (name == "responder") return OneSidedPolicy::kResponder;
+  return absl::InvalidArgumentError(absl::StrCat(kVariable, " is \"", name, "\", not auto, direct or responder"));
+}
+
+void OverrideOneSidedPolicy(std::optional<OneSidedPolicy> policy) {
+  override_policy.store(policy.has_value() ? static_cast<int>(*policy) : kNoOverride);
+}
+
+}  // namespace verbena::soft
