@@ -7,8 +7,9 @@ packages=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-skylib bazel-platforms g++ git pkg-config python3
   # libraries
   libibverbs-dev librdmacm-dev libprotobuf-dev libprotoc-dev protobuf-compiler libabsl-dev libisal-dev libssl-dev
-  # tests: GoogleTest, libFuzzer with clang, network tools
+  # tests: GoogleTest, libFuzzer with clang, network tools, programs for RDMA devices
   libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
+  ibverbs-utils rdmacm-utils perftest qperf python3-pyverbs
 )
 
 missing=()

@@ -1,0 +1,104 @@
+"""The drop-in libraries export what rdma-core's export, and call things by the same names.
+
+    exported_names_test.py SYMBOLS LIBIBVERBS LIBRDMACM PRELOAD
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+SYMBOLS, LIBIBVERBS, LIBRDMACM, PRELOAD = (pathlib.Path(argument).absolute() for argument in sys.argv[1:5])
+
+# Prints everything that the functions without a device say.
+SPEAKER = """
+import ctypes
+verbs, cm = ctypes.CDLL("libibverbs.so.1"), ctypes.CDLL("librdmacm.so.1")
+for library, name in [(verbs, "ibv_node_type_str"), (verbs, "ibv_port_state_str"), (verbs, "ibv_event_type_str"),
+                      (verbs, "ibv_wc_status_str"), (cm, "rdma_event_str")]:
+    function = getattr(library, name)
+    function.restype = ctypes.c_char_p
+    for value in range(-1, 40):
+        print(name, value, function(value))
+for name in ("ibv_rate_to_mult", "ibv_rate_to_mbps"):
+    for rate in range(30):
+        print(name, rate, getattr(verbs, name)(rate))
+for multiple in range(500):
+    print("mult_to_ibv_rate", multiple, verbs.mult_to_ibv_rate(multiple))
+for rate in range(30):
+    print("mbps_to_ibv_rate", rate, verbs.mbps_to_ibv_rate(verbs.ibv_rate_to_mbps(rate)))
+"""
+
+
+def exported(library):
+    """{(name, version, whether it is the version for new programs)} of a library."""
+    listing = subprocess.run(["readelf", "--dyn-syms", "--wide", library], capture_output=True, text=True, check=True)
+    found = set()
+    for line in listing.stdout.splitlines():
+        words = line.split()
+        if len(words) < 8 or words[6] in ("UND", "ABS") or not re.fullmatch(r"\d+:", words[0]):
+            continue
+        name, at, version = words[7].partition("@")
+        found.add((name, version.lstrip("@"), version.startswith("@") or not at))
+    return found
+
+
+def installed(name):
+    """Where the loader finds rdma-core's library."""
+    listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    return re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)$|^\s*{re.escape(name)} .* => (\S+)$", listing, re.M)[1]
+
+
+def listed():
+    found = set()
+    for line in SYMBOLS.read_text(encoding="utf-8").splitlines():
+        words = line.partition("#")[0].split()
+        if words:
+            old = words[0] == "old"
+            found.add((words[old + 1], words[old], not old))
+    return found
+
+
+def said(environment):
+    run = subprocess.run(
+        [sys.executable, "-c", SPEAKER], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    return run.stdout.splitlines()
+
+
+class ExportedNames(unittest.TestCase):
+    maxDiff = None
+
+    def test_the_list_is_what_rdma_core_exports(self):
+        theirs = exported(installed("libibverbs.so.1")) | exported(installed("librdmacm.so.1"))
+        self.assertEqual(sorted(theirs - listed()), [], "not in symbols.txt")
+        self.assertEqual(sorted(listed() - theirs), [], "in symbols.txt only")
+
+    def test_the_drop_in_library_exports_the_list_and_nothing_else(self):
+        self.assertEqual(sorted(exported(LIBIBVERBS)), sorted(listed()))
+
+    def test_the_second_library_has_its_versions_and_leads_to_the_first(self):
+        details = subprocess.run(["readelf", "-dV", LIBRDMACM], capture_output=True, text=True, check=True).stdout
+        for version in {version for _, version, _ in listed() if version.startswith("RDMACM")}:
+            self.assertIn(f"Name: {version}\n", details)
+        self.assertIn("Shared library: [libibverbs.so.1]", details)
+        self.assertEqual(exported(LIBRDMACM), set())
+
+    def test_the_preloaded_library_has_all_public_names_and_no_versions(self):
+        names = {name for name, version, _ in exported(PRELOAD) if version == ""}
+        self.assertEqual({version for _, version, _ in exported(PRELOAD)}, {""})
+        public = {name for name, version, new in listed() if new and "PRIVATE" not in version}
+        self.assertEqual(sorted(public - names), [])
+        self.assertEqual(sorted(names - {name for name, _, _ in listed()}), [])
+
+    def test_names_and_rates_are_those_of_rdma_core(self):
+        theirs = said({})
+        self.assertGreater(len(theirs), 700)
+        self.assertEqual(said({"LD_PRELOAD": str(PRELOAD)}), theirs)
+        self.assertEqual(said({"LD_LIBRARY_PATH": str(LIBIBVERBS.parent)}), theirs)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,88 @@
+// librdmacm: the connection manager.
+
+#include <rdma/rdma_cma.h>
+
+#include "transport/soft/cm_api.h"
+#include "transport/soft/dropin/c_boundary.h"
+
+using namespace verbena::soft;
+
+extern "C" {
+
+rdma_event_channel* rdma_create_event_channel() {
+  return OrNull([=] { return CmCreateEventChannel(); });
+}
+
+void rdma_destroy_event_channel(rdma_event_channel* channel) { CmDestroyEventChannel(channel); }
+
+int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
+  return OrMinusOne([=] { return CmGetEvent(channel, event); });
+}
+
+int rdma_ack_cm_event(rdma_cm_event* event) {
+  return OrMinusOne([=] { return CmAckEvent(event); });
+}
+
+int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context, rdma_port_space space) {
+  return OrMinusOne([=] { return CmCreateId(channel, id, context, space); });
+}
+
+int rdma_destroy_id(rdma_cm_id* id) {
+  return OrMinusOne([=] { return CmDestroyId(id); });
+}
+
+int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
+  return OrMinusOne([=] { return CmMigrateId(id, channel); });
+}
+
+int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, size_t length) {
+  return OrMinusOne([=] { return CmSetOption(id, level, name, value, length); });
+}
+
+int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
+  return OrMinusOne([=] { return CmBindAddr(id, address); });
+}
+
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* destination, int timeout_ms) {
+  return OrMinusOne([=] { return CmResolveAddr(id, source, destination, timeout_ms); });
+}
+
+int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
+  return OrMinusOne([=] { return CmResolveRoute(id, timeout_ms); });
+}
+
+int rdma_listen(rdma_cm_id* id, int backlog) {
+  return OrMinusOne([=] { return CmListen(id, backlog); });
+}
+
+__be16 rdma_get_src_port(rdma_cm_id* id) { return CmGetSrcPort(id); }
+
+int rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
+  return OrMinusOne([=] { return CmConnect(id, parameters); });
+}
+
+int rdma_accept(rdma_cm_id* id, rdma_conn_param* parameters) {
+  return OrMinusOne([=] { return CmAccept(id, parameters); });
+}
+
+int rdma_reject(rdma_cm_id* id, const void* private_data, uint8_t length) {
+  return OrMinusOne([=] { return CmReject(id, private_data, length); });
+}
+
+int rdma_disconnect(rdma_cm_id* id) {
+  return OrMinusOne([=] { return CmDisconnect(id); });
+}
+
+int rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  return OrMinusOne([=] { return CmCreateQp(id, domain, attributes); });
+}
+
+void rdma_destroy_qp(rdma_cm_id* id) { CmDestroyQp(id); }
+
+ibv_context** rdma_get_devices(int* count) {
+  return OrNull([=] { return CmGetDevices(count); });
+}
+
+void rdma_free_devices(ibv_context** list) { CmFreeDevices(list); }
+
+}  // extern "C"
