@@ -10,12 +10,11 @@ namespace verbena::soft {
 CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
                                  CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed,
                                  AsyncEvents* events)
-    : ibv_cq{},
-      index_(index),
-      capacity_(capacity),
+    : index_(index),
       channel_(event_channel),
       async_events_(events),
       ready_(std::move(ready)),
+      capacity_(capacity),
       entries_(capacity),
       armed_(armed) {
   context = device_context;
@@ -35,20 +34,55 @@ CompletionQueue::~CompletionQueue() {
 
 int CompletionQueue::Poll(int count, ibv_wc* completions) {
   if (size_.load(std::memory_order_relaxed) == 0) Progress();
-  return Pop(count, completions);
+  return Pop(count, completions, nullptr);
 }
 
-int CompletionQueue::Pop(int count, ibv_wc* completions) {
+int CompletionQueue::PollTimed(ibv_wc* completion, uint64_t* time_ns) {
+  *time_ns = 0;
+  if (size_.load(std::memory_order_relaxed) == 0) Progress();
+  return Pop(1, completion, time_ns);
+}
+
+int CompletionQueue::Pop(int count, ibv_wc* completions, uint64_t* times_ns) {
   uint32_t size = size_.load(std::memory_order_relaxed);
   if (size == 0) return 0;
   std::lock_guard lock(entries_mu_);
   size = size_.load(std::memory_order_relaxed);
   if (size == kOverrunAndEmpty) return -EIO;
   uint32_t taken = std::min(size, static_cast<uint32_t>(std::max(count, 0)));
-  for (uint32_t i = 0; i < taken; ++i) completions[i] = entries_[head_++ % capacity_];
+  for (uint32_t i = 0; i < taken; ++i) {
+    size_t slot = head_++ % capacity_;
+    completions[i] = entries_[slot];
+    if (times_ns != nullptr && !times_ns_.empty()) times_ns[i] = times_ns_[slot];
+  }
   size -= taken;
   size_.store(size == 0 && overrun_ ? kOverrunAndEmpty : size, std::memory_order_relaxed);
   return static_cast<int>(taken);
+}
+
+int CompletionQueue::Resize(uint32_t capacity) {
+  std::lock_guard lock(entries_mu_);
+  uint32_t size = size_.load(std::memory_order_relaxed);
+  if (overrun_ || size > capacity) return EINVAL;
+  std::vector<ibv_wc> entries(capacity);
+  std::vector<uint64_t> times_ns(times_ns_.empty() ? 0 : capacity);
+  for (uint32_t i = 0; i < size; ++i) {
+    size_t slot = (head_ + i) % capacity_;
+    entries[i] = entries_[slot];
+    if (!times_ns.empty()) times_ns[i] = times_ns_[slot];
+  }
+  entries_ = std::move(entries);
+  times_ns_ = std::move(times_ns);
+  capacity_ = capacity;
+  head_ = 0;
+  cqe = static_cast<int>(capacity);
+  return 0;
+}
+
+void CompletionQueue::EnableExtendedPoll(bool with_times, bool single_threaded) {
+  std::lock_guard lock(entries_mu_);
+  if (with_times) times_ns_.resize(capacity_);
+  extended_poll_ = std::make_unique<ExtendedPoll>(this, single_threaded);
 }
 
 void CompletionQueue::Arm(bool solicited_only) {
@@ -67,7 +101,9 @@ bool CompletionQueue::Push(const ibv_wc& completion, bool solicited) {
     async_events_->RaiseForCompletionQueue(IBV_EVENT_CQ_ERR, this);
     return false;
   }
-  entries_[(head_ + size) % capacity_] = completion;
+  size_t slot = (head_ + size) % capacity_;
+  entries_[slot] = completion;
+  if (!times_ns_.empty()) times_ns_[slot] = DeviceClockNs();
   size_.store(size + 1, std::memory_order_relaxed);
   bool important = solicited || completion.status != IBV_WC_SUCCESS;
   bool wanted = armed_.armed_for() == ArmedFor::kAnything || (armed_.armed_for() == ArmedFor::kSolicited && important);

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -20,6 +21,8 @@
 #include "transport/soft/armed_word.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_channel.h"
+#include "transport/soft/extended_poll.h"
+#include "transport/soft/extensible.h"
 #include "transport/soft/ready_map.h"
 
 namespace verbena::soft {
@@ -36,7 +39,7 @@ class ProgressTarget {
   ~ProgressTarget() = default;
 };
 
-class CompletionQueue final : public ibv_cq {
+class CompletionQueue final : public ExtensibleCompletionQueue {
  public:
   // `index` is this queue's place in the published memory, `armed` the word there. `ready` is fresh.
   CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
@@ -49,6 +52,16 @@ class CompletionQueue final : public ibv_cq {
   // ibv_poll_cq: how many completions were taken, or -EIO once the queue has overrun and is empty. After arming, the
   // first call looks at every queue pair, whatever the ready map says.
   int Poll(int count, ibv_wc* completions);
+  // One completion and the device's time when it was added; the time is 0 unless EnableExtendedPoll asked for times.
+  int PollTimed(ibv_wc* completion, uint64_t* time_ns);
+  // ibv_resize_cq: EINVAL if what waits to be polled would not fit.
+  int Resize(uint32_t capacity);
+
+  // ibv_create_cq_ex: lets the queue be used as an ibv_cq_ex. Before anybody else knows the queue.
+  void EnableExtendedPoll(bool with_times, bool single_threaded);
+  // Null unless enabled.
+  ExtendedPoll* extended_poll() const { return extended_poll_.get(); }
+
   // ibv_req_notify_cq.
   void Arm(bool solicited_only);
 
@@ -83,11 +96,10 @@ class CompletionQueue final : public ibv_cq {
   // Value of size_ that keeps an overrun queue from looking merely empty.
   static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;
 
-  int Pop(int count, ibv_wc* completions);
+  int Pop(int count, ibv_wc* completions, uint64_t* times_ns);
   void Progress();
 
   const uint32_t index_;
-  const uint32_t capacity_;
   CompletionChannel* const channel_;  // May be null.
   AsyncEvents* const async_events_;
   ReadyMap ready_;
@@ -100,10 +112,14 @@ class CompletionQueue final : public ibv_cq {
 
   std::atomic<uint32_t> size_{0};  // Written under entries_mu_; read without it as a hint.
   std::mutex entries_mu_;
-  std::vector<ibv_wc> entries_ ABSL_GUARDED_BY(entries_mu_);
+  uint32_t capacity_ ABSL_GUARDED_BY(entries_mu_);
+  std::vector<ibv_wc> entries_ ABSL_GUARDED_BY(entries_mu_);     // A ring of that capacity.
+  std::vector<uint64_t> times_ns_ ABSL_GUARDED_BY(entries_mu_);  // Of the entries; empty: nobody wants them.
   uint64_t head_ ABSL_GUARDED_BY(entries_mu_) = 0;
   bool overrun_ ABSL_GUARDED_BY(entries_mu_) = false;
   ArmedWord armed_ ABSL_GUARDED_BY(entries_mu_);
+
+  std::unique_ptr<ExtendedPoll> extended_poll_;  // Constant once the queue is known.
 
   std::mutex events_mu_;
   std::condition_variable events_acknowledged_;

@@ -31,6 +31,7 @@ ibv_comp_channel* CreateCompletionChannel(ibv_context* context);
 int DestroyCompletionChannel(ibv_comp_channel* channel);
 ibv_cq* CreateCompletionQueue(ibv_context* context, int entries, void* user_context, ibv_comp_channel* channel,
                               int vector);
+int ResizeCompletionQueue(ibv_cq* queue, int entries);
 int DestroyCompletionQueue(ibv_cq* queue);
 int GetCompletionEvent(ibv_comp_channel* channel, ibv_cq** queue, void** user_context);
 void AckCompletionEvents(ibv_cq* queue, unsigned int count);

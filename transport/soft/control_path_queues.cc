@@ -66,6 +66,11 @@ ibv_cq* CreateCompletionQueue(ibv_context* context, int entries, void* user_cont
   return queue;
 }
 
+int ResizeCompletionQueue(ibv_cq* queue, int entries) {
+  if (entries < 1 || static_cast<uint32_t>(entries) > kCompletionEntriesMax) return EINVAL;
+  return CqOf(queue).Resize(static_cast<uint32_t>(entries));
+}
+
 int DestroyCompletionQueue(ibv_cq* queue) {
   SoftDevice& device = SoftDevice::Existing();
   if (CqOf(queue).HasTargets()) return EBUSY;

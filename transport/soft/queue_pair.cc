@@ -44,8 +44,7 @@ Responder::Options ResponderOptions(ibv_pd* domain, const ibv_qp_init_attr& attr
 }  // namespace
 
 QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const Surroundings& surroundings)
-    : ibv_qp{},
-      surroundings_(surroundings),
+    : surroundings_(surroundings),
       init_attributes_(attributes),
       requester_(RequesterOptions(domain, attributes, surroundings)),
       responder_(ResponderOptions(domain, attributes, surroundings)),
@@ -78,13 +77,13 @@ QueuePair::~QueuePair() {
 
 int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request) {
   std::lock_guard lock(mu_);
-  if (state != IBV_QPS_RTS && state != IBV_QPS_ERR) {
+  if (!MayPostSends()) {
     *bad_request = requests;
     return EINVAL;
   }
   int error = 0;
   for (; requests != nullptr; requests = requests->next) {
-    error = PostOne(*requests);
+    error = FaultRefusesPost() ? ENOMEM : PostOne(*requests);
     if (error != 0) {
       *bad_request = requests;
       break;
@@ -95,8 +94,29 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
   return error;
 }
 
+int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
+  std::lock_guard lock(mu_);
+  if (!MayPostSends()) return EINVAL;
+  for (const ibv_send_wr& request : requests) {
+    if (int error = requester_.Check(request); error != 0) return error;
+  }
+  if (requester_.free_places() < requests.size()) AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
+  if (requester_.free_places() < requests.size() || FaultRefusesPost()) return ENOMEM;
+  for (const ibv_send_wr& request : requests) PostOne(request);
+  AdvanceSends();
+  requester_.KeepInlineBytes();
+  return 0;
+}
+
+void QueuePair::EnableExtendedPosting(uint64_t operations) {
+  extended_posting_ = std::make_unique<ExtendedPosting>(this, init_attributes_.cap, operations);
+}
+
+bool QueuePair::MayPostSends() const { return state == IBV_QPS_RTS || state == IBV_QPS_ERR; }
+
+bool QueuePair::FaultRefusesPost() { return faults_ != nullptr && faults_->RefusesSend(); }
+
 int QueuePair::PostOne(const ibv_send_wr& request) {
-  if (faults_ != nullptr && faults_->RefusesSend()) return ENOMEM;
   int error = requester_.Append(request);
   if (error == ENOMEM) {
     AdvanceSends();  // Perhaps the peer has accepted some meanwhile.

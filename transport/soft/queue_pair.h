@@ -19,8 +19,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/extended_posting.h"
+#include "transport/soft/extensible.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/link.h"
 #include "transport/soft/pair_link.h"
@@ -30,7 +33,7 @@
 
 namespace verbena::soft {
 
-class QueuePair final : public ibv_qp, public ProgressTarget {
+class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
  public:
   struct Surroundings {
     uint32_t index;   // In this process.
@@ -50,6 +53,13 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   // ibv_post_send, ibv_post_recv.
   int PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request);
   int PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request);
+  // Posts all of them or none; errors as PostSend. The requests' `next` is not looked at.
+  int PostSendWhole(absl::Span<const ibv_send_wr> requests);
+
+  // IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: lets the queue pair be used as an ibv_qp_ex. Before anybody else knows it.
+  void EnableExtendedPosting(uint64_t operations);
+  // Null unless enabled.
+  ExtendedPosting* extended_posting() const { return extended_posting_.get(); }
 
   // ibv_modify_qp, ibv_query_qp.
   int Modify(const ibv_qp_attr& attributes, int mask);
@@ -88,6 +98,8 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
   CompletionQueue& receive_completions() const { return *static_cast<CompletionQueue*>(recv_cq); }
 
  private:
+  bool MayPostSends() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool FaultRefusesPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AskForProgress();
@@ -102,6 +114,7 @@ class QueuePair final : public ibv_qp, public ProgressTarget {
 
   const Surroundings surroundings_;
   const ibv_qp_init_attr init_attributes_;
+  std::unique_ptr<ExtendedPosting> extended_posting_;  // Constant once the queue pair is known.
 
   std::mutex mu_;  // Also guards ibv_qp::state.
   Requester requester_ ABSL_GUARDED_BY(mu_);

@@ -36,16 +36,22 @@ SendQueue::SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_b
       segments_(size_t{capacity} * segments_max),
       inline_bytes_(size_t{capacity} * inline_bytes_max) {}
 
-int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
+int SendQueue::Check(const ibv_send_wr& request) const {
   if (!IsSupported(request.opcode) || request.num_sge < 0 || static_cast<uint32_t>(request.num_sge) > segments_max_) {
     return EINVAL;
   }
   bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
-  Segments segments(request.sg_list, static_cast<size_t>(request.num_sge));
-  uint64_t length = TotalBytes(segments);
+  uint64_t length = TotalBytes({request.sg_list, static_cast<size_t>(request.num_sge)});
   if (length > kMessageBytesMax) return EINVAL;
   if (is_inline && (length > inline_bytes_max_ || request.opcode == IBV_WR_RDMA_READ)) return EINVAL;
+  return 0;
+}
+
+int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
+  if (int error = Check(request); error != 0) return error;
   if (full()) return ENOMEM;
+  bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
+  Segments segments(request.sg_list, static_cast<size_t>(request.num_sge));
   size_t index = tail_++ % slots_.size();
   absl::Span<ibv_sge> own_segments(&segments_[index * segments_max_], segments.size());
   std::copy(segments.begin(), segments.end(), own_segments.begin());
@@ -61,7 +67,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
       .immediate = request.imm_data,
       .remote_key = IsOneSided(request.opcode) ? request.wr.rdma.rkey : 0,
       .remote_address = IsOneSided(request.opcode) ? request.wr.rdma.remote_addr : 0,
-      .length = length,
+      .length = TotalBytes(segments),
       .sent_bytes = 0,
       .number = 0,
       .outcome = {},

@@ -47,15 +47,19 @@ class SendQueue {
  public:
   SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_bytes_max);
 
+  // 0, or EINVAL: the request is beyond what was granted.
+  int Check(const ibv_send_wr& request) const;
+
   // Appends a copy of `request`. An inline request still refers to the caller's memory until KeepInlineBytes.
-  // 0; EINVAL: the request is beyond what was granted; ENOMEM: full.
+  // 0; EINVAL as Check; ENOMEM: full.
   int Append(const ibv_send_wr& request, bool signaled);
 
   // Copies the bytes of inline requests that are not handed over yet: the caller gets his memory back.
   void KeepInlineBytes();
 
   bool empty() const { return head_ == tail_; }
-  bool full() const { return tail_ - head_ == slots_.size(); }
+  bool full() const { return free_places() == 0; }
+  uint32_t free_places() const { return static_cast<uint32_t>(slots_.size() - (tail_ - head_)); }
   bool has_unsent() const { return unsent_ != tail_; }
   SendEntry& head() { return slots_[head_ % slots_.size()]; }
   SendEntry& first_unsent() { return slots_[unsent_ % slots_.size()]; }

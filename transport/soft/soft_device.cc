@@ -13,6 +13,7 @@
 
 #include "transport/soft/data_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/extended_calls.h"
 #include "transport/soft/forked_child.h"
 #include "transport/soft/process_faults.h"
 
@@ -105,12 +106,12 @@ SoftDevice::SoftDevice(Resources resources)
   device_.node_type = IBV_NODE_CA;
   device_.transport_type = IBV_TRANSPORT_IB;
   std::strncpy(device_.name, kDeviceName, sizeof(device_.name) - 1);
-  context_.device = &device_;
-  context_.cmd_fd = -1;
-  context_.async_fd = async_events_.fd();
-  context_.num_comp_vectors = 1;
-  context_.abi_compat = nullptr;  // No verbs_context around this one: inline functions must not look for it.
-  InstallDataPath(&context_.ops);
+  context()->device = &device_;
+  context()->cmd_fd = -1;
+  context()->async_fd = async_events_.fd();
+  context()->num_comp_vectors = 1;
+  InstallDataPath(&context()->ops);
+  InstallExtendedCalls(&context_);
 }
 
 CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_context, CompletionChannel* channel) {
@@ -119,7 +120,7 @@ CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_co
   size_t index = FindFree(completion_queues_, 0);
   if (!ready.ok() || index == completion_queues_.size()) return nullptr;
   completion_queues_[index] =
-      new CompletionQueue(&context_, static_cast<uint32_t>(index), capacity, user_context, channel,
+      new CompletionQueue(context(), static_cast<uint32_t>(index), capacity, user_context, channel,
                           ReadyMap(*std::move(ready)), &queues_->own_queues().queues[index].armed, &async_events_);
   return completion_queues_[index];
 }

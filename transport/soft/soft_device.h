@@ -40,7 +40,7 @@ class SoftDevice {
   SoftDevice(const SoftDevice&) = delete;
   SoftDevice& operator=(const SoftDevice&) = delete;
 
-  ibv_context* context() { return &context_; }
+  ibv_context* context() { return &context_.context; }
   ibv_device* device() { return &device_; }
   AsyncEvents& async_events() { return async_events_; }
   KeyTable& keys() { return keys_; }
@@ -87,7 +87,7 @@ class SoftDevice {
   void FailSlowPeer(const LinkToWatch& slow);
 
   ibv_device device_ = {};
-  ibv_context context_ = {};
+  verbs_context context_ = {};
   const std::shared_ptr<SharedMapping> queues_;
   const std::shared_ptr<SharedMapping> published_;
   ProgressThread progress_thread_;
