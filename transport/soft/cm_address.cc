@@ -67,6 +67,17 @@ void SocketAddress::CopyTo(sockaddr_storage* raw) const {
   }
 }
 
+ibv_gid SocketAddress::ToGid() const {
+  ibv_gid gid = {};
+  if (family == AF_INET) {
+    std::copy(kMappedPrefix.begin(), kMappedPrefix.end(), gid.raw);
+    std::copy(address.begin(), address.begin() + 4, gid.raw + kMappedPrefix.size());
+  } else {
+    std::copy(address.begin(), address.end(), gid.raw);
+  }
+  return gid;
+}
+
 bool SocketAddress::IsWildcard() const {
   return std::all_of(address.begin(), address.end(), [](uint8_t byte) { return byte == 0; });
 }

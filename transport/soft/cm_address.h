@@ -6,6 +6,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_CM_ADDRESS_H_
 #define VERBENA_TRANSPORT_SOFT_CM_ADDRESS_H_
 
+#include <infiniband/verbs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -27,6 +28,9 @@ struct SocketAddress {
 
   // Fills all of `raw`, in the form of this family.
   void CopyTo(sockaddr_storage* raw) const;
+
+  // IPv4 addresses in their IPv4-mapped form, as on Ethernet.
+  ibv_gid ToGid() const;
 
   bool IsWildcard() const;
   bool IsLoopback() const;  // 127.0.0.0/8 or ::1.

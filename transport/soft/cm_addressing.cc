@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "transport/soft/cm_control_plane.h"
+#include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 
 namespace verbena::soft {
@@ -10,6 +11,9 @@ namespace {
 
 constexpr uint8_t kPortNumber = 1;                 // The device's only port.
 constexpr uint16_t kDefaultPartitionKey = 0xffff;  // The same in either byte order.
+constexpr uint8_t kExactly = 2;                    // A selector of the path record: not more, not less.
+constexpr uint8_t kHopLimit = 64;
+constexpr uint8_t kPacketLifeTime = 18;  // 4.096 us * 2^18: what the kernel assumes on Ethernet.
 
 }  // namespace
 
@@ -37,6 +41,34 @@ void ControlPlane::SetSource(CmId& id, const SocketAddress& source) {
   id.verbs = SoftContext();
   id.port_num = kPortNumber;
   id.route.addr.addr.ibaddr.pkey = kDefaultPartitionKey;
+  id.route.addr.addr.ibaddr.sgid = source.ToGid();
+  if (default_domain_ == nullptr) default_domain_ = AllocProtectionDomain(id.verbs);
+  id.pd = default_domain_;
+}
+
+void ControlPlane::SetDestination(CmId& id, const SocketAddress& destination) {
+  id.destination = destination;
+  destination.CopyTo(&id.route.addr.dst_storage);
+  id.route.addr.addr.ibaddr.dgid = destination.ToGid();
+}
+
+// For programs that look at the route: one path, straight to the peer.
+void ControlPlane::SetPath(CmId& id) {
+  const rdma_ib_addr& address = id.route.addr.addr.ibaddr;
+  id.path.dgid = address.dgid;
+  id.path.sgid = address.sgid;
+  id.path.pkey = address.pkey;
+  id.path.hop_limit = kHopLimit;
+  id.path.reversible = 1;
+  id.path.numb_path = 1;
+  id.path.mtu_selector = kExactly;
+  id.path.mtu = IBV_MTU_4096;
+  id.path.rate_selector = kExactly;
+  id.path.rate = IBV_RATE_10_GBPS;
+  id.path.packet_life_time_selector = kExactly;
+  id.path.packet_life_time = kPacketLifeTime;
+  id.route.path_rec = &id.path;
+  id.route.num_paths = 1;
 }
 
 int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& source,
@@ -61,8 +93,7 @@ int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& s
   if (from.IsWildcard()) from = target.WithPort(from.port);
   if (from.port == 0) from.port = ports_.AnyPortNumber();
   SetSource(id, from);
-  id.destination = target;
-  target.CopyTo(&id.route.addr.dst_storage);
+  SetDestination(id, target);
   id.state = IdState::kAddressResolved;
   Post(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
   return 0;
@@ -71,6 +102,7 @@ int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& s
 int ControlPlane::ResolveRoute(CmId& id) {
   ControlLock lock(mu_);
   if (id.state != IdState::kAddressResolved) return EINVAL;
+  SetPath(id);
   id.state = IdState::kRouteResolved;
   Post(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
   return 0;

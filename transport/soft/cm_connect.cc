@@ -38,7 +38,7 @@ bool IsLocal(int error) {
 
 int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, const PrivateData& private_data) {
   ControlLock lock(mu_);
-  if (id.state != IdState::kRouteResolved || id.qp == nullptr) return EINVAL;
+  if (id.state != IdState::kRouteResolved) return EINVAL;
   if (int error = thread_.Start(); error != 0) return error;
   UniqueFd connected;
   ucred peer;
@@ -50,18 +50,11 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
     return 0;
   }
   PeerSocket socket = {.control = MakeUnixControlSocket(std::move(connected), peer), .id = &id};
-  absl::StatusOr<LinkOffer> offer = socket.control->MakeOffer(id.qp, ActiveParameters(parameters));
-  if (!offer.ok()) return ErrnoOf(offer.status());
-  CmMessage request;
-  request.type = MessageType::kRequest;
-  request.parameters = parameters;
-  request.parameters.qp_num = id.qp->qp_num;
-  request.parameters.srq = id.srq != nullptr;
-  request.source = id.source;
-  request.destination = id.destination;
-  request.private_data = private_data;
-  request.offer = std::move(offer->bytes);
-  error = socket.control->Send(request, offer->fds);
+  std::vector<UniqueFd> fds;
+  absl::StatusOr<CmMessage> request = MakeRequest(id, *socket.control, parameters, &fds);
+  if (!request.ok()) return ErrnoOf(request.status());
+  request->private_data = private_data;
+  error = socket.control->Send(*request, fds);
   if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
   // If the listener went away in between, the control thread finds the socket at its end.
   error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);
@@ -69,34 +62,77 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   return error;
 }
 
+absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& socket,
+                                                    const ConnectionParameters& parameters,
+                                                    std::vector<UniqueFd>* fds) {
+  CmMessage request;
+  request.type = MessageType::kRequest;
+  request.parameters = parameters;
+  request.source = id.source;
+  request.destination = id.destination;
+  id.agreement.parameters = parameters;
+  id.offered = id.qp != nullptr;
+  if (!id.offered) return request;
+  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(parameters));
+  if (!offer.ok()) return offer.status();
+  request.parameters.qp_num = id.qp->qp_num;
+  request.parameters.srq = id.qp->srq != nullptr;
+  request.offer = std::move(offer->bytes);
+  *fds = std::move(offer->fds);
+  return request;
+}
+
 void ControlPlane::OnReply(CmId& id, ReceivedMessage received) {
-  ControlSocket& socket = *SocketOf(id).control;
-  LinkOffer answer{std::move(received.message.offer), std::move(received.fds)};
+  CmMessage& reply = received.message;
+  deadlines_.Cancel(id.socket_key);
+  id.agreement = AgreementOf(reply.parameters, id.agreement.parameters.retry_count);
+  if (!id.offered) {
+    id.state = IdState::kAnswered;
+    return Post(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, &reply);
+  }
+  LinkOffer answer{std::move(reply.offer), std::move(received.fds)};
   absl::Status status = id.qp == nullptr ? absl::FailedPreconditionError("the queue pair was destroyed")
-                                         : socket.CompleteOffer(id.qp, std::move(answer));
+                                         : SocketOf(id).control->CompleteOffer(id.qp, std::move(answer));
   if (!status.ok()) return FailAttempt(id, RDMA_CM_EVENT_CONNECT_ERROR, -ErrnoOf(status));
+  if (int error = Confirm(id); error != 0) return BreakLink(id, RDMA_CM_EVENT_CONNECT_ERROR, -error);
+  BecomeEstablished(id, &reply);
+}
+
+// If the peer is gone, the end of the socket says so too, and becomes DISCONNECTED.
+int ControlPlane::Confirm(CmId& id) {
   CmMessage confirmation;
   confirmation.type = MessageType::kReadyToUse;
-  int error = socket.Send(confirmation, {});
-  // If the peer is gone, the end of the socket says so too, and becomes DISCONNECTED.
-  if (error != 0 && error != EPIPE && error != ECONNRESET) return BreakLink(id, RDMA_CM_EVENT_CONNECT_ERROR, -error);
-  deadlines_.Cancel(id.socket_key);
+  int error = SocketOf(id).control->Send(confirmation, {});
+  return error == EPIPE || error == ECONNRESET ? 0 : error;
+}
+
+int ControlPlane::Establish(CmId& id) {
+  ControlLock lock(mu_);
+  if (id.state != IdState::kAnswered || id.qp != nullptr) return EINVAL;
+  if (int error = Confirm(id); error != 0) return error;
+  Rewatch(id.socket_key);
   id.state = IdState::kEstablished;
-  Post(id, RDMA_CM_EVENT_ESTABLISHED, 0, &received.message);
+  return 0;
 }
 
 int ControlPlane::Disconnect(CmId& id) {
   ControlLock lock(mu_);
-  if (id.state == IdState::kClosed) {
-    MoveToError(id.qp);
-    return 0;
+  switch (id.state) {
+    case IdState::kEstablished:
+    case IdState::kAccepted:
+      CloseConnection(id);
+      Post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+      [[fallthrough]];
+    case IdState::kDisconnected:
+      id.state = IdState::kClosed;
+      EnterTimewait(id);
+      [[fallthrough]];
+    case IdState::kClosed:
+      MoveToError(id.qp);
+      return 0;
+    default:
+      return EINVAL;
   }
-  if (id.state != IdState::kEstablished && id.state != IdState::kAccepted) return EINVAL;
-  MoveToError(id.qp);
-  CloseConnection(id);
-  id.state = IdState::kClosed;
-  Post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
-  return 0;
 }
 
 }  // namespace verbena::soft

@@ -234,11 +234,11 @@ TEST_F(CmConnection, EngineThatCannotCompleteFailsBothSides) {
   EXPECT_EQ(FakeQueuePairOf(server->qp->qp_num).peer_gone_count, 1);
 }
 
-TEST_F(CmConnection, ConnectionWithoutQueuePairIsInvalid) {
+TEST_F(CmConnection, ConnectWithoutQueuePairAndWithoutParametersIsInvalid) {
   listener_ = passive_.Listen();
   client_ = active_.Resolve(PortOf(listener_));
   CmDestroyQp(client_);
-  EXPECT_EQ(active_.Connect(client_), -1);
+  EXPECT_EQ(CmConnect(client_, nullptr), -1);
   EXPECT_EQ(errno, EINVAL);
 }
 

@@ -33,115 +33,6 @@ void MoveToError(ibv_qp* queue_pair) {
   ModifyQueuePair(queue_pair, &attributes, IBV_QP_STATE);
 }
 
-// Ids.
-
-CmId* ControlPlane::CreateId(EventChannel& channel, void* context, rdma_port_space space) {
-  auto* id = new CmId(space);
-  id->channel = &channel;
-  id->context = context;
-  id->qp_type = IBV_QPT_RC;
-  return id;
-}
-
-void ControlPlane::DestroyId(CmId& id) {
-  ControlLock lock(mu_);
-  if (id.state == IdState::kRequested) SendReject(*SocketOf(id).control, kRejectConsumer, {});
-  bool linked = id.state == IdState::kAccepted || id.state == IdState::kEstablished;
-  if (linked && id.qp != nullptr) OnPeerGone(id.qp);
-  CloseConnection(id);
-  ports_.Release(&id);
-  id.state = IdState::kClosed;
-  DropQueuedEvents(id);
-  event_acknowledged_.wait(lock, [&id] { return id.events_unacknowledged == 0; });
-  delete &id;
-}
-
-void ControlPlane::MigrateId(CmId& id, EventChannel& channel) {
-  ControlLock lock(mu_);
-  event_acknowledged_.wait(lock, [&id] { return id.events_unacknowledged == 0; });
-  std::vector<std::unique_ptr<QueuedEvent>> events = id.event_channel().TakeEventsOf(&id);
-  id.channel = &channel;
-  for (std::unique_ptr<QueuedEvent>& event : events) channel.Push(std::move(event));
-}
-
-int ControlPlane::SetIpv6Only(CmId& id, bool ipv6_only) {
-  ControlLock lock(mu_);
-  if (id.state != IdState::kIdle) return EINVAL;
-  id.ipv6_only = ipv6_only;
-  return 0;
-}
-
-int ControlPlane::MakeQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
-  ControlLock lock(mu_);
-  if (domain == nullptr || id.verbs == nullptr || domain->context != id.verbs || id.qp != nullptr) return EINVAL;
-  ibv_qp* queue_pair = nullptr;
-  if (int error = CreateQueuePair(domain, attributes, &queue_pair); error != 0) return error;
-  id.qp = queue_pair;
-  id.pd = domain;
-  id.srq = attributes->srq;
-  id.send_cq = attributes->send_cq;
-  id.send_cq_channel = id.send_cq->channel;
-  id.recv_cq = attributes->recv_cq;
-  id.recv_cq_channel = id.recv_cq->channel;
-  return 0;
-}
-
-void ControlPlane::DropQueuePair(CmId& id) {
-  ibv_qp* queue_pair;
-  {
-    ControlLock lock(mu_);
-    queue_pair = std::exchange(id.qp, nullptr);
-  }
-  if (queue_pair != nullptr) DestroyQueuePair(queue_pair);
-}
-
-// Events.
-
-int ControlPlane::GetEvent(EventChannel& channel, rdma_cm_event** event) {
-  for (;;) {
-    {
-      ControlLock lock(mu_);
-      if (std::unique_ptr<QueuedEvent> next = channel.Pop(); next != nullptr) {
-        ++next->owner->events_unacknowledged;
-        if (next->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-          --next->owner->requests_queued;
-          auto* request = static_cast<CmId*>(next->id);
-          request->listener = nullptr;
-          request->channel = &channel;  // The listener may have migrated since.
-        }
-        *event = next.release();
-        return 0;
-      }
-    }
-    if (int error = channel.WaitUntilReadable(); error != 0) return error;
-  }
-}
-
-void ControlPlane::AckEvent(std::unique_ptr<QueuedEvent> event) {
-  {
-    ControlLock lock(mu_);
-    --event->owner->events_unacknowledged;
-  }
-  event_acknowledged_.notify_all();
-}
-
-void ControlPlane::Post(CmId& id, rdma_cm_event_type type, int status, const CmMessage* message) {
-  auto event = std::make_unique<QueuedEvent>(&id, type, status);
-  event->id = &id;
-  if (message != nullptr) event->SetConnectionParameters(*message);
-  id.event_channel().Push(std::move(event));
-}
-
-void ControlPlane::DropQueuedEvents(CmId& id) {
-  for (const std::unique_ptr<QueuedEvent>& event : id.event_channel().TakeEventsOf(&id)) {
-    if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
-    auto* request = static_cast<CmId*>(event->id);
-    SendReject(*SocketOf(*request).control, kRejectConsumer, {});
-    CloseConnection(*request);
-    delete request;
-  }
-}
-
 // Sockets and deadlines.
 
 int ControlPlane::AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key) {
@@ -211,6 +102,11 @@ void ControlPlane::OnDeadline(uint64_t key) {
     thread_.Watch(ports_.SocketOf(static_cast<uint16_t>(key)), key);
     return;
   }
+  if ((key & kTimewaitKeyBit) != 0) {
+    CmId& id = *timewait_.at(key);
+    LeaveTimewait(id);
+    return Post(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+  }
   CmId* id = sockets_.at(key).id;
   if (id == nullptr) return CloseSocket(key);
   if (id->state == IdState::kConnecting) return FailAttempt(*id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
@@ -242,17 +138,24 @@ void ControlPlane::OnMessage(CmId& id, ReceivedMessage received) {
   } else if (id.state == IdState::kConnecting && message.type == MessageType::kReject) {
     FailAttempt(id, RDMA_CM_EVENT_REJECTED, message.reject_reason, &message);
   } else if (id.state == IdState::kAccepted && message.type == MessageType::kReadyToUse) {
-    deadlines_.Cancel(id.socket_key);
-    id.state = IdState::kEstablished;
-    Post(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+    BecomeEstablished(id, nullptr);
+  } else if (id.confirmation_due && message.type == MessageType::kReadyToUse) {
+    id.confirmation_due = false;
   } else {
     OnConnectionEnd(id);
   }
 }
 
+void ControlPlane::BecomeEstablished(CmId& id, const CmMessage* message) {
+  deadlines_.Cancel(id.socket_key);
+  id.state = IdState::kEstablished;
+  Post(id, RDMA_CM_EVENT_ESTABLISHED, 0, message);
+}
+
 void ControlPlane::OnConnectionEnd(CmId& id) {
   switch (id.state) {
     case IdState::kConnecting:
+    case IdState::kAnswered:
       return FailAttempt(id, RDMA_CM_EVENT_UNREACHABLE, -SocketOf(id).control->end_reason());
     case IdState::kRequested:
       if (id.listener != nullptr) return DropRequest(id);
@@ -260,12 +163,15 @@ void ControlPlane::OnConnectionEnd(CmId& id) {
     case IdState::kAccepted:
       return BreakLink(id, RDMA_CM_EVENT_REJECTED, kRejectTimeout);
     case IdState::kEstablished:
-      return BreakLink(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+      BreakLink(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+      id.state = IdState::kDisconnected;
+      return;
     case IdState::kIdle:
     case IdState::kBound:
     case IdState::kAddressResolved:
     case IdState::kRouteResolved:
     case IdState::kListening:
+    case IdState::kDisconnected:
     case IdState::kClosed:
       assert(false);  // These have no connection.
   }

@@ -3,13 +3,17 @@
 // Its methods are the calls of cm_api.h, with values instead of raw structures; they return 0 or an errno value. It
 // moves ids through the states of cm_id.h, driven by those calls and by what the control thread reads from sockets:
 //
-//   kIdle -> kBound -> kListening                                              (listener)
-//         -> kBound -> kAddressResolved -> kRouteResolved -> kConnecting -> kEstablished -> kClosed  (active)
-//                                                  kRequested -> kAccepted -> kEstablished -> kClosed  (passive)
+//   kIdle -> kBound -> kListening                                                                      (listener)
+//         -> kBound -> kAddressResolved -> kRouteResolved -> kConnecting [-> kAnswered] -> kEstablished  (active)
+//                                                  kRequested -> kAccepted ->              kEstablished  (passive)
+//   kEstablished [-> kDisconnected] -> kClosed                                                           (both)
 //
 // A connection is one control socket at each end (cm_socket.h) and ends with it, whoever closes it and why. The queue
-// pairs are linked through link.h by what travels on that socket. cm_control_plane.cc has ids, events and sockets;
-// cm_connect.cc the active side, cm_listen.cc the passive one, cm_addressing.cc the addresses.
+// pairs of ids are linked through link.h by what travels on that socket; the application's own are linked by itself.
+//
+// cm_control_plane.cc has sockets, deadlines and what the control thread reads; cm_ids.cc the ids, cm_events.cc their
+// events, cm_queue_pairs.cc their queue pairs; cm_connect.cc the active side, cm_listen.cc the passive one,
+// cm_addressing.cc the addresses.
 //
 // Threads and locks: cm_locking.h. All fields but the limits are guarded by mu_.
 
@@ -25,6 +29,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -48,6 +54,9 @@ struct ControlLimits {
   size_t silent_peers_max = 128;
   // Connect requests that a listener may have queued, at most and by default.
   int backlog_max = 1024;
+  // From the end of a connection on both sides to TIMEWAIT_EXIT: what a queue pair number rests on a network where the
+  // kernel assumes packets to live 4.096 us * 2^18.
+  std::chrono::milliseconds timewait = std::chrono::milliseconds(1074);
 };
 
 class ControlPlane : private ControlThread::Delegate {
@@ -56,13 +65,20 @@ class ControlPlane : private ControlThread::Delegate {
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
 
-  CmId* CreateId(EventChannel& channel, void* context, rdma_port_space space);
+  // Ids. Without a channel: a synchronous one. Null with errno set if there is no descriptor for its channel.
+  CmId* CreateId(EventChannel* channel, void* context, rdma_port_space space);
   void DestroyId(CmId& id);
-  void MigrateId(CmId& id, EventChannel& channel);
+  int MigrateId(CmId& id, EventChannel* channel);
   int SetIpv6Only(CmId& id, bool ipv6_only);
 
   int GetEvent(EventChannel& channel, rdma_cm_event** event);
   void AckEvent(std::unique_ptr<QueuedEvent> event);
+  // For a synchronous id: waits for its next event, keeps it in `id.event`, and returns the error that it stands for.
+  int AwaitOutcome(CmId& id);
+  // Acknowledges what a synchronous id keeps, if anything.
+  void AcknowledgeKept(CmId& id);
+  // To every id that is bound to the device.
+  void Raise(rdma_cm_event_type type);
 
   int Bind(CmId& id, const SocketAddress& address);
   // `source` may be absent. The outcome comes as an event, before this returns.
@@ -71,13 +87,21 @@ class ControlPlane : private ControlThread::Delegate {
   int Listen(CmId& id, int backlog);
 
   int Connect(CmId& id, const ConnectionParameters& parameters, const PrivateData& private_data);
+  int Establish(CmId& id);
   // Without parameters: those of the request.
   int Accept(CmId& id, const std::optional<ConnectionParameters>& parameters, const PrivateData& private_data);
-  int Reject(CmId& id, const PrivateData& private_data);
+  int Reject(CmId& id, uint8_t reason, const PrivateData& private_data);
   int Disconnect(CmId& id);
+  int Notify(CmId& id, ibv_event_type event);
+  // What ibv_modify_qp wants, to bring the id's queue pair into attributes->qp_state.
+  int InitAttributes(CmId& id, ibv_qp_attr* attributes, int* mask);
 
+  // Objects of an id; see cm_api.h. `domain` may be null.
   int MakeQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes);
   void DropQueuePair(CmId& id);
+  void ForgetQueuePair(ibv_qp* queue_pair);
+  int MakeSharedReceiveQueue(CmId& id, ibv_pd* domain, ibv_srq_init_attr* attributes);
+  void DropSharedReceiveQueue(CmId& id);
 
   // For pthread_atfork.
   void LockForFork() { mu_.lock(); }
@@ -95,8 +119,10 @@ class ControlPlane : private ControlThread::Delegate {
     CmId* id = nullptr;  // Null until the peer has sent its request.
   };
 
-  // The control thread's keys: those of port sockets have this bit and the port, those of connections count up from 1.
+  // Keys of sockets and deadlines: those of port sockets have this bit and the port, those of ids in timewait the other
+  // bit, those of connections neither; the latter two count up from 1.
   static constexpr uint64_t kPortKeyBit = uint64_t{1} << 63;
+  static constexpr uint64_t kTimewaitKeyBit = uint64_t{1} << 62;
   static constexpr uint64_t PortKey(uint16_t port) { return kPortKeyBit | port; }
 
   // ControlThread::Delegate.
@@ -104,6 +130,14 @@ class ControlPlane : private ControlThread::Delegate {
   std::optional<TimePoint> OnTime(TimePoint now) override;
 
   // Everything below needs mu_.
+
+  // Ids. Delete is for those that have no connection, no address and no events.
+  CmId* NewId(rdma_port_space space);
+  void Delete(CmId& id);
+  // The application takes a connect request: 0, or an errno value, and then the request is rejected and forgotten.
+  int TakeRequest(CmId& listener, CmId& request, EventChannel& channel);
+  void EnterTimewait(CmId& id);
+  void LeaveTimewait(CmId& id);
 
   // Sockets and deadlines. AddSocket watches it and sets the deadline; 0 or an errno value, and then `fd` is closed.
   int AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key);
@@ -117,6 +151,7 @@ class ControlPlane : private ControlThread::Delegate {
 
   // Events.
   void Post(CmId& id, rdma_cm_event_type type, int status, const CmMessage* message = nullptr);
+  void Push(std::unique_ptr<QueuedEvent> event);
 
   // What the control thread reads.
   void AcceptPeers(uint16_t port);
@@ -125,6 +160,8 @@ class ControlPlane : private ControlThread::Delegate {
   void OnMessage(CmId& id, ReceivedMessage received);
   void OnRequest(uint64_t key, ReceivedMessage received);
   void OnReply(CmId& id, ReceivedMessage received);
+  int Confirm(CmId& id);
+  void BecomeEstablished(CmId& id, const CmMessage* message);
   // The connection's socket ended, or its peer is not to be talked to.
   void OnConnectionEnd(CmId& id);
 
@@ -136,18 +173,29 @@ class ControlPlane : private ControlThread::Delegate {
   void DropRequest(CmId& request);
   void DropQueuedEvents(CmId& id);
 
+  // What travels, with an offer of the id's queue pair or the answer to one, if the id has a queue pair.
+  absl::StatusOr<CmMessage> MakeRequest(CmId& id, ControlSocket& socket, const ConnectionParameters& parameters,
+                                        std::vector<UniqueFd>* fds);
+  absl::StatusOr<CmMessage> MakeReply(CmId& id, const ConnectionParameters& agreed, std::vector<UniqueFd>* fds);
+
   // Addresses.
   int BindLocked(CmId& id, const SocketAddress& address);
   void SetSource(CmId& id, const SocketAddress& source);
+  void SetDestination(CmId& id, const SocketAddress& destination);
+  static void SetPath(CmId& id);
 
   // Constant after construction.
   const ControlLimits limits_;
 
   std::mutex mu_;
   std::condition_variable event_acknowledged_;
+  std::unordered_set<CmId*> ids_ ABSL_GUARDED_BY(mu_);
+  std::unordered_map<const ibv_qp*, CmId*> owners_ ABSL_GUARDED_BY(mu_);  // Of the queue pairs made here.
+  ibv_pd* default_domain_ ABSL_GUARDED_BY(mu_) = nullptr;                 // Made on first use; the process'.
   PortTable ports_ ABSL_GUARDED_BY(mu_);
   std::map<uint64_t, PeerSocket> sockets_ ABSL_GUARDED_BY(mu_);
   size_t silent_peers_ ABSL_GUARDED_BY(mu_) = 0;  // Sockets without an id.
+  std::unordered_map<uint64_t, CmId*> timewait_ ABSL_GUARDED_BY(mu_);
   uint64_t last_key_ ABSL_GUARDED_BY(mu_) = 0;
   Deadlines deadlines_ ABSL_GUARDED_BY(mu_);
   ControlThread thread_{*this};  // Last: its destructor stops what uses the rest.

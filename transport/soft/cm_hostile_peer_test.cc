@@ -70,7 +70,7 @@ class CmHostilePeer : public ::testing::Test {
 
   ControlPlane plane_;
   std::unique_ptr<EventChannel> channel_ = EventChannel::Create();
-  CmId* listener_ = plane_.CreateId(*channel_, nullptr, RDMA_PS_TCP);
+  CmId* listener_ = plane_.CreateId(channel_.get(), nullptr, RDMA_PS_TCP);
 };
 
 TEST_F(CmHostilePeer, GarbageClosesThatConnectionOnly) {
@@ -123,7 +123,7 @@ class CmImpatient : public CmHostilePeer {
 
   // An id that sent its request to the listener.
   CmId* Connect(EventChannel& channel) {
-    CmId* client = plane_.CreateId(channel, nullptr, RDMA_PS_TCP);
+    CmId* client = plane_.CreateId(&channel, nullptr, RDMA_PS_TCP);
     EXPECT_EQ(plane_.ResolveAddress(*client, std::nullopt, listener_->source), 0);
     EXPECT_EQ(plane_.ResolveRoute(*client), 0);
     plane_.AckEvent(Next(channel));

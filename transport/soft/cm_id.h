@@ -9,7 +9,10 @@
 #include <rdma/rdma_cma.h>
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "transport/soft/cm_address.h"
@@ -26,11 +29,30 @@ enum class IdState {
   kRouteResolved,    // Active. The application's turn: connect.
   kListening,        // Peers make connect requests.
   kConnecting,       // Active. REQUEST sent; the peer answers, or a deadline ends it.
+  kAnswered,         // Active, with a queue pair that the application connects itself. Its turn: establish.
   kRequested,        // Passive. REQUEST received; the application accepts or rejects, or the peer gives up.
   kAccepted,         // Passive. REPLY sent; the peer confirms, or a deadline ends it.
   kEstablished,      // Until either side disconnects.
+  kDisconnected,     // The peer ended it. The application's turn: disconnect too.
   kClosed,           // A connection or an attempt is over. Only to be destroyed.
 };
+
+// What the two sides told each other about the queue pairs, from this side's point of view.
+struct Agreement {
+  bool peer_known = false;  // The peer's part is in it.
+  uint32_t peer_queue_pair_number = 0;
+  ConnectionParameters parameters;  // As this side's queue pair is to have them.
+};
+
+// What the peer's part of it comes to: what one side starts, the other responds to. The retry count is the active
+// side's for both.
+inline Agreement AgreementOf(const ConnectionParameters& peers, uint8_t retry_count) {
+  Agreement agreement = {.peer_known = true, .peer_queue_pair_number = peers.qp_num, .parameters = peers};
+  agreement.parameters.responder_resources = peers.initiator_depth;
+  agreement.parameters.initiator_depth = peers.responder_resources;
+  agreement.parameters.retry_count = retry_count;
+  return agreement;
+}
 
 struct CmId : rdma_cm_id {
   explicit CmId(rdma_port_space space) : rdma_cm_id{} { ps = space; }
@@ -39,6 +61,8 @@ struct CmId : rdma_cm_id {
 
   EventChannel& event_channel() const { return *static_cast<EventChannel*>(channel); }
   bool has_connection() const { return socket_key != 0; }
+  // Its calls wait for their outcome (rdma_create_id(3), "channel").
+  bool synchronous() const { return own_channel != nullptr; }
 
   IdState state = IdState::kIdle;
   SocketAddress source;       // From kBound on.
@@ -46,16 +70,28 @@ struct CmId : rdma_cm_id {
   bool ipv6_only = false;     // RDMA_OPTION_ID_AFONLY.
 
   uint32_t events_unacknowledged = 0;  // Taken by the application; accounted to this id.
+  uint32_t events_queued = 0;          // Not taken yet; accounted to this id.
+
+  std::unique_ptr<EventChannel> own_channel;  // `channel`, if the id is synchronous.
+
+  // An endpoint's (CmCreateEp).
+  std::optional<ibv_qp_init_attr> queue_pair_wish;  // Passive: for each connection.
+  std::vector<std::byte> private_data_prefix;       // Active: of the request.
 
   // A listener's.
   int backlog = 0;          // Connect requests that may be queued; more are rejected.
   int requests_queued = 0;  // Not yet taken by the application.
 
   // A connection's.
-  uint64_t socket_key = 0;    // In ControlPlane's socket table; 0 = none.
-  CmId* listener = nullptr;   // Passive, until the request is taken.
-  CmMessage request;          // Passive: what the peer asked for.
-  std::vector<UniqueFd> fds;  // Passive: what came with it, until accepted.
+  uint64_t socket_key = 0;        // In ControlPlane's socket table; 0 = none.
+  uint64_t timewait_key = 0;      // In ControlPlane's table of those; 0 = not waiting.
+  bool offered = false;           // Active: the request had an offer for `qp`, so the reply is to have one.
+  CmId* listener = nullptr;       // Passive, until the request is taken.
+  bool confirmation_due = false;  // Passive: established by CmNotify, before READY_TO_USE.
+  CmMessage request;              // Passive: what the peer asked for.
+  Agreement agreement;            // For CmInitQpAttr.
+  std::vector<UniqueFd> fds;      // Passive: what came with it, until accepted.
+  ibv_sa_path_rec path = {};      // What route.path_rec points to.
 };
 
 }  // namespace verbena::soft

@@ -25,13 +25,6 @@ LinkParameters PassiveParameters(const ConnectionParameters& parameters, const C
   return link;
 }
 
-// What the application would find in the event of this request.
-ConnectionParameters AsReported(const ConnectionParameters& requested) {
-  ConnectionParameters reported = requested;
-  std::swap(reported.responder_resources, reported.initiator_depth);
-  return reported;
-}
-
 }  // namespace
 
 int ControlPlane::Listen(CmId& id, int backlog) {
@@ -91,18 +84,18 @@ void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
     SendReject(*socket.control, listener == nullptr ? kRejectNoListener : kRejectNoResources, {});
     return CloseSocket(key);
   }
-  auto* id = new CmId(listener->ps);
+  CmId* id = NewId(listener->ps);
   id->channel = listener->channel;
   id->context = listener->context;
-  id->qp_type = IBV_QPT_RC;
   SetSource(*id, destination);
-  id->destination = received.message.source;
-  id->destination.CopyTo(&id->route.addr.dst_storage);
+  SetDestination(*id, received.message.source);
+  SetPath(*id);
   id->listener = listener;
   id->socket_key = key;
   id->state = IdState::kRequested;
   id->fds = std::move(received.fds);
   id->request = std::move(received.message);
+  id->agreement = AgreementOf(id->request.parameters, id->request.parameters.retry_count);
   socket.id = id;
   --silent_peers_;
   deadlines_.Cancel(key);
@@ -112,35 +105,31 @@ void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
   event->listen_id = listener;
   event->SetConnectionParameters(id->request);
   ++listener->requests_queued;
-  listener->event_channel().Push(std::move(event));
+  Push(std::move(event));
 }
 
 void ControlPlane::DropRequest(CmId& request) {
   CloseConnection(request);
-  request.listener->event_channel().TakeRequestFor(&request);
-  --request.listener->requests_queued;
-  delete &request;
+  CmId& listener = *request.listener;
+  listener.event_channel().TakeRequestFor(&request);
+  --listener.events_queued;
+  --listener.requests_queued;
+  Delete(request);
 }
 
 int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& parameters,
                          const PrivateData& private_data) {
   ControlLock lock(mu_);
-  if (id.state != IdState::kRequested || id.qp == nullptr) return EINVAL;
+  if (id.state != IdState::kRequested || (id.qp == nullptr && !parameters.has_value())) return EINVAL;
   ControlSocket& socket = *SocketOf(id).control;
-  ConnectionParameters agreed = parameters.value_or(AsReported(id.request.parameters));
-  LinkOffer offer{std::move(id.request.offer), std::move(id.fds)};
-  absl::StatusOr<LinkOffer> answer =
-      socket.AcceptOffer(id.qp, std::move(offer), PassiveParameters(agreed, id.request.parameters));
-  CmMessage reply;
-  int error = ErrnoOf(answer.status());
+  ConnectionParameters agreed = parameters.value_or(id.agreement.parameters);
+  if (!parameters.has_value()) agreed.rnr_retry_count = kRetryForEver;
+  std::vector<UniqueFd> fds;
+  absl::StatusOr<CmMessage> reply = MakeReply(id, agreed, &fds);
+  int error = ErrnoOf(reply.status());
   if (error == 0) {
-    reply.type = MessageType::kReply;
-    reply.parameters = agreed;
-    reply.parameters.qp_num = id.qp->qp_num;
-    reply.parameters.srq = id.srq != nullptr;
-    reply.private_data = private_data;
-    reply.offer = std::move(answer->bytes);
-    error = socket.Send(reply, answer->fds);
+    reply->private_data = private_data;
+    error = socket.Send(*reply, fds);
     // The peer may be gone: the control thread will find the socket at its end.
     if (error == EPIPE || error == ECONNRESET) error = 0;
   }
@@ -157,12 +146,42 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
   return 0;
 }
 
-int ControlPlane::Reject(CmId& id, const PrivateData& private_data) {
+absl::StatusOr<CmMessage> ControlPlane::MakeReply(CmId& id, const ConnectionParameters& agreed,
+                                                  std::vector<UniqueFd>* fds) {
+  CmMessage reply;
+  reply.type = MessageType::kReply;
+  reply.parameters = agreed;
+  id.agreement.parameters.responder_resources = agreed.responder_resources;
+  id.agreement.parameters.initiator_depth = agreed.initiator_depth;
+  LinkOffer offer{std::move(id.request.offer), std::move(id.fds)};
+  if (id.qp == nullptr) return reply;
+  absl::StatusOr<LinkOffer> answer =
+      SocketOf(id).control->AcceptOffer(id.qp, std::move(offer), PassiveParameters(agreed, id.request.parameters));
+  if (!answer.ok()) return answer.status();
+  reply.parameters.qp_num = id.qp->qp_num;
+  reply.parameters.srq = id.qp->srq != nullptr;
+  reply.offer = std::move(answer->bytes);
+  *fds = std::move(answer->fds);
+  return reply;
+}
+
+int ControlPlane::Reject(CmId& id, uint8_t reason, const PrivateData& private_data) {
   ControlLock lock(mu_);
   if (id.state != IdState::kRequested) return EINVAL;
-  SendReject(*SocketOf(id).control, kRejectConsumer, private_data);
+  SendReject(*SocketOf(id).control, reason, private_data);
   CloseConnection(id);
   id.state = IdState::kClosed;
+  return 0;
+}
+
+// The passive side was used before READY_TO_USE came: so the active side is established.
+int ControlPlane::Notify(CmId& id, ibv_event_type event) {
+  ControlLock lock(mu_);
+  if (event != IBV_EVENT_COMM_EST) return EINVAL;
+  if (id.state == IdState::kEstablished) return EISCONN;
+  if (id.state != IdState::kAccepted) return EINVAL;
+  id.confirmation_due = true;
+  BecomeEstablished(id, nullptr);
   return 0;
 }
 

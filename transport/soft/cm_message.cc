@@ -13,7 +13,6 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4d435356;  // "VSCM"
 constexpr uint8_t kVersion = 1;
-constexpr uint8_t kRetryCountMax = 7;
 
 struct WireAddress {
   uint16_t family;

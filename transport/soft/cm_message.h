@@ -39,8 +39,13 @@ inline constexpr uint8_t kRejectNoResources = 3;
 inline constexpr uint8_t kRejectTimeout = 4;  // The active side gave up.
 inline constexpr uint8_t kRejectNoListener = 8;
 inline constexpr uint8_t kRejectConsumer = 28;  // The peer's program said no.
+inline constexpr uint8_t kRejectEce = 35;       // The peer's program does not want our ECE options.
 
-// rdma_conn_param without its pointer. Retry counts are three bits wide.
+// Retry counts are three bits wide; this one, of receiver-not-ready, stands for no end of it.
+inline constexpr uint8_t kRetryCountMax = 7;
+inline constexpr uint8_t kRetryForEver = kRetryCountMax;
+
+// rdma_conn_param without its pointer.
 struct ConnectionParameters {
   uint8_t responder_resources = 0;
   uint8_t initiator_depth = 0;

@@ -50,28 +50,27 @@ int PortTable::BindNumbered(const Binding& binding) {
       std::any_of(bindings.begin(), bindings.end(), [&](const Binding& other) { return Conflict(binding, other); });
   if (taken) return EADDRINUSE;
   bindings.push_back(binding);
+  port_of_.emplace(binding.id, binding.address.port);
   return 0;
 }
 
 int PortTable::Listen(CmId* id) {
-  Binding* binding = Find(id);
-  assert(binding != nullptr);
-  Port& port = ports_.at(binding->address.port);
+  Port& port = ports_.at(port_of_.at(id));
   if (!port.listening) {
     if (int error = ListenOnPort(port.socket.get()); error != 0) return error;
     port.listening = true;
   }
-  binding->listening = true;
+  Find(port, id)->listening = true;
   return 0;
 }
 
 void PortTable::Release(CmId* id) {
-  Binding* binding = Find(id);
-  if (binding == nullptr) return;
-  auto found = ports_.find(binding->address.port);
-  std::vector<Binding>& bindings = found->second.bindings;
-  bindings.erase(bindings.begin() + (binding - bindings.data()));
-  if (bindings.empty()) ports_.erase(found);
+  auto held = port_of_.find(id);
+  if (held == port_of_.end()) return;
+  auto found = ports_.find(held->second);
+  port_of_.erase(held);
+  found->second.bindings.erase(Find(found->second, id));
+  if (found->second.bindings.empty()) ports_.erase(found);
 }
 
 CmId* PortTable::FindListener(const SocketAddress& destination) const {
@@ -92,8 +91,8 @@ int PortTable::SocketOf(uint16_t port) const {
 }
 
 uint16_t PortTable::PortOf(const CmId* id) const {
-  const Binding* binding = const_cast<PortTable*>(this)->Find(id);
-  return binding == nullptr ? 0 : binding->address.port;
+  auto held = port_of_.find(id);
+  return held == port_of_.end() ? 0 : held->second;
 }
 
 uint16_t PortTable::AnyPortNumber() {
@@ -101,13 +100,14 @@ uint16_t PortTable::AnyPortNumber() {
   return static_cast<uint16_t>(distribution(random_));
 }
 
-PortTable::Binding* PortTable::Find(const CmId* id) {
-  for (auto& [number, port] : ports_) {
-    for (Binding& binding : port.bindings) {
-      if (binding.id == id) return &binding;
-    }
-  }
-  return nullptr;
+void PortTable::Clear() {
+  ports_.clear();
+  port_of_.clear();
+}
+
+std::vector<PortTable::Binding>::iterator PortTable::Find(Port& port, const CmId* id) {
+  return std::find_if(port.bindings.begin(), port.bindings.end(),
+                      [id](const Binding& binding) { return binding.id == id; });
 }
 
 }  // namespace verbena::soft

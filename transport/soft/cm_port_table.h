@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <unordered_map>
 #include <vector>
 
 #include "transport/soft/cm_address.h"
@@ -46,7 +47,7 @@ class PortTable {
   uint16_t AnyPortNumber();
 
   // Closes all sockets and forgets everything (the child of a fork).
-  void Clear() { ports_.clear(); }
+  void Clear();
 
  private:
   struct Binding {
@@ -63,9 +64,10 @@ class PortTable {
 
   static bool Conflict(const Binding& one, const Binding& other);
   int BindNumbered(const Binding& binding);
-  Binding* Find(const CmId* id);
+  static std::vector<Binding>::iterator Find(Port& port, const CmId* id);
 
   std::map<uint16_t, Port> ports_;
+  std::unordered_map<const CmId*, uint16_t> port_of_;  // Every id that holds one.
   std::minstd_rand random_{std::random_device{}()};
 };
 

@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 
 namespace verbena::soft {
@@ -19,6 +21,7 @@ struct Fake {
   uint32_t last_number = 0;
   bool fail_accept = false;
   bool fail_complete = false;
+  std::atomic<int> objects{0};
 
   ibv_context context = {};
   ibv_pd domain = {};
@@ -62,6 +65,8 @@ FakeQueuePair FakeQueuePairOf(uint32_t number) {
   return fake.queue_pairs[number];
 }
 
+int FakeObjects() { return TheFake().objects.load(); }
+
 ibv_pd* FakeDomain() {
   Fake& fake = TheFake();
   fake.domain.context = &fake.context;
@@ -95,6 +100,7 @@ int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue
   std::lock_guard<std::mutex> lock(fake.mu);
   auto* made = new ibv_qp{};
   made->pd = domain;
+  made->srq = attributes->srq;
   made->qp_num = OwnNumber(++fake.last_number);
   *queue_pair = made;
   return 0;
@@ -112,6 +118,57 @@ int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   if ((mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_ERR) {
     ++TheFake().queue_pairs[queue_pair->qp_num].error_count;
   }
+  return 0;
+}
+
+// control_path.h: objects that are only made and destroyed.
+
+int QueryDevice(ibv_context* context, ibv_device_attr* attributes) {
+  *attributes = {};
+  attributes->max_qp_rd_atom = kFakeDepthMax;
+  attributes->max_qp_init_rd_atom = kFakeDepthMax;
+  return 0;
+}
+
+ibv_pd* AllocProtectionDomain(ibv_context* context) { return FakeDomain(); }
+
+ibv_comp_channel* CreateCompletionChannel(ibv_context* context) {
+  ++TheFake().objects;
+  return new ibv_comp_channel{context, -1, 0};
+}
+
+int DestroyCompletionChannel(ibv_comp_channel* channel) {
+  --TheFake().objects;
+  delete channel;
+  return 0;
+}
+
+ibv_cq* CreateCompletionQueue(ibv_context* context, int entries, void* user_context, ibv_comp_channel* channel,
+                              int vector) {
+  ++TheFake().objects;
+  auto* made = new ibv_cq{};
+  made->channel = channel;
+  made->cq_context = user_context;
+  made->cqe = entries;
+  return made;
+}
+
+int DestroyCompletionQueue(ibv_cq* queue) {
+  --TheFake().objects;
+  delete queue;
+  return 0;
+}
+
+ibv_srq* CreateSharedReceiveQueue(ibv_pd* domain, ibv_srq_init_attr* attributes) {
+  ++TheFake().objects;
+  auto* made = new ibv_srq{};
+  made->pd = domain;
+  return made;
+}
+
+int DestroySharedReceiveQueue(ibv_srq* queue) {
+  --TheFake().objects;
+  delete queue;
   return 0;
 }
 

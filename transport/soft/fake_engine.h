@@ -27,6 +27,12 @@ struct FakeQueuePair {
 };
 FakeQueuePair FakeQueuePairOf(uint32_t number);
 
+// Completion channels, completion queues and shared receive queues that there are at this moment.
+int FakeObjects();
+
+// READs that the fake device can have outstanding, in either direction.
+inline constexpr int kFakeDepthMax = 16;
+
 // The protection domain, completion queue and attributes that MakeQueuePair wants.
 ibv_pd* FakeDomain();
 ibv_qp_init_attr FakeQueuePairAttributes();

@@ -1,0 +1,92 @@
+// ControlPlane: ids, from their making to their end.
+
+#include <cerrno>
+#include <utility>
+
+#include "transport/soft/cm_control_plane.h"
+#include "transport/soft/link.h"
+
+namespace verbena::soft {
+
+CmId* ControlPlane::CreateId(EventChannel* channel, void* context, rdma_port_space space) {
+  std::unique_ptr<EventChannel> own;
+  if (channel == nullptr) {
+    own = EventChannel::Create();
+    if (own == nullptr) return nullptr;
+    channel = own.get();
+  }
+  ControlLock lock(mu_);
+  CmId* id = NewId(space);
+  id->channel = channel;
+  id->own_channel = std::move(own);
+  id->context = context;
+  return id;
+}
+
+CmId* ControlPlane::NewId(rdma_port_space space) {
+  auto id = std::make_unique<CmId>(space);
+  id->qp_type = IBV_QPT_RC;
+  ids_.insert(id.get());
+  return id.release();
+}
+
+void ControlPlane::Delete(CmId& id) {
+  LeaveTimewait(id);
+  if (id.qp != nullptr) owners_.erase(id.qp);
+  ids_.erase(&id);
+  delete &id;
+}
+
+void ControlPlane::DestroyId(CmId& id) {
+  AcknowledgeKept(id);
+  ControlLock lock(mu_);
+  if (id.state == IdState::kRequested) SendReject(*SocketOf(id).control, kRejectConsumer, {});
+  bool linked = id.state == IdState::kAccepted || id.state == IdState::kEstablished;
+  if (linked && id.qp != nullptr) OnPeerGone(id.qp);
+  CloseConnection(id);
+  ports_.Release(&id);
+  id.state = IdState::kClosed;
+  LeaveTimewait(id);
+  DropQueuedEvents(id);
+  event_acknowledged_.wait(lock, [&id] { return id.events_unacknowledged == 0; });
+  Delete(id);
+}
+
+int ControlPlane::MigrateId(CmId& id, EventChannel* channel) {
+  std::unique_ptr<EventChannel> own;
+  if (channel == nullptr) {
+    if (id.synchronous()) return EINVAL;
+    own = EventChannel::Create();
+    if (own == nullptr) return errno;
+    channel = own.get();
+  }
+  AcknowledgeKept(id);
+  ControlLock lock(mu_);
+  event_acknowledged_.wait(lock, [&id] { return id.events_unacknowledged == 0; });
+  std::vector<std::unique_ptr<QueuedEvent>> events = id.event_channel().TakeEventsOf(&id);
+  id.channel = channel;
+  id.own_channel.swap(own);
+  for (std::unique_ptr<QueuedEvent>& event : events) channel->Push(std::move(event));
+  return 0;
+}
+
+int ControlPlane::SetIpv6Only(CmId& id, bool ipv6_only) {
+  ControlLock lock(mu_);
+  if (id.state != IdState::kIdle) return EINVAL;
+  id.ipv6_only = ipv6_only;
+  return 0;
+}
+
+void ControlPlane::EnterTimewait(CmId& id) {
+  id.timewait_key = kTimewaitKeyBit | ++last_key_;
+  timewait_.emplace(id.timewait_key, &id);
+  SetDeadline(id.timewait_key, limits_.timewait);
+}
+
+void ControlPlane::LeaveTimewait(CmId& id) {
+  if (id.timewait_key == 0) return;
+  deadlines_.Cancel(id.timewait_key);
+  timewait_.erase(std::exchange(id.timewait_key, 0));
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,110 @@
+// ControlPlane: queue pairs, completion queues and shared receive queues that belong to an id.
+//
+// As in librdmacm, id->send_cq and id->recv_cq are only those that were made here, and so are to be destroyed here.
+
+#include <cerrno>
+#include <utility>
+
+#include "transport/soft/cm_control_plane.h"
+#include "transport/soft/control_path.h"
+#include "transport/soft/device.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr int kAnyVector = 0;
+
+int MakeQueue(CmId& id, uint32_t entries, ibv_comp_channel** channel, ibv_cq** queue) {
+  *channel = CreateCompletionChannel(id.verbs);
+  if (*channel == nullptr) return errno;
+  *queue = CreateCompletionQueue(id.verbs, static_cast<int>(entries), &id, *channel, kAnyVector);
+  return *queue != nullptr ? 0 : errno;
+}
+
+void DropQueue(ibv_comp_channel** channel, ibv_cq** queue) {
+  if (*queue != nullptr) DestroyCompletionQueue(std::exchange(*queue, nullptr));
+  if (*channel != nullptr) DestroyCompletionChannel(std::exchange(*channel, nullptr));
+}
+
+void DropQueues(CmId& id) {
+  DropQueue(&id.send_cq_channel, &id.send_cq);
+  DropQueue(&id.recv_cq_channel, &id.recv_cq);
+}
+
+// Makes the completion queues that neither the attributes nor the id have. One of no entries is none.
+int CompleteQueues(CmId& id, ibv_qp_init_attr* attributes) {
+  int error = 0;
+  if (attributes->send_cq == nullptr && id.send_cq == nullptr && attributes->cap.max_send_wr > 0) {
+    error = MakeQueue(id, attributes->cap.max_send_wr, &id.send_cq_channel, &id.send_cq);
+  }
+  if (error == 0 && attributes->recv_cq == nullptr && id.recv_cq == nullptr && attributes->cap.max_recv_wr > 0) {
+    error = MakeQueue(id, attributes->cap.max_recv_wr, &id.recv_cq_channel, &id.recv_cq);
+  }
+  if (attributes->send_cq == nullptr) attributes->send_cq = id.send_cq;
+  if (attributes->recv_cq == nullptr) attributes->recv_cq = id.recv_cq;
+  return error;
+}
+
+bool Contradict(const ibv_cq* own, const ibv_cq* given) { return own != nullptr && given != nullptr && own != given; }
+
+}  // namespace
+
+int ControlPlane::MakeQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  ControlLock lock(mu_);
+  if (domain == nullptr) domain = id.pd;
+  if (domain == nullptr || id.verbs == nullptr || domain->context != id.verbs || id.qp != nullptr) return EINVAL;
+  if (Contradict(id.send_cq, attributes->send_cq) || Contradict(id.recv_cq, attributes->recv_cq)) return EINVAL;
+  if (attributes->srq == nullptr) attributes->srq = id.srq;
+  ibv_qp* queue_pair = nullptr;
+  int error = CompleteQueues(id, attributes);
+  if (error == 0) error = CreateQueuePair(domain, attributes, &queue_pair);
+  if (error != 0) {
+    DropQueues(id);
+    return error;
+  }
+  id.qp = queue_pair;
+  id.pd = domain;
+  owners_.emplace(queue_pair, &id);
+  return 0;
+}
+
+void ControlPlane::DropQueuePair(CmId& id) {
+  ibv_qp* queue_pair;
+  {
+    ControlLock lock(mu_);
+    queue_pair = std::exchange(id.qp, nullptr);
+    owners_.erase(queue_pair);
+  }
+  if (queue_pair != nullptr) DestroyQueuePair(queue_pair);
+  DropQueues(id);
+}
+
+void ControlPlane::ForgetQueuePair(ibv_qp* queue_pair) {
+  ControlLock lock(mu_);
+  auto owner = owners_.find(queue_pair);
+  if (owner == owners_.end()) return;
+  owner->second->qp = nullptr;
+  owners_.erase(owner);
+}
+
+int ControlPlane::MakeSharedReceiveQueue(CmId& id, ibv_pd* domain, ibv_srq_init_attr* attributes) {
+  ControlLock lock(mu_);
+  if (domain == nullptr) domain = id.pd;
+  if (domain == nullptr || id.verbs == nullptr || domain->context != id.verbs || id.srq != nullptr) return EINVAL;
+  ibv_srq* queue = CreateSharedReceiveQueue(domain, attributes);
+  if (queue == nullptr) return errno;
+  id.srq = queue;
+  id.pd = domain;
+  return 0;
+}
+
+void ControlPlane::DropSharedReceiveQueue(CmId& id) {
+  ibv_srq* queue;
+  {
+    ControlLock lock(mu_);
+    queue = std::exchange(id.srq, nullptr);
+  }
+  if (queue != nullptr) DestroySharedReceiveQueue(queue);
+}
+
+}  // namespace verbena::soft
