@@ -118,8 +118,23 @@ void Link::Flush() {
 void Link::Post() {
   headers_queued_ = 0;
   if (sends_.empty()) return;
+  // What follows a refused post must not arrive without it.
+  if (refused_) return Forget(sends_.Discard());
   group_->counters().doorbells.Add(1);
-  if (absl::Status status = sends_.Flush(*queue_pair_); !status.ok()) FailLater(std::move(status));
+  ibv_send_wr* unposted = nullptr;
+  absl::Status status = sends_.Flush(*queue_pair_, &unposted);
+  if (status.ok()) return;
+  refused_ = true;
+  Forget(unposted);
+  FailLater(std::move(status));
+}
+
+void Link::Forget(const ibv_send_wr* unposted) {
+  for (; unposted != nullptr; unposted = unposted->next) {
+    Flight flight;
+    group_->flights().Remove(verbs::CompletionToken::FromWorkRequestId(unposted->wr_id), &flight);
+    --in_flight_;
+  }
 }
 
 void Link::FailLater(absl::Status status) {

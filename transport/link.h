@@ -98,6 +98,8 @@ class Link : private CmHandler {
       : group_(group), channel_(channel), id_(std::move(id)), owner_(owner) {}
   void OnCmEvent(verbs::CmEvent& event) override { owner_->OnCmEvent(event); }
   void Post();
+  // Work requests that were never posted are not in flight: nothing waits for them.
+  void Forget(const ibv_send_wr* unposted);
   bool MustPark();
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
@@ -124,6 +126,7 @@ class Link : private CmHandler {
   uint32_t in_flight_ = 0;
   Phase phase_ = Phase::kOpen;
   bool failed_ = false;
+  bool refused_ = false;  // A post failed: nothing is posted any more.
   bool last_receive_taken_ = false;
   absl::Time flush_deadline_;
   TimerId end_timer_ = 0;

@@ -30,10 +30,13 @@ void SendList::QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lke
   request.wr.rdma.rkey = rkey;
 }
 
-absl::Status SendList::Flush(verbs::QueuePair& queue_pair) {
-  ibv_send_wr* unposted = nullptr;
+absl::Status SendList::Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposted) {
+  return queue_pair.PostSends(Discard(), unposted);
+}
+
+ibv_send_wr* SendList::Discard() {
   size_ = 0;
-  return queue_pair.PostSends(&requests_[0], &unposted);
+  return &requests_[0];
 }
 
 }  // namespace verbena::transport

@@ -26,9 +26,11 @@ class SendList {
   void QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline);
   void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
 
-  // Posts all, in order, and empties the list. An error says that the queue pair is not usable any more; what was
-  // posted before the error still completes.
-  absl::Status Flush(verbs::QueuePair& queue_pair);
+  // Posts all, in order, and empties the list. After an error `*unposted` is the list of those that were not posted and
+  // will not complete, valid until the next call; those before them will.
+  absl::Status Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposted);
+  // Empties the list without posting; returns what was in it, valid until the next call.
+  ibv_send_wr* Discard();
 
  private:
   ibv_send_wr& Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey);
