@@ -87,7 +87,7 @@ struct RandomFaults {
   uint64_t seed = 1;
   uint32_t count = 3;
   uint32_t objects = 8;       // Befallen are the first so many of each kind,
-  uint32_t operations = 100;  // and of each the first so many operations.
+  uint32_t operations = 100;  // and of each the first so many operations; of rare ones the first `objects`.
 };
 
 // Follows from `choice` alone. Of the kinds that a program on top can survive: not overruns, ports and fatal errors.

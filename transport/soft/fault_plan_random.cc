@@ -21,6 +21,12 @@ std::vector<FaultKind> SurvivableKinds() {
   return kinds;
 }
 
+// What happens about as often as objects are made.
+bool IsRare(FaultOperation operation) {
+  return operation == FaultOperation::kResolve || operation == FaultOperation::kConnect ||
+         operation == FaultOperation::kAccept || operation == FaultOperation::kEvent;
+}
+
 // Not a distribution of the standard library: those may differ from one library to the next.
 uint64_t OneTo(uint64_t max, std::mt19937_64& random) { return 1 + random() % max; }
 
@@ -36,7 +42,9 @@ FaultPlan RandomFaultPlan(const RandomFaults& choice) {
     if (traits.object != FaultObject::kProcess) {
       fault.object = static_cast<uint32_t>(OneTo(choice.objects, random));
     }
-    if (traits.operation != FaultOperation::kLife) fault.operation = OneTo(choice.operations, random);
+    if (traits.operation != FaultOperation::kLife) {
+      fault.operation = OneTo(IsRare(traits.operation) ? choice.objects : choice.operations, random);
+    }
     if (traits.argument == FaultArgument::kAmount) {
       fault.amount = static_cast<uint32_t>(OneTo(traits.random_amount_max, random));
     }
