@@ -25,7 +25,16 @@ void AckAsyncEvent(ibv_async_event* event);
 ibv_pd* AllocProtectionDomain(ibv_context* context);
 int DeallocProtectionDomain(ibv_pd* domain);
 ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access);
+// All three changes; the keys change too. EBUSY while windows are bound, and then the region is as before.
+int ReregisterMemory(ibv_mr* region, int flags, ibv_pd* domain, void* address, size_t length, int access);
+// EBUSY while windows are bound.
 int DeregisterMemory(ibv_mr* region);
+// Type 2 only (and it is 2B: see key_table.h); type 1 is EOPNOTSUPP.
+ibv_mw* AllocMemoryWindow(ibv_pd* domain, ibv_mw_type type);
+// Bound or not.
+int DeallocMemoryWindow(ibv_mw* window);
+// ibv_bind_mw, which is for windows of type 1.
+int BindMemoryWindow(ibv_qp* queue_pair, ibv_mw* window, ibv_mw_bind* binding);
 
 ibv_comp_channel* CreateCompletionChannel(ibv_context* context);
 int DestroyCompletionChannel(ibv_comp_channel* channel);

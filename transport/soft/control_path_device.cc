@@ -1,11 +1,10 @@
-// Device, protection domain and memory region calls.
+// Device and protection domain calls.
 
 #include <endian.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -16,9 +15,6 @@
 
 namespace verbena::soft {
 namespace {
-
-constexpr int kAccessKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                             IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB;
 
 SoftDevice* UsableDevice() {
   if (!IsForkedChild()) return SoftDevice::Get();
@@ -61,11 +57,12 @@ int QueryDevice(ibv_context* context, ibv_device_attr* attributes) {
   attributes->page_size_cap = kPageBytes;
   attributes->max_qp = kQueuePairsMax;
   attributes->max_qp_wr = kWorkRequestsMax;
-  attributes->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE;
+  attributes->device_cap_flags =
+      IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
   attributes->max_sge = attributes->max_sge_rd = kSegmentsMax;
   attributes->max_cq = kCompletionQueuesMax;
   attributes->max_cqe = kCompletionEntriesMax;
-  attributes->max_mr = kMemoryRegionsMax - 1;
+  attributes->max_mr = attributes->max_mw = kMemoryRegionsMax - 1;
   attributes->max_pd = INT32_MAX;
   attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 128;
   attributes->max_res_rd_atom = 128 * kQueuePairsMax;
@@ -121,39 +118,6 @@ ibv_pd* AllocProtectionDomain(ibv_context* context) {
 int DeallocProtectionDomain(ibv_pd* domain) {
   if (ProtectionDomain::Of(domain).users != 0) return EBUSY;
   delete &ProtectionDomain::Of(domain);
-  return 0;
-}
-
-ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access) {
-  bool writes_remotely = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
-  bool writes_locally = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
-  auto start = reinterpret_cast<uint64_t>(address);
-  if (length == 0 || start + length < start || (access & ~kAccessKnown) != 0 || (writes_remotely && !writes_locally)) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  auto region = std::make_unique<ibv_mr>();
-  uint32_t key = SoftDevice::Existing().keys().Add(ProtectionDomain::Number(domain), {start, length},
-                                                   static_cast<uint32_t>(access));
-  if (key == 0) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  *region = {.context = domain->context,
-             .pd = domain,
-             .addr = address,
-             .length = length,
-             .handle = key >> 16,
-             .lkey = key,
-             .rkey = key};
-  ++ProtectionDomain::Of(domain).users;
-  return region.release();
-}
-
-int DeregisterMemory(ibv_mr* region) {
-  SoftDevice::Existing().RevokeKey(region->lkey);
-  --ProtectionDomain::Of(region->pd).users;
-  delete region;
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "transport/soft/data_path.h"
 
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/control_path.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/shared_receive_queue.h"
 
@@ -45,6 +46,9 @@ void InstallDataPath(ibv_context_ops* operations) {
   operations->post_send = PostSend;
   operations->post_recv = PostReceive;
   operations->post_srq_recv = PostSharedReceive;
+  operations->alloc_mw = AllocMemoryWindow;
+  operations->bind_mw = BindMemoryWindow;
+  operations->dealloc_mw = DeallocMemoryWindow;
 }
 
 }  // namespace verbena::soft

@@ -85,8 +85,8 @@ WorkOutcome DirectMemory::CopySlice(const Request& request, uint64_t offset, uin
   uint32_t access = request.direction == Direction::kRead ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
   bool queue_pair_allows = (state_->access.load() & access) == access && state_->closed.load() == 0;
   MemoryRange range = {.address = request.remote_address, .length = request.length};
-  if (!queue_pair_allows ||
-      !KeyAllows(peer_.regions->published(), request.remote_key, state_->domain.load(), range, access)) {
+  KeyUser user = {.domain = state_->domain.load(), .queue_pair = peer_.queue_pair_number};
+  if (!queue_pair_allows || !KeyAllows(peer_.regions->published(), request.remote_key, user, range, access)) {
     return {.status = state_->closed.load() != 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_REM_ACCESS_ERR};
   }
   return MoveBytes(request, offset, length);

@@ -12,6 +12,7 @@
 #include <infiniband/verbs.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 
@@ -20,6 +21,9 @@
 #include "transport/soft/shared_mapping.h"
 
 namespace verbena::soft {
+
+// A peer whose hazard word names a revoked key for longer than this is broken: it copies one slice at a time.
+inline constexpr std::chrono::seconds kHazardPatience(1);
 
 // How a work request, or a part of it, ended.
 struct WorkOutcome {
@@ -43,6 +47,7 @@ class DirectMemory {
   // A process whose memory may be copied by us.
   struct PeerProcess {
     pid_t process;
+    uint32_t queue_pair_number;  // At its end of the pair: windows are bound to that.
     std::shared_ptr<SharedMapping> regions;
   };
 

@@ -2,67 +2,160 @@
 
 #include <infiniband/verbs.h>
 
-#include <random>
-
 namespace verbena::soft {
 namespace {
 
-constexpr uint32_t kRemoteAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr int kTagBits = 8;
 
-static_assert(kMemoryRegionsMax == 1u << 16, "a key's upper half is a table index");
+static_assert(kMemoryRegionsMax == 1u << 16, "a key's middle half is a table index");
 
-// Slots are used in turn, so the same key comes back after 65,536 x 65,535 registrations at the earliest.
-uint32_t NextKeyOfSlot(uint32_t key) {
-  uint32_t generation = (key + 1) & 0xffff;
-  return (key & 0xffff0000) | (generation == 0 ? 1 : generation);  // Key 0 means "none".
+uint32_t IndexOf(uint32_t key) { return key >> kTagBits & 0xffff; }
+
+// The 24 bits of a key that stay for an object's life.
+uint32_t NameOf(uint32_t key) { return key >> kTagBits; }
+
+uint32_t MakeKey(uint32_t index, uint16_t generation) {
+  return uint32_t{generation} >> 8 << 24 | index << kTagBits | (generation & 0xff);
+}
+
+bool Contains(MemoryRange outer, MemoryRange inner) {
+  return inner.address >= outer.address && inner.length <= outer.length &&
+         inner.address - outer.address <= outer.length - inner.length;
+}
+
+MemoryRange RangeOf(const PublishedRegion& region) {
+  return {.address = region.address.load(std::memory_order_relaxed),
+          .length = region.length.load(std::memory_order_relaxed)};
 }
 
 }  // namespace
 
-bool KeyAllows(const PublishedMemory& memory, uint32_t key, uint32_t domain, MemoryRange range, uint32_t access) {
-  const PublishedRegion& region = memory.regions[key >> 16];
+bool KeyAllows(const PublishedMemory& memory, uint32_t key, KeyUser user, MemoryRange range, uint32_t access) {
+  const PublishedRegion& region = memory.regions[IndexOf(key)];
   if (key == 0 || region.key.load() != key) return false;
-  uint64_t address = region.address.load(std::memory_order_relaxed);
-  uint64_t length = region.length.load(std::memory_order_relaxed);
-  return region.domain.load(std::memory_order_relaxed) == domain &&
-         (region.access.load(std::memory_order_relaxed) & access) == access && range.address >= address &&
-         range.length <= length && range.address - address <= length - range.length;
+  uint32_t queue_pair = region.queue_pair.load(std::memory_order_relaxed);
+  return region.domain.load(std::memory_order_relaxed) == user.domain &&
+         (queue_pair == 0 || queue_pair == user.queue_pair) &&
+         (region.access.load(std::memory_order_relaxed) & access) == access && Contains(RangeOf(region), range);
 }
 
-KeyTable::KeyTable(PublishedMemory* memory, uint32_t seed) : memory_(memory) {
-  std::minstd_rand random(seed);
-  for (uint32_t slot = 0; slot < kMemoryRegionsMax; ++slot) {
-    free_keys_.push_back(NextKeyOfSlot(slot << 16 | (random() & 0xffff)));
+// A multiplier of the form 4n + 1 and an odd increment give the recurrence its full period.
+KeyTable::KeyTable(PublishedMemory* memory, uint32_t seed)
+    : memory_(memory),
+      random_(seed),
+      multiplier_(static_cast<uint16_t>(random_() << 2 | 1)),
+      increment_(static_cast<uint16_t>(random_() | 1)),
+      places_(1) {}
+
+uint32_t KeyTable::Add(Place::Kind kind, uint32_t domain) {
+  bool all_used = places_.size() == kMemoryRegionsMax;
+  if (all_used && resting_.empty()) return 0;
+  uint32_t index;
+  if (all_used || resting_.size() > kPlacesResting) {
+    index = resting_.front();
+    resting_.pop_front();
+  } else {
+    index = static_cast<uint32_t>(places_.size());
+    places_.push_back({.generation = static_cast<uint16_t>(random_())});
   }
+  places_[index] = {.generation = places_[index].generation, .kind = kind, .domain = domain};
+  return MakeKey(index, places_[index].generation);
 }
 
-uint32_t KeyTable::Add(uint32_t domain, MemoryRange range, uint32_t access) {
+uint32_t KeyTable::AddRegion(uint32_t domain, MemoryRange range, uint32_t access) {
   std::lock_guard lock(mu_);
-  if (free_keys_.empty()) return 0;
-  uint32_t key = free_keys_.front();
-  free_keys_.pop_front();
-  PublishedRegion& region = RegionOf(key);
-  region.domain.store(domain, std::memory_order_relaxed);
+  uint32_t key = Add(Place::Kind::kRegion, domain);
+  if (key != 0) Publish(key, {.domain = domain}, range, access);
+  return key;
+}
+
+uint32_t KeyTable::AddWindow(uint32_t domain) {
+  std::lock_guard lock(mu_);
+  return Add(Place::Kind::kWindow, domain);
+}
+
+void KeyTable::Publish(uint32_t key, KeyUser user, MemoryRange range, uint32_t access) {
+  PublishedRegion& region = memory_->regions[IndexOf(key)];
+  region.domain.store(user.domain, std::memory_order_relaxed);
+  region.queue_pair.store(user.queue_pair, std::memory_order_relaxed);
   region.address.store(range.address, std::memory_order_relaxed);
   region.length.store(range.length, std::memory_order_relaxed);
   region.access.store(access, std::memory_order_relaxed);
   region.key.store(key);
-  return key;
 }
 
-void KeyTable::Revoke(uint32_t key) { RegionOf(key).key.store(0); }
+std::optional<uint32_t> KeyTable::Revoke(uint32_t key) {
+  std::lock_guard lock(mu_);
+  uint32_t index = IndexOf(key);
+  if (places_[index].windows != 0) return std::nullopt;
+  uint32_t used = memory_->regions[index].key.load();
+  if (places_[index].queue_pair != 0) Unbind(index);
+  memory_->regions[index].key.store(0);
+  return used;
+}
 
 void KeyTable::Release(uint32_t key) {
   std::lock_guard lock(mu_);
-  free_keys_.push_back(NextKeyOfSlot(key));
+  Place& place = places_[IndexOf(key)];
+  auto next = static_cast<uint16_t>(uint32_t{place.generation} * multiplier_ + increment_);
+  place = {.generation = next};
+  resting_.push_back(IndexOf(key));
 }
 
-bool KeyTable::InvalidateRemoteAccess(uint32_t key, uint32_t domain) {
+bool KeyTable::Names(uint32_t key, Place::Kind kind) const {
+  uint32_t index = IndexOf(key);
+  return index < places_.size() && places_[index].kind == kind &&
+         NameOf(MakeKey(index, places_[index].generation)) == NameOf(key);
+}
+
+bool KeyTable::MayBind(const WindowBinding& binding, KeyUser user) const {
+  if (!Names(binding.window_key, Place::Kind::kWindow) || !Names(binding.region_key, Place::Kind::kRegion)) {
+    return false;
+  }
+  const Place& window = places_[IndexOf(binding.window_key)];
+  const PublishedRegion& region = memory_->regions[IndexOf(binding.region_key)];
+  if (window.queue_pair != 0 || window.domain != user.domain) return false;
+  constexpr uint32_t kWrites = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  uint32_t needed = IBV_ACCESS_MW_BIND | ((binding.access & kWrites) != 0 ? uint32_t{IBV_ACCESS_LOCAL_WRITE} : 0);
+  return region.key.load() == binding.region_key && region.domain.load() == user.domain &&
+         (region.access.load() & needed) == needed && binding.range.length != 0 &&
+         Contains(RangeOf(region), binding.range);
+}
+
+bool KeyTable::Bind(const WindowBinding& binding, KeyUser user) {
   std::lock_guard lock(mu_);
-  PublishedRegion& region = RegionOf(key);
-  if (key == 0 || region.key.load() != key || region.domain.load() != domain) return false;
-  uint32_t access = region.access.fetch_and(~kRemoteAccess);
-  return (access & kRemoteAccess) != 0;
+  if (!MayBind(binding, user)) return false;
+  Place& window = places_[IndexOf(binding.window_key)];
+  window.queue_pair = user.queue_pair;
+  window.region = IndexOf(binding.region_key);
+  ++places_[window.region].windows;
+  Publish(binding.window_key, user, binding.range, binding.access);
+  return true;
+}
+
+bool KeyTable::Invalidate(uint32_t key, KeyUser user) {
+  std::lock_guard lock(mu_);
+  uint32_t index = IndexOf(key);
+  if (!Names(key, Place::Kind::kWindow) || places_[index].queue_pair != user.queue_pair ||
+      places_[index].domain != user.domain || memory_->regions[index].key.load() != key) {
+    return false;
+  }
+  Unbind(index);
+  return true;
+}
+
+void KeyTable::InvalidateWindowsOf(uint32_t queue_pair) {
+  std::lock_guard lock(mu_);
+  for (uint32_t index = 1; index < places_.size(); ++index) {
+    if (places_[index].queue_pair == queue_pair) Unbind(index);
+  }
+}
+
+void KeyTable::Unbind(uint32_t index) {
+  Place& window = places_[index];
+  memory_->regions[index].key.store(0);
+  --places_[window.region].windows;
+  window.queue_pair = window.region = 0;
 }
 
 }  // namespace verbena::soft

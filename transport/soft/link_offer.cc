@@ -135,7 +135,10 @@ absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferR
   if (!regions.ok()) return regions.status();
   if (*policy == OneSidedPolicy::kResponder) return std::nullopt;
   int error = DirectMemory::Probe(process, {.address = record.cookie_address, .value = record.cookie_value});
-  if (error == 0) return DirectMemory::PeerProcess{.process = process, .regions = *std::move(regions)};
+  if (error == 0) {
+    return DirectMemory::PeerProcess{
+        .process = process, .queue_pair_number = record.queue_pair_number, .regions = *std::move(regions)};
+  }
   if (*policy == OneSidedPolicy::kDirect) return NoDirectAccess(std::strerror(error));
   return std::nullopt;
 }

@@ -145,21 +145,6 @@ TEST(Messages, ReplyIsNotDeliveredBeforeTheCompletionOfItsRequest) {
   EXPECT_EQ(sent.wr_id, 9u);
 }
 
-TEST(Messages, InvalidateTakesRemoteAccessAway) {
-  LinkedPair pair;
-  pair.right.Receive(1);
-  ibv_send_wr request = {};
-  request.opcode = IBV_WR_SEND_WITH_INV;
-  request.invalidate_rkey = pair.right.region->rkey;
-  pair.left.Post(request);
-  auto received = pair.right.PollReceives();
-  ASSERT_TRUE(received.has_value());
-  EXPECT_EQ(received->wc_flags, static_cast<unsigned>(IBV_WC_WITH_INV));
-  EXPECT_EQ(received->invalidated_rkey, pair.right.region->rkey);
-  pair.left.OneSided(5, IBV_WR_RDMA_READ, 0, 8, pair.right.Address(0), pair.right.region->rkey);
-  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_REM_ACCESS_ERR);
-}
-
 TEST(Messages, PostingBeyondWhatWasGrantedIsInvalid) {
   LinkedPair pair;
   ibv_sge segments[3] = {};

@@ -17,10 +17,12 @@ Requester::Options RequesterOptions(ibv_pd* domain, const ibv_qp_init_attr& attr
                                     const QueuePair::Surroundings& surroundings) {
   return {
       .queue_pair_number = surroundings.number,
+      .queue_pair_index = surroundings.index,
       .domain = ProtectionDomain::Number(domain),
       .signal_all = attributes.sq_sig_all != 0,
       .capacity = attributes.cap,
       .own_memory = surroundings.own_memory,
+      .keys = surroundings.keys,
       .completions = static_cast<CompletionQueue*>(attributes.send_cq),
   };
 }
@@ -72,6 +74,7 @@ QueuePair::~QueuePair() {
     std::lock_guard lock(mu_);
     CloseLink();
   }
+  surroundings_.keys->InvalidateWindowsOf(qp_num);
   surroundings_.async_events->Forget(static_cast<ibv_qp*>(this));
 }
 

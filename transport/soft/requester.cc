@@ -26,6 +26,8 @@ RecordKind KindOf(ibv_wr_opcode opcode) {
 }
 
 ibv_wc_opcode CompletionOpcode(ibv_wr_opcode opcode) {
+  if (opcode == IBV_WR_BIND_MW) return IBV_WC_BIND_MW;
+  if (opcode == IBV_WR_LOCAL_INV) return IBV_WC_LOCAL_INV;
   if (opcode == IBV_WR_RDMA_READ) return IBV_WC_RDMA_READ;
   return IsWrite(opcode) ? IBV_WC_RDMA_WRITE : IBV_WC_SEND;
 }
@@ -112,6 +114,12 @@ bool Requester::Transmit(PairLink& link) {
       finished = true;
       break;
     }
+    if (IsLocalOperation(entry.opcode)) {
+      if (!PerformLocally(link, entry)) break;
+      finished = true;
+      queue_.AdvanceUnsent();
+      continue;
+    }
     if (!IsMessage(entry.opcode) || (IsWrite(entry.opcode) && !entry.copied_directly)) {
       if (accepted_ != last_number_) {
         blocked_on_acceptance_ = true;
@@ -141,6 +149,34 @@ bool Requester::CheckLocal(SendEntry& entry) {
   entry.checked = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);
   if (!entry.checked) Fail(entry, {.status = IBV_WC_LOC_PROT_ERR});
   return entry.checked;
+}
+
+bool Requester::PerformLocally(PairLink& link, SendEntry& entry) {
+  KeyUser self = {.domain = options_.domain, .queue_pair = options_.queue_pair_number};
+  if (entry.opcode == IBV_WR_BIND_MW) {
+    entry.state = SendEntry::State::kDone;
+    if (!options_.keys->Bind(entry.binding, self)) Fail(entry, {.status = IBV_WC_MW_BIND_ERR});
+    return true;
+  }
+  if (!invalidating_since_.has_value() && !options_.keys->Invalidate(entry.immediate, self)) {
+    Fail(entry, {.status = IBV_WC_LOC_PROT_ERR});
+    return true;
+  }
+  if (PeerStillCopies(link, entry.immediate)) return false;
+  entry.state = SendEntry::State::kDone;
+  return true;
+}
+
+bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
+  if (link.peer().hazard.key.load() != key) {
+    invalidating_since_.reset();
+    return false;
+  }
+  auto now = std::chrono::steady_clock::now();
+  if (!invalidating_since_.has_value()) invalidating_since_ = now;
+  if (now - *invalidating_since_ > kHazardPatience) link.MarkBroken();
+  options_.completions->MarkReady(options_.queue_pair_index);  // One slice of a copy takes microseconds.
+  return true;
 }
 
 bool Requester::TransmitDirect(PairLink& link, SendEntry& entry) {

@@ -2,6 +2,7 @@
 //
 // A message (SEND, WRITE with immediate) is copied into the ring and is complete when the peer has accepted it. READ
 // and WRITE are copied directly once every earlier message is accepted, as RC ordering demands, and are complete then.
+// Binding and invalidating a window is done in its turn between them: what is sent after a bind finds it done.
 // Failed requests complete even when unsignaled.
 //
 // Owner: the queue pair. Thread: its lock.
@@ -11,7 +12,11 @@
 
 #include <infiniband/verbs.h>
 
+#include <chrono>
+#include <optional>
+
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/key_table.h"
 #include "transport/soft/pair_link.h"
 #include "transport/soft/send_queue.h"
 #include "transport/soft/shared_layout.h"
@@ -22,10 +27,12 @@ class Requester {
  public:
   struct Options {
     uint32_t queue_pair_number;
-    uint32_t domain;  // Of the local segments.
+    uint32_t queue_pair_index;
+    uint32_t domain;  // Of the queue pair and its local segments.
     bool signal_all;
     ibv_qp_cap capacity;
     const PublishedMemory* own_memory;
+    KeyTable* keys;
     CompletionQueue* completions;
   };
 
@@ -65,6 +72,9 @@ class Requester {
   // True if a request was finished or failed, so that there may be something to retire.
   bool Transmit(PairLink& link);
   bool CheckLocal(SendEntry& entry);
+  // False while it must wait.
+  bool PerformLocally(PairLink& link, SendEntry& entry);
+  bool PeerStillCopies(PairLink& link, uint32_t key);
   bool TransmitDirect(PairLink& link, SendEntry& entry);
   bool TransmitMessage(PairLink& link, SendEntry& entry);
   void WriteRecord(PairLink& link, SendEntry& entry, std::byte* record, uint32_t payload_bytes);
@@ -81,6 +91,8 @@ class Requester {
   ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the message after accepted_.
   bool blocked_on_acceptance_ = false;      // A one-sided request waits for earlier messages.
   bool blocked_on_space_ = false;
+  // Since when the oldest request waits for the peer to stop copying under a key that is invalid already.
+  std::optional<std::chrono::steady_clock::time_point> invalidating_since_;
   bool space_wanted_ = false;  // As published.
   bool unpublished_ = false;   // Records are committed that the peer was not told of.
   bool urgent_ = false;        // One of those deserves to wake a peer that waits for solicited completions only.

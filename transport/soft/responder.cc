@@ -92,7 +92,7 @@ bool Responder::BeginMessage(PairLink& link, const RecordHeader& header) {
 
 std::optional<std::pair<ibv_wc_status, ibv_wc_status>> Responder::FindFault(const RecordHeader& header) const {
   if (header.kind == RecordKind::kSendWithInvalidate &&
-      !options_.keys->InvalidateRemoteAccess(header.immediate, options_.domain)) {
+      !options_.keys->Invalidate(header.immediate, {options_.domain, options_.queue_pair_number})) {
     return std::pair(IBV_WC_LOC_PROT_ERR, IBV_WC_REM_ACCESS_ERR);
   }
   if (!HasPayload(header.kind)) return std::nullopt;

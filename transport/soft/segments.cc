@@ -35,7 +35,7 @@ uint64_t TotalBytes(Segments segments) {
 bool SegmentsAllowed(const PublishedMemory& memory, uint32_t domain, Segments segments, uint32_t access) {
   return std::all_of(segments.begin(), segments.end(), [&](const ibv_sge& segment) {
     MemoryRange range = {.address = segment.addr, .length = segment.length};
-    return segment.length == 0 || KeyAllows(memory, segment.lkey, domain, range, access);
+    return segment.length == 0 || KeyAllows(memory, segment.lkey, {.domain = domain}, range, access);
   });
 }
 

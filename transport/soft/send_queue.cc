@@ -23,6 +23,27 @@ bool IsSupported(ibv_wr_opcode opcode) {
   }
 }
 
+int CheckBinding(const ibv_send_wr& request) {
+  const ibv_mw* window = request.bind_mw.mw;
+  const ibv_mw_bind_info& wish = request.bind_mw.bind_info;
+  constexpr unsigned kAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  if (window == nullptr || window->type != IBV_MW_TYPE_2 || wish.mr == nullptr ||
+      (wish.mw_access_flags & ~kAccess) != 0) {
+    return EINVAL;
+  }
+  if (window->rkey >> 8 != request.bind_mw.rkey >> 8) return EINVAL;
+  return window->pd == wish.mr->pd ? 0 : EPERM;
+}
+
+// Of a request that CheckBinding allows.
+WindowBinding BindingOf(const ibv_send_wr& request) {
+  const ibv_mw_bind_info& wish = request.bind_mw.bind_info;
+  return {.window_key = request.bind_mw.rkey,
+          .region_key = wish.mr->lkey,
+          .range = {.address = wish.addr, .length = wish.length},
+          .access = wish.mw_access_flags};
+}
+
 bool IsOneSided(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
@@ -37,6 +58,8 @@ SendQueue::SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_b
       inline_bytes_(size_t{capacity} * inline_bytes_max) {}
 
 int SendQueue::Check(const ibv_send_wr& request) const {
+  if (request.opcode == IBV_WR_BIND_MW) return CheckBinding(request);
+  if (request.opcode == IBV_WR_LOCAL_INV) return 0;
   if (!IsSupported(request.opcode) || request.num_sge < 0 || static_cast<uint32_t>(request.num_sge) > segments_max_) {
     return EINVAL;
   }
@@ -50,6 +73,10 @@ int SendQueue::Check(const ibv_send_wr& request) const {
 int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   if (int error = Check(request); error != 0) return error;
   if (full()) return ENOMEM;
+  if (IsLocalOperation(request.opcode)) {
+    AppendLocal(request, signaled);
+    return 0;
+  }
   bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
   Segments segments(request.sg_list, static_cast<size_t>(request.num_sge));
   size_t index = tail_++ % slots_.size();
@@ -70,11 +97,23 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
       .length = TotalBytes(segments),
       .sent_bytes = 0,
       .number = 0,
+      .binding = {},
       .outcome = {},
       .planned_failure = IBV_WC_SUCCESS,
       .segments = own_segments,
   };
   return 0;
+}
+
+void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {
+  SendEntry& entry = slots_[tail_++ % slots_.size()];
+  entry = {};
+  entry.wr_id = request.wr_id;
+  entry.opcode = request.opcode;
+  entry.signaled = signaled;
+  entry.checked = true;
+  entry.immediate = request.invalidate_rkey;
+  if (request.opcode == IBV_WR_BIND_MW) entry.binding = BindingOf(request);
 }
 
 void SendQueue::KeepInlineBytes() {

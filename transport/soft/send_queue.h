@@ -14,8 +14,12 @@
 
 #include "absl/types/span.h"
 #include "transport/soft/direct_memory.h"
+#include "transport/soft/key_table.h"
 
 namespace verbena::soft {
+
+// Carried out by this end alone: no bytes move, and what the request says of segments does not count.
+inline bool IsLocalOperation(ibv_wr_opcode opcode) { return opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW; }
 
 struct SendEntry {
   enum class State : uint8_t {
@@ -35,9 +39,10 @@ struct SendEntry {
   uint32_t immediate;    // Or the key to invalidate; as in the work request.
   uint32_t remote_key;
   uint64_t remote_address;
-  uint64_t length;      // Bytes.
-  uint64_t sent_bytes;  // Of `length`, in the ring.
-  uint64_t number;      // Of the message; 0 = not yet given, or one-sided.
+  uint64_t length;        // Bytes.
+  uint64_t sent_bytes;    // Of `length`, in the ring.
+  uint64_t number;        // Of the message; 0 = not yet given, or one-sided, or local.
+  WindowBinding binding;  // IBV_WR_BIND_MW only.
   WorkOutcome outcome;
   ibv_wc_status planned_failure;  // A fault on purpose.
   absl::Span<ibv_sge> segments;
@@ -47,11 +52,12 @@ class SendQueue {
  public:
   SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_bytes_max);
 
-  // 0, or EINVAL: the request is beyond what was granted.
+  // 0; EINVAL: the request is beyond what was granted, or binds something that is no window; EPERM: it binds across
+  // protection domains.
   int Check(const ibv_send_wr& request) const;
 
   // Appends a copy of `request`. An inline request still refers to the caller's memory until KeepInlineBytes.
-  // 0; EINVAL as Check; ENOMEM: full.
+  // 0; as Check; ENOMEM: full.
   int Append(const ibv_send_wr& request, bool signaled);
 
   // Copies the bytes of inline requests that are not handed over yet: the caller gets his memory back.
@@ -77,6 +83,8 @@ class SendQueue {
   uint32_t inline_bytes_max() const { return inline_bytes_max_; }
 
  private:
+  void AppendLocal(const ibv_send_wr& request, bool signaled);
+
   const uint32_t segments_max_;
   const uint32_t inline_bytes_max_;
   std::vector<SendEntry> slots_;

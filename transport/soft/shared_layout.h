@@ -36,7 +36,7 @@ inline constexpr size_t kCacheLineBytes = 64;
 
 inline constexpr uint32_t kQueuePairsMax = 4096;        // Per process.
 inline constexpr uint32_t kCompletionQueuesMax = 1024;  // Per process.
-inline constexpr uint32_t kMemoryRegionsMax = 65536;    // Per process.
+inline constexpr uint32_t kMemoryRegionsMax = 65536;    // Per process; windows count too.
 inline constexpr size_t kRingBytes = 128 * 1024;        // One direction of one pair.
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
@@ -128,12 +128,14 @@ struct QueuesMemory {
   PublishedQueue queues[kCompletionQueuesMax];
 };
 
+// A memory region, or a memory window that is bound.
 struct PublishedRegion {
-  std::atomic<uint32_t> key;  // 0: no region. Everything else is valid only while this does not change.
+  std::atomic<uint32_t> key;  // 0: none. Everything else is valid only while this does not change.
   std::atomic<uint32_t> domain;
   std::atomic<uint64_t> address;
   std::atomic<uint64_t> length;
-  std::atomic<uint32_t> access;  // ibv_access_flags.
+  std::atomic<uint32_t> access;      // ibv_access_flags.
+  std::atomic<uint32_t> queue_pair;  // A window: the number of the one it is bound to. A region: 0.
 };
 
 struct PublishedMemory {

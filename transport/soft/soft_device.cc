@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -19,8 +20,6 @@
 
 namespace verbena::soft {
 namespace {
-
-constexpr std::chrono::seconds kHazardPatience(1);
 
 // 24 bits: generation, then index. Never 0.
 uint32_t QueuePairNumber(uint32_t generation, size_t index) {
@@ -157,13 +156,17 @@ void SoftDevice::DeleteQueuePair(QueuePair* queue_pair) {
   delete queue_pair;
 }
 
-void SoftDevice::RevokeKey(uint32_t key) {
-  if (IsForkedChild()) return;
-  keys_.Revoke(key);
-  for (const LinkToWatch& each : AllLinks()) {
-    if (!WaitForHazard(*each.link.peer_hazard, key)) FailSlowPeer(each);
+int SoftDevice::RevokeKey(uint32_t key) {
+  if (IsForkedChild()) return 0;
+  std::optional<uint32_t> in_use = keys_.Revoke(key);
+  if (!in_use.has_value()) return EBUSY;
+  if (*in_use != 0) {
+    for (const LinkToWatch& each : AllLinks()) {
+      if (!WaitForHazard(*each.link.peer_hazard, *in_use)) FailSlowPeer(each);
+    }
   }
   keys_.Release(key);
+  return 0;
 }
 
 std::vector<SoftDevice::LinkToWatch> SoftDevice::AllLinks() {

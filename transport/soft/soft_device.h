@@ -61,9 +61,9 @@ class SoftDevice {
   QueuePair* NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes);
   void DeleteQueuePair(QueuePair* queue_pair);
 
-  // Takes a key away: returns when no peer copies under it any more. A peer that seems to copy for longer than
-  // kHazardPatience is taken for broken and its queue pair is put into ERR.
-  void RevokeKey(uint32_t key);
+  // Takes a region's or a window's key away: returns when no peer copies under it any more. A peer that seems to copy
+  // for longer than kHazardPatience is taken for broken and its queue pair is put into ERR. 0, or EBUSY: see KeyTable.
+  int RevokeKey(uint32_t key);
 
  private:
   struct LinkToWatch {

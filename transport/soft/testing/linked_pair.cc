@@ -31,9 +31,13 @@ ibv_srq* MakeSharedQueue(ibv_pd* domain, uint32_t receives_max) {
 
 ucred OwnCredentials() { return {.pid = getpid(), .uid = geteuid(), .gid = getegid()}; }
 
-TestEnd::TestEnd(const EndOptions& options) : context(SoftContext()), memory(options.memory_bytes) {
+TestEnd::TestEnd(const EndOptions& options)
+    : context(SoftContext()),
+      domain(options.domain),
+      owns_domain(options.domain == nullptr),
+      memory(options.memory_bytes) {
   Must(context != nullptr);
-  domain = AllocProtectionDomain(context);
+  if (owns_domain) domain = AllocProtectionDomain(context);
   if (options.with_channel) {
     channel = CreateCompletionChannel(context);
     MakeNonBlocking(channel->fd);
@@ -63,7 +67,7 @@ TestEnd::~TestEnd() {
   Must(DestroyCompletionQueue(receive_queue) == 0);
   if (channel != nullptr) Must(DestroyCompletionChannel(channel) == 0);
   if (region != nullptr) DeregisterMemory(region);
-  Must(DeallocProtectionDomain(domain) == 0);
+  if (owns_domain) Must(DeallocProtectionDomain(domain) == 0);
 }
 
 void TestEnd::DestroyQueuePair() {

@@ -30,6 +30,7 @@ struct EndOptions {
   int completions_max = 256;
   size_t memory_bytes = 1 << 20;
   int access = kFullAccess;
+  ibv_pd* domain = nullptr;  // Somebody else's, who outlives this end. Null: one of its own.
 };
 
 // A domain, completion queues, a queue pair and one region of memory. Destroyed in the right order.
@@ -64,6 +65,7 @@ class TestEnd {
 
   ibv_context* context;
   ibv_pd* domain = nullptr;
+  bool owns_domain;
   ibv_comp_channel* channel = nullptr;
   ibv_cq* send_queue = nullptr;
   ibv_cq* receive_queue = nullptr;
