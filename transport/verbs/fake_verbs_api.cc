@@ -69,7 +69,11 @@ void AckAsyncEvent(ibv_async_event*) { current->Begin("ack_async_event"); }
 
 // --- Memory, completions, receives.
 
-ibv_pd* AllocPd(ibv_context*) { return Make<ibv_pd>("alloc_pd", "pd"); }
+ibv_pd* AllocPd(ibv_context* context) {
+  auto* domain = Make<ibv_pd>("alloc_pd", "pd");
+  if (domain != nullptr) domain->context = context;
+  return domain;
+}
 int DeallocPd(ibv_pd* pd) { return Destroy("dealloc_pd", pd, "pd"); }
 
 ibv_mr* RegisterMemory(ibv_pd*, void* address, size_t length, int) {
@@ -144,7 +148,15 @@ int QueryQp(ibv_qp*, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
   return current->Begin("query_qp");
 }
 
-// --- The data path, through the context's own table.
+// --- What goes through the context's own table.
+
+ibv_mw* AllocMw(ibv_pd* domain, ibv_mw_type type) {
+  auto* window = Make<ibv_mw>("alloc_mw", "window");
+  if (window == nullptr) return nullptr;
+  *window = {.context = domain->context, .pd = domain, .rkey = 0x1234ff, .handle = 0, .type = type};
+  return window;
+}
+int DeallocMw(ibv_mw* window) { return Destroy("dealloc_mw", window, "window"); }
 
 int PollCq(ibv_cq*, int count, ibv_wc* completions) {
   if (current->Begin("poll_cq") != 0) return -1;
@@ -224,6 +236,8 @@ FakeVerbs::FakeVerbs() : descriptor(open("/dev/null", O_RDONLY)) {
   context_.ops.post_send = PostSend;
   context_.ops.post_recv = PostReceive;
   context_.ops.post_srq_recv = PostSrqReceive;
+  context_.ops.alloc_mw = AllocMw;
+  context_.ops.dealloc_mw = DeallocMw;
 }
 
 FakeVerbs::~FakeVerbs() {
