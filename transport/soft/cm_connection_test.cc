@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -232,6 +233,71 @@ TEST_F(CmConnection, EngineThatCannotCompleteFailsBothSides) {
   EXPECT_EQ(event.status, -ENOMEM);
   EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_REJECTED);
   EXPECT_EQ(FakeQueuePairOf(server->qp->qp_num).peer_gone_count, 1);
+}
+
+TEST_F(CmConnection, RouteHasGidsAndOnePath) {
+  rdma_cm_id* server = TakeRequest();
+  const uint8_t mapped_loopback[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+  for (rdma_cm_id* id : {client_, server}) {
+    const rdma_route& route = id->route;
+    EXPECT_EQ(memcmp(route.addr.addr.ibaddr.sgid.raw, mapped_loopback, 16), 0);
+    EXPECT_EQ(memcmp(route.addr.addr.ibaddr.dgid.raw, mapped_loopback, 16), 0);
+    EXPECT_EQ(route.addr.addr.ibaddr.pkey, 0xffff);
+    ASSERT_EQ(route.num_paths, 1);
+    EXPECT_EQ(memcmp(route.path_rec->dgid.raw, mapped_loopback, 16), 0);
+    EXPECT_EQ(id->port_num, 1);
+  }
+  EXPECT_EQ(CmGetDstPort(client_), CmGetSrcPort(server));
+}
+
+TEST_F(CmConnection, DefaultsAskForWhatTheDeviceCan) {
+  listener_ = passive_.Listen();
+  client_ = active_.Resolve(PortOf(listener_));
+  ASSERT_EQ(CmConnect(client_, nullptr), 0);
+  request_ = passive_.Next();
+  EXPECT_EQ(request_.parameters.responder_resources, kFakeDepthMax);
+  EXPECT_EQ(request_.parameters.initiator_depth, kFakeDepthMax);
+  EXPECT_EQ(request_.parameters.retry_count, 7);
+  EXPECT_EQ(request_.parameters.rnr_retry_count, 7);
+}
+
+TEST_F(CmConnection, MoreReadsThanTheDeviceCanAreInvalidAndRetryCountsAreCut) {
+  listener_ = passive_.Listen();
+  client_ = active_.Resolve(PortOf(listener_));
+  rdma_conn_param parameters = {};
+  parameters.responder_resources = kFakeDepthMax + 1;
+  EXPECT_EQ(CmConnect(client_, &parameters), -1);
+  EXPECT_EQ(errno, EINVAL);
+  parameters = {};
+  parameters.retry_count = parameters.rnr_retry_count = 200;
+  ASSERT_EQ(CmConnect(client_, &parameters), 0);
+  request_ = passive_.Next();
+  EXPECT_EQ(request_.parameters.retry_count, 7);
+  EXPECT_EQ(request_.parameters.rnr_retry_count, 7);
+}
+
+TEST_F(CmConnection, BothSidesLeaveTimewaitAfterBothDisconnected) {
+  ConnectedIds ids = ConnectParties(active_, passive_);
+  ASSERT_EQ(CmDisconnect(ids.active), 0);
+  EXPECT_EQ(active_.Next().type, RDMA_CM_EVENT_DISCONNECTED);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_DISCONNECTED);
+  SeenEvent exit = active_.Next();
+  EXPECT_EQ(exit.type, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+  EXPECT_EQ(exit.status, 0);
+  EXPECT_TRUE(passive_.Quiet()) << "it has not disconnected yet";
+  ASSERT_EQ(CmDisconnect(ids.passive), 0);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+}
+
+TEST_F(CmConnection, IdDestroyedInTimewaitIsHeardOfNoMore) {
+  ConnectedIds ids = ConnectParties(active_, passive_);
+  ASSERT_EQ(CmDisconnect(ids.active), 0);
+  EXPECT_EQ(active_.Next().type, RDMA_CM_EVENT_DISCONNECTED);
+  active_.Destroy(ids.active);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_DISCONNECTED);
+  ASSERT_EQ(CmDisconnect(ids.passive), 0);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+  EXPECT_TRUE(active_.Quiet());
 }
 
 TEST_F(CmConnection, ConnectWithoutQueuePairAndWithoutParametersIsInvalid) {

@@ -65,6 +65,8 @@ FakeQueuePair FakeQueuePairOf(uint32_t number) {
   return fake.queue_pairs[number];
 }
 
+void DestroyFakeQueuePair(ibv_qp* queue_pair) { DestroyQueuePair(queue_pair); }
+
 int FakeObjects() { return TheFake().objects.load(); }
 
 ibv_pd* FakeDomain() {

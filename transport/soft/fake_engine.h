@@ -33,6 +33,9 @@ int FakeObjects();
 // READs that the fake device can have outstanding, in either direction.
 inline constexpr int kFakeDepthMax = 16;
 
+// Another way to destroy one than through the connection manager.
+void DestroyFakeQueuePair(ibv_qp* queue_pair);
+
 // The protection domain, completion queue and attributes that MakeQueuePair wants.
 ibv_pd* FakeDomain();
 ibv_qp_init_attr FakeQueuePairAttributes();
