@@ -15,20 +15,20 @@ SYMBOLS, LIBIBVERBS, LIBRDMACM, PRELOAD = (pathlib.Path(argument).absolute() for
 # Prints everything that the functions without a device say.
 SPEAKER = """
 import ctypes
-verbs, cm = ctypes.CDLL("libibverbs.so.1"), ctypes.CDLL("librdmacm.so.1")
-for library, name in [(verbs, "ibv_node_type_str"), (verbs, "ibv_port_state_str"), (verbs, "ibv_event_type_str"),
-                      (verbs, "ibv_wc_status_str"), (cm, "rdma_event_str")]:
-    function = getattr(library, name)
+ctypes.CDLL("librdmacm.so.1", ctypes.RTLD_GLOBAL)
+every = ctypes.CDLL(None)  # The names as a program finds them.
+for name in ("ibv_node_type_str", "ibv_port_state_str", "ibv_event_type_str", "ibv_wc_status_str", "rdma_event_str"):
+    function = getattr(every, name)
     function.restype = ctypes.c_char_p
     for value in range(-1, 40):
         print(name, value, function(value))
 for name in ("ibv_rate_to_mult", "ibv_rate_to_mbps"):
     for rate in range(30):
-        print(name, rate, getattr(verbs, name)(rate))
+        print(name, rate, getattr(every, name)(rate))
 for multiple in range(500):
-    print("mult_to_ibv_rate", multiple, verbs.mult_to_ibv_rate(multiple))
+    print("mult_to_ibv_rate", multiple, every.mult_to_ibv_rate(multiple))
 for rate in range(30):
-    print("mbps_to_ibv_rate", rate, verbs.mbps_to_ibv_rate(verbs.ibv_rate_to_mbps(rate)))
+    print("mbps_to_ibv_rate", rate, every.mbps_to_ibv_rate(every.ibv_rate_to_mbps(rate)))
 """
 
 

@@ -25,6 +25,10 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access) {
   return OrNull([=] { return RegisterMemory(domain, address, length, access); });
 }
 
+int ibv_rereg_mr(ibv_mr* region, int flags, ibv_pd* domain, void* address, size_t length, int access) {
+  return OrErrno([=] { return ReregisterMemory(region, flags, domain, address, length, access); });
+}
+
 int ibv_dereg_mr(ibv_mr* region) {
   return OrErrno([=] { return DeregisterMemory(region); });
 }

@@ -1,8 +1,7 @@
-// libibverbs and librdmacm: what their enumerations are called in words. symbols_test.py compares them with
+// libibverbs: what its enumerations are called in words. symbols_test.py compares them with
 // rdma-core's.
 
 #include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
 
 #include <array>
 #include <cstddef>
@@ -87,17 +86,6 @@ const char* ibv_wc_status_str(ibv_wc_status status) {
                                         "TM error",
                                         "TM software rendezvous"};
   return NameOf(status, kNames, "unknown");
-}
-
-const char* rdma_event_str(rdma_cm_event_type event) {
-  static constexpr std::array kNames = {
-      "RDMA_CM_EVENT_ADDR_RESOLVED",  "RDMA_CM_EVENT_ADDR_ERROR",      "RDMA_CM_EVENT_ROUTE_RESOLVED",
-      "RDMA_CM_EVENT_ROUTE_ERROR",    "RDMA_CM_EVENT_CONNECT_REQUEST", "RDMA_CM_EVENT_CONNECT_RESPONSE",
-      "RDMA_CM_EVENT_CONNECT_ERROR",  "RDMA_CM_EVENT_UNREACHABLE",     "RDMA_CM_EVENT_REJECTED",
-      "RDMA_CM_EVENT_ESTABLISHED",    "RDMA_CM_EVENT_DISCONNECTED",    "RDMA_CM_EVENT_DEVICE_REMOVAL",
-      "RDMA_CM_EVENT_MULTICAST_JOIN", "RDMA_CM_EVENT_MULTICAST_ERROR", "RDMA_CM_EVENT_ADDR_CHANGE",
-      "RDMA_CM_EVENT_TIMEWAIT_EXIT"};
-  return NameOf(event, kNames, "UNKNOWN EVENT");
 }
 
 }  // extern "C"

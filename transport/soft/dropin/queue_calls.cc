@@ -2,9 +2,11 @@
 
 #include <infiniband/verbs.h>
 
+#include "transport/soft/cm_api.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/dropin/c_boundary.h"
+#include "transport/soft/extended_calls.h"
 
 using namespace verbena::soft;
 
@@ -20,6 +22,10 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* user_context, ibv_comp_channel* channel, int vector) {
   return OrNull([=] { return CreateCompletionQueue(context, entries, user_context, channel, vector); });
+}
+
+int ibv_resize_cq(ibv_cq* queue, int entries) {
+  return OrErrno([=] { return ResizeCompletionQueue(queue, entries); });
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
@@ -48,6 +54,17 @@ int ibv_destroy_srq(ibv_srq* queue) {
   return OrErrno([=] { return DestroySharedReceiveQueue(queue); });
 }
 
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  return OrNull([=] {
+    ibv_qp* queue_pair = nullptr;
+    int error = CreateQueuePair(domain, attributes, &queue_pair);
+    if (error != 0) errno = error;
+    return queue_pair;
+  });
+}
+
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) { return ExtendedQueuePair(queue_pair); }
+
 int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   return OrErrno([=] { return ModifyQueuePair(queue_pair, attributes, mask); });
 }
@@ -57,7 +74,10 @@ int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask, ibv_qp_i
 }
 
 int ibv_destroy_qp(ibv_qp* queue_pair) {
-  return OrErrno([=] { return DestroyQueuePair(queue_pair); });
+  return OrErrno([=] {
+    CmForgetQueuePair(queue_pair);
+    return DestroyQueuePair(queue_pair);
+  });
 }
 
 }  // extern "C"
