@@ -251,8 +251,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
   auto listener = std::make_unique<ListenerOnDevices>(std::move(loops), std::move(acceptance));
   for (const DeviceCandidate& candidate : *candidates) {
     if (absl::Status status = listener->Add(candidate, &*socket_address); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("cannot listen on ", ToString(candidate.scheme), " ", address,
-                                                      ": ", status.message()));
+      // Who asked says on what address it cannot listen; this says with which device.
+      return absl::Status(status.code(), absl::StrCat(ToString(candidate.scheme), ": ", status.message()));
     }
   }
   return listener;
