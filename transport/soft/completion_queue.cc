@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "transport/soft/process_faults.h"
+
 namespace verbena::soft {
 
 CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
@@ -23,6 +25,8 @@ CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, ui
   handle = index;
   cqe = static_cast<int>(capacity);
   armed_.Disarm();
+  FaultPlan faults = FaultsOfNewObject(FaultObject::kCompletionQueue);
+  if (!faults.empty()) faults_ = std::make_unique<FaultInjector>(std::move(faults));
   if (channel_ != nullptr) channel_->Join(this);
 }
 
@@ -96,8 +100,9 @@ bool CompletionQueue::Push(const ibv_wc& completion, bool solicited) {
   std::lock_guard lock(entries_mu_);
   uint32_t size = size_.load(std::memory_order_relaxed);
   if (overrun_) return false;
-  if (size == capacity_) {
+  if (size == capacity_ || FaultOverruns()) {
     overrun_ = true;
+    if (size == 0) size_.store(kOverrunAndEmpty, std::memory_order_relaxed);
     async_events_->RaiseForCompletionQueue(IBV_EVENT_CQ_ERR, this);
     return false;
   }
@@ -112,6 +117,12 @@ bool CompletionQueue::Push(const ibv_wc& completion, bool solicited) {
     if (channel_ != nullptr) channel_->Enqueue(this);
   }
   return true;
+}
+
+bool CompletionQueue::FaultOverruns() {
+  if (faults_ == nullptr) return false;
+  faults_->Count(FaultOperation::kCompletion);
+  return faults_->Befalls(FaultKind::kOverrun);
 }
 
 void CompletionQueue::Attach(uint32_t queue_pair_index, ProgressTarget* target) {

@@ -23,6 +23,7 @@
 #include "transport/soft/completion_channel.h"
 #include "transport/soft/extended_poll.h"
 #include "transport/soft/extensible.h"
+#include "transport/soft/fault_injector.h"
 #include "transport/soft/ready_map.h"
 
 namespace verbena::soft {
@@ -97,6 +98,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;
 
   int Pop(int count, ibv_wc* completions, uint64_t* times_ns);
+  bool FaultOverruns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(entries_mu_);
   void Progress();
 
   const uint32_t index_;
@@ -117,6 +119,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::vector<uint64_t> times_ns_ ABSL_GUARDED_BY(entries_mu_);  // Of the entries; empty: nobody wants them.
   uint64_t head_ ABSL_GUARDED_BY(entries_mu_) = 0;
   bool overrun_ ABSL_GUARDED_BY(entries_mu_) = false;
+  std::unique_ptr<FaultInjector> faults_ ABSL_GUARDED_BY(entries_mu_);  // Null: none.
   ArmedWord armed_ ABSL_GUARDED_BY(entries_mu_);
 
   std::unique_ptr<ExtendedPoll> extended_poll_;  // Constant once the queue is known.

@@ -1,6 +1,10 @@
 #include "transport/soft/fault_plan.h"
 
+#include <optional>
+#include <utility>
+
 #include "gtest/gtest.h"
+#include "transport/soft/control_path.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
@@ -74,6 +78,139 @@ TEST(FaultPlan, OfTheProcessBefallsTheQueuePairsMadeAfterIt) {
   PlanFaultsOfProcess({});
   EXPECT_EQ(pair.left.Send(1), 0);
   EXPECT_EQ(pair.right.Send(1), ENOMEM);
+}
+
+TEST(FaultPlan, HeldSendCompletionsComeAfterTheReply) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kHoldSends, .operation = 1, .amount = 4}});
+  pair.left.Receive(1);
+  pair.right.Receive(2);
+  pair.left.Send(3);
+  EXPECT_TRUE(pair.right.PollReceives().has_value());
+  pair.right.Send(4);
+  EXPECT_EQ(pair.left.PollReceives()->wr_id, 1u);
+  for (int poll = 0; poll < 3; ++poll) EXPECT_FALSE(pair.left.PollSends().has_value());
+  EXPECT_EQ(pair.left.PollSends()->wr_id, 3u);
+}
+
+TEST(FaultPlan, HeldReceivesComeAfterLaterSendCompletions) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kHoldReceives, .operation = 1, .amount = 2}});
+  pair.left.Receive(1);
+  pair.right.Receive(2);
+  pair.right.Send(4);
+  pair.left.Send(3);
+  pair.right.PollReceives();
+  EXPECT_EQ(pair.left.PollSends()->wr_id, 3u);
+  EXPECT_FALSE(pair.left.PollReceives().has_value());
+  EXPECT_EQ(pair.left.PollReceives()->wr_id, 1u);
+}
+
+TEST(FaultPlan, HeldCompletionIsASuccessAlsoWhenTheQueuePairFails) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kHoldSends, .operation = 1, .amount = 100}});
+  pair.right.Receive(2);
+  pair.left.Send(3);
+  pair.right.PollReceives();
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  pair.left.EnterError();
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_SUCCESS);
+}
+
+TEST(FaultPlan, RefusedReceiveIsNoMemoryOnce) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kRefuseReceive, .operation = 2}});
+  EXPECT_EQ(pair.left.Receive(1), 0);
+  EXPECT_EQ(pair.left.Receive(2), ENOMEM);
+  EXPECT_EQ(pair.left.Receive(2), 0);
+}
+
+TEST(FaultPlan, LastWqeEventIsLost) {
+  LinkedPair pair({.shared_receives = true});
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kLoseLastWqe}});
+  pair.left.EnterError();
+  for (int poll = 0; poll < 100; ++poll) pair.left.PollReceives();
+  EXPECT_FALSE(NextAsyncEvent().has_value());
+}
+
+TEST(FaultPlan, LastWqeEventIsLate) {
+  LinkedPair pair({.shared_receives = true});
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kDelayLastWqe, .amount = 3}});
+  pair.left.EnterError();
+  pair.left.PollReceives();
+  pair.left.PollReceives();
+  EXPECT_FALSE(NextAsyncEvent().has_value());
+  pair.left.PollReceives();
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+// An end with a shared receive queue whose limit is two, made under `faults`.
+class LimitedReceives {
+ public:
+  explicit LimitedReceives(FaultPlan faults) {
+    PlanFaultsOfProcess(std::move(faults));
+    pair_.emplace(EndOptions{.shared_receives = true});
+    PlanFaultsOfProcess({});
+    for (uint64_t id = 1; id <= 4; ++id) pair_->left.Receive(id);
+    ibv_srq_attr attributes = {.max_wr = 0, .max_sge = 0, .srq_limit = 2};
+    ModifySharedReceiveQueue(pair_->left.shared, &attributes, IBV_SRQ_LIMIT);
+  }
+  // One more receive is taken. Whether the limit event came.
+  bool EventAfterOneMore() {
+    pair_->right.Send(9);
+    EXPECT_TRUE(pair_->left.PollReceives().has_value());
+    return NextAsyncEvent().has_value();
+  }
+  TestEnd& end() { return pair_->left; }
+
+ private:
+  std::optional<LinkedPair> pair_;
+};
+
+TEST(FaultPlan, SharedReceiveIsRefusedOnce) {
+  PlanFaultsOfProcess({{.kind = FaultKind::kRefuseSharedReceive, .object = 1, .operation = 2}});
+  TestEnd end({.shared_receives = true});
+  PlanFaultsOfProcess({});
+  EXPECT_EQ(end.Receive(1), 0);
+  EXPECT_EQ(end.Receive(2), ENOMEM);
+  EXPECT_EQ(end.Receive(2), 0);
+}
+
+TEST(FaultPlan, LimitEventIsEarlyAndNotRepeated) {
+  LimitedReceives receives({{.kind = FaultKind::kEarlyLimit, .object = 1, .operation = 5}});
+  receives.end().Receive(5);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_SRQ_LIMIT_REACHED);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(receives.EventAfterOneMore());
+}
+
+TEST(FaultPlan, LimitEventIsLost) {
+  LimitedReceives receives({{.kind = FaultKind::kLoseLimit, .object = 1, .operation = 1}});
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(receives.EventAfterOneMore());
+}
+
+TEST(FaultPlan, LimitEventIsLate) {
+  LimitedReceives sound({});
+  LimitedReceives late({{.kind = FaultKind::kDelayLimit, .object = 1, .operation = 1, .amount = 1}});
+  for (LimitedReceives* each : {&sound, &late}) {
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(each->EventAfterOneMore());
+  }
+  EXPECT_TRUE(sound.EventAfterOneMore());
+  EXPECT_FALSE(late.EventAfterOneMore());
+  EXPECT_TRUE(late.EventAfterOneMore());
+}
+
+TEST(FaultPlan, OverrunLosesThatCompletionAndFailsItsQueue) {
+  PlanFaultsOfProcess({{.kind = FaultKind::kOverrun, .object = 1, .operation = 2}});
+  LinkedPair pair;  // The first completion queue is the left end's for sends.
+  PlanFaultsOfProcess({});
+  for (uint64_t id = 1; id <= 2; ++id) pair.right.Receive(id);
+  for (uint64_t id = 1; id <= 2; ++id) pair.left.Send(id);
+  pair.right.PollReceives();
+  EXPECT_EQ(pair.left.PollSends()->wr_id, 1u);
+  ibv_wc completion = {};
+  EXPECT_EQ(ibv_poll_cq(pair.left.send_queue, 1, &completion), -EIO);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_CQ_ERR);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_FATAL);
 }
 
 TEST(FaultPlan, EveryRequestCompletesExactlyOnceUnderAnyPlan) {

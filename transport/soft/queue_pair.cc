@@ -131,6 +131,7 @@ int QueuePair::PostOne(const ibv_send_wr& request) {
 
 void QueuePair::ApplyFaultsOfNewestPost() {
   faults_->CountRequest();
+  requester_.HoldCompletions(faults_->holds_sends());
   if (auto failure = faults_->Take(FaultKind::kFailRequest)) requester_.FailNewest(failure->status);
   if (state != IBV_QPS_RTS) return;
   if (faults_->Befalls(FaultKind::kLoseDoorbell)) link_->LoseNextDoorbell();
@@ -157,7 +158,7 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
   }
   int error = 0;
   for (; requests != nullptr && error == 0; requests = requests->next) {
-    error = responder_.Append(*requests);
+    error = faults_ != nullptr && faults_->RefusesReceive() ? ENOMEM : responder_.Append(*requests);
     if (error != 0) *bad_request = requests;
   }
   if (state == IBV_QPS_ERR) {
@@ -170,7 +171,14 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
 
 void QueuePair::Progress() {
   std::lock_guard lock(mu_);
+  if (faults_ != nullptr) BeginFaultyPoll();
   AdvanceBoth();
+  if (faults_ != nullptr && faults_->waits()) AskForProgress();
+}
+
+void QueuePair::BeginFaultyPoll() {
+  if (faults_->BeginPoll()) RaiseLastWqe();
+  requester_.HoldCompletions(faults_->holds_sends());
 }
 
 bool QueuePair::MayHaveNews() const {
@@ -189,11 +197,10 @@ void QueuePair::AdvanceSends() {
 // will before.
 void QueuePair::AdvanceBoth() {
   if (link_ == nullptr || state != IBV_QPS_RTS) return;
-  if (faults_ != nullptr && faults_->NextTurn().waits) return AskForProgress();
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   bool healthy = requester_.Advance(*link_);
-  healthy = responder_.Advance(*link_) && healthy;
+  if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);
 }
 
@@ -214,8 +221,12 @@ void QueuePair::EnterError(ibv_wc_status oldest_status) {
   CloseLink();
   requester_.Flush(oldest_status);
   responder_.Flush();
-  if (srq != nullptr) surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_QP_LAST_WQE_REACHED, this);
+  if (srq == nullptr) return;
+  if (faults_ == nullptr || !faults_->WithholdsLastWqe()) return RaiseLastWqe();
+  AskForProgress();
 }
+
+void QueuePair::RaiseLastWqe() { surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_QP_LAST_WQE_REACHED, this); }
 
 void QueuePair::CloseLink() {
   if (IsForkedChild()) return;

@@ -102,6 +102,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
   bool FaultRefusesPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void BeginFaultyPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RaiseLastWqe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AskForProgress();
   void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceSends() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

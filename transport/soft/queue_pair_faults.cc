@@ -21,21 +21,21 @@ void QueuePairFaults::CountRequest() {
   if (auto fault = injector_.Take(FaultKind::kDelay)) delay_polls_ += fault->amount;
   if (auto fault = injector_.Take(FaultKind::kHoldSends)) hold_sends_polls_ += fault->amount;
   if (auto fault = injector_.Take(FaultKind::kHoldReceives)) hold_receives_polls_ += fault->amount;
+  holds_sends_ = holds_sends_ || delay_polls_ + hold_sends_polls_ != 0;
+  holds_receives_ = holds_receives_ || delay_polls_ + hold_receives_polls_ != 0;
   if (!counts_posts_) return;
   if (auto fault = FaultOfNextCall(FaultOperation::kPost)) device_fault_ = fault->kind;
 }
 
-QueuePairFaults::Turn QueuePairFaults::NextTurn() {
+bool QueuePairFaults::BeginPoll() {
   bool delayed = CountDown(delay_polls_);
-  Turn turn = {
-      .holds_sends = CountDown(hold_sends_polls_) || delayed,
-      .holds_receives = CountDown(hold_receives_polls_) || delayed,
-      .last_wqe_due = last_wqe_polls_ == 1,
-      .waits = false,
-  };
-  CountDown(last_wqe_polls_);
-  turn.waits = turn.holds_sends || turn.holds_receives || last_wqe_polls_ != 0 || not_ready_polls_ != 0;
-  return turn;
+  holds_sends_ = CountDown(hold_sends_polls_) || delayed;
+  holds_receives_ = CountDown(hold_receives_polls_) || delayed;
+  return CountDown(last_wqe_polls_) && last_wqe_polls_ == 0;
+}
+
+bool QueuePairFaults::waits() const {
+  return holds_sends_ || holds_receives_ || not_ready_polls_ != 0 || last_wqe_polls_ != 0;
 }
 
 bool QueuePairFaults::MessageMustWait(uint64_t number) {

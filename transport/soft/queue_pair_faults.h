@@ -17,7 +17,7 @@ class QueuePairFaults {
   explicit QueuePairFaults(FaultPlan plan)
       : injector_(std::move(plan)), counts_posts_(injector_.HasAt(FaultOperation::kPost)) {}
 
-  // Whether the post of the next request, of the next receive must fail. A receive that may be posted is counted.
+  // Whether the post of the next request, of the next receive must fail. A receive that is not refused is counted.
   bool RefusesSend() { return injector_.Refuses(FaultKind::kRefuseSend); }
   bool RefusesReceive();
 
@@ -28,15 +28,12 @@ class QueuePairFaults {
   // A fault of the whole device that this request set off; to be carried out without the queue pair's lock.
   std::optional<FaultKind> TakeDeviceFault() { return std::exchange(device_fault_, std::nullopt); }
 
-  // One poll: what the queue pair must not do in it.
-  struct Turn {
-    bool holds_sends;
-    bool holds_receives;
-    bool last_wqe_due;  // The event that DelaysLastWqe held back.
-    // Something is held back, so that there must be another poll.
-    bool waits;
-  };
-  Turn NextTurn();
+  // One poll begins. True if LAST_WQE_REACHED, which WithholdsLastWqe held back, is due.
+  bool BeginPoll();
+  // What must not happen until the next poll, and whether there must be one because something is held back.
+  bool holds_sends() const { return holds_sends_; }
+  bool holds_receives() const { return holds_receives_; }
+  bool waits() const;
 
   // Whether message `number`, which has arrived, finds no receive in this poll.
   bool MessageMustWait(uint64_t number);
@@ -44,7 +41,7 @@ class QueuePairFaults {
   // The queue pair entered ERR: whether LAST_WQE_REACHED must not be raised now.
   bool WithholdsLastWqe();
 
-  bool refuses_direct() { return injector_.Befalls(FaultKind::kRefuseDirect); }
+  bool RefusesDirect() { return injector_.Befalls(FaultKind::kRefuseDirect); }
 
  private:
   FaultInjector injector_;
@@ -55,6 +52,8 @@ class QueuePairFaults {
   uint32_t not_ready_polls_ = 0;
   uint64_t arrived_ = 0;  // The message that MessageMustWait was last asked about.
   uint32_t last_wqe_polls_ = 0;
+  bool holds_sends_ = false;
+  bool holds_receives_ = false;
   std::optional<FaultKind> device_fault_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "transport/soft/record.h"
 #include "transport/soft/segments.h"
@@ -83,7 +84,7 @@ bool Requester::IsComplete(SendEntry& entry) const {
 }
 
 bool Requester::Retire() {
-  while (!queue_.empty() && IsComplete(queue_.head())) {
+  while (!held_ && !queue_.empty() && IsComplete(queue_.head())) {
     const SendEntry& entry = queue_.head();
     bool ok = entry.outcome.ok();
     if (entry.signaled && entry.state == SendEntry::State::kSent) --signaled_sent_;
@@ -269,6 +270,7 @@ bool Requester::UpdateWatch(PairLink& link) {
 }
 
 void Requester::Flush(ibv_wc_status oldest_status) {
+  if (std::exchange(held_, false)) Retire();  // What was carried out succeeded.
   failed_ = true;
   for (ibv_wc_status status = oldest_status; !queue_.empty(); status = IBV_WC_WR_FLUSH_ERR) {
     SendEntry& entry = queue_.head();

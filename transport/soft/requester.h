@@ -48,6 +48,9 @@ class Requester {
   // A fault on purpose: the newest request is not carried out but completes with `status` in its turn.
   void FailNewest(ibv_wc_status status) { queue_.newest().planned_failure = status; }
 
+  // A fault on purpose: while on, nothing completes but by Flush. Requests are carried out.
+  void HoldCompletions(bool on) { held_ = on; }
+
   // Hands over what can be, and completes what is done. False if a request failed (its completion is out) or the link
   // is broken: the queue pair must go to ERR.
   bool Advance(PairLink& link);
@@ -97,6 +100,7 @@ class Requester {
   bool unpublished_ = false;   // Records are committed that the peer was not told of.
   bool urgent_ = false;        // One of those deserves to wake a peer that waits for solicited completions only.
   bool failed_ = false;        // Nothing is handed over any more.
+  bool held_ = false;          // See HoldCompletions.
   bool lost_completion_ = false;
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+
+#include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
 
@@ -10,13 +13,15 @@ SharedReceiveQueue::SharedReceiveQueue(ibv_pd* domain, const ibv_srq_init_attr& 
   context = domain->context;
   srq_context = attributes.srq_context;
   pd = domain;
+  FaultPlan faults = FaultsOfNewObject(FaultObject::kSharedReceiveQueue);
+  if (!faults.empty()) faults_ = std::make_unique<FaultInjector>(std::move(faults));
 }
 
 int SharedReceiveQueue::Post(const ibv_recv_wr* requests, const ibv_recv_wr** bad_request) {
   std::lock_guard lock(mu_);
   int error = 0;
   for (; requests != nullptr; requests = requests->next) {
-    error = receives_.Push(*requests);
+    error = PostOne(*requests);
     if (error != 0) {
       *bad_request = requests;
       break;
@@ -27,12 +32,23 @@ int SharedReceiveQueue::Post(const ibv_recv_wr* requests, const ibv_recv_wr** ba
   return error;
 }
 
+int SharedReceiveQueue::PostOne(const ibv_recv_wr& request) {
+  if (faults_ == nullptr) return receives_.Push(request);
+  if (faults_->Refuses(FaultKind::kRefuseSharedReceive)) return ENOMEM;
+  int error = receives_.Push(request);
+  if (error != 0) return error;
+  faults_->Count(FaultOperation::kReceive);
+  if (limit_ != 0 && faults_->Befalls(FaultKind::kEarlyLimit)) ReachLimit();
+  return 0;
+}
+
 bool SharedReceiveQueue::Take(ReceiveRequest* request, const ReceiveWaiter& waiter) {
   std::lock_guard lock(mu_);
   if (!receives_.Pop(request)) {
     if (std::find(waiters_.begin(), waiters_.end(), waiter) == waiters_.end()) waiters_.push_back(waiter);
     return false;
   }
+  if (takes_before_event_ != 0 && --takes_before_event_ == 0) RaiseLimitEvent();
   CheckLimit();
   return true;
 }
@@ -51,8 +67,23 @@ int SharedReceiveQueue::SetLimit(uint32_t limit) {
 }
 
 void SharedReceiveQueue::CheckLimit() {
-  if (receives_.size() >= limit_) return;
+  if (receives_.size() < limit_) ReachLimit();
+}
+
+void SharedReceiveQueue::ReachLimit() {
   limit_ = 0;
+  if (faults_ != nullptr) {
+    faults_->Count(FaultOperation::kEvent);
+    if (faults_->Befalls(FaultKind::kLoseLimit)) return;
+    if (auto late = faults_->Take(FaultKind::kDelayLimit)) {
+      takes_before_event_ = late->amount;
+      return;
+    }
+  }
+  RaiseLimitEvent();
+}
+
+void SharedReceiveQueue::RaiseLimitEvent() {
   async_events_->RaiseForSharedReceiveQueue(IBV_EVENT_SRQ_LIMIT_REACHED, this);
 }
 

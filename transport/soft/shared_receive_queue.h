@@ -10,12 +10,14 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/fault_injector.h"
 #include "transport/soft/receive_queue.h"
 
 namespace verbena::soft {
@@ -49,13 +51,18 @@ class SharedReceiveQueue : public ibv_srq {
   std::atomic<int> users{0};  // Queue pairs.
 
  private:
+  int PostOne(const ibv_recv_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CheckLimit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReachLimit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RaiseLimitEvent();
 
   AsyncEvents* const async_events_;
   std::mutex mu_;
   ReceiveQueue receives_ ABSL_GUARDED_BY(mu_);
   uint32_t limit_ ABSL_GUARDED_BY(mu_) = 0;  // 0: not armed.
   std::vector<ReceiveWaiter> waiters_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<FaultInjector> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
+  uint32_t takes_before_event_ ABSL_GUARDED_BY(mu_) = 0;  // Receives until a limit event that is late; 0: none is.
 };
 
 }  // namespace verbena::soft
