@@ -5,6 +5,7 @@
 #include "transport/soft/cm_control_plane.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
 namespace {
@@ -85,8 +86,9 @@ int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& s
   SocketAddress from =
       id.state == IdState::kBound ? id.source : source.value_or(SocketAddress::Wildcard(target.family, 0));
   if (from.family != target.family) return EINVAL;
-  if (!reachable) {
-    Post(id, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
+  bool times_out = FaultOfNextCall(FaultOperation::kResolve).has_value();
+  if (!reachable || times_out) {
+    Post(id, RDMA_CM_EVENT_ADDR_ERROR, times_out ? -ETIMEDOUT : -ENETUNREACH);
     return 0;
   }
   // To reach one of its own addresses a host uses that very address as the source.

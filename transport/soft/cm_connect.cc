@@ -1,10 +1,12 @@
 // ControlPlane: the active side of a connection, and its end.
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "transport/soft/cm_control_plane.h"
 #include "transport/soft/link.h"
+#include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
 namespace {
@@ -40,6 +42,13 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   ControlLock lock(mu_);
   if (id.state != IdState::kRouteResolved) return EINVAL;
   if (int error = thread_.Start(); error != 0) return error;
+  std::optional<Fault> fault = FaultOfNextCall(FaultOperation::kConnect);
+  if (fault.has_value() && fault->kind != FaultKind::kLoseConnect) {
+    bool rejected = fault->kind == FaultKind::kRejectConnect;
+    FailAttempt(id, rejected ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE,
+                rejected ? static_cast<int>(fault->amount) : -ETIMEDOUT);
+    return 0;
+  }
   UniqueFd connected;
   ucred peer;
   int error = ConnectToPort(id.destination.port, &connected, &peer);
@@ -54,7 +63,7 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   absl::StatusOr<CmMessage> request = MakeRequest(id, *socket.control, parameters, &fds);
   if (!request.ok()) return ErrnoOf(request.status());
   request->private_data = private_data;
-  error = socket.control->Send(*request, fds);
+  error = fault.has_value() ? 0 : socket.control->Send(*request, fds);
   if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
   // If the listener went away in between, the control thread finds the socket at its end.
   error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);

@@ -6,6 +6,7 @@
 #include "transport/soft/cm_control_plane.h"
 #include "transport/soft/device.h"
 #include "transport/soft/link.h"
+#include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
 namespace {
@@ -129,7 +130,8 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
   int error = ErrnoOf(reply.status());
   if (error == 0) {
     reply->private_data = private_data;
-    error = socket.Send(*reply, fds);
+    bool lost = FaultOfNextCall(FaultOperation::kAccept).has_value();
+    error = lost ? 0 : socket.Send(*reply, fds);
     // The peer may be gone: the control thread will find the socket at its end.
     if (error == EPIPE || error == ECONNRESET) error = 0;
   }

@@ -45,6 +45,8 @@ constexpr std::array kKinds = {
     FaultTraits{Kind::kOverrun, "overrun", Object::kCompletionQueue, Operation::kCompletion, Argument::kNone, 0, false},
     FaultTraits{Kind::kFailResolve, "fail", Object::kProcess, Operation::kResolve, Argument::kNone, 0, true},
     FaultTraits{Kind::kRejectConnect, "reject", Object::kProcess, Operation::kConnect, Argument::kAmount, 32, true},
+    FaultTraits{Kind::kUnreachableConnect, "unreachable", Object::kProcess, Operation::kConnect, Argument::kNone, 0,
+                true},
     FaultTraits{Kind::kLoseConnect, "lose", Object::kProcess, Operation::kConnect, Argument::kNone, 0, true},
     FaultTraits{Kind::kLoseAccept, "lose", Object::kProcess, Operation::kAccept, Argument::kNone, 0, true},
     FaultTraits{Kind::kPortDown, "port-down", Object::kProcess, Operation::kPost, Argument::kNone, 0, false},

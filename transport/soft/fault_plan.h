@@ -53,10 +53,11 @@ enum class FaultKind : uint8_t {
   // At a completion of a completion queue: there is no room for it.
   kOverrun,
   // At a call of the connection manager in this process.
-  kFailResolve,    // rdma_resolve_addr ends in ADDR_ERROR.
-  kRejectConnect,  // rdma_connect ends in REJECTED, with the reason `amount`.
-  kLoseConnect,    // The request of rdma_connect is lost: UNREACHABLE, as after the last retry.
-  kLoseAccept,     // The reply of rdma_accept is lost: both ends learn that the connection failed.
+  kFailResolve,         // rdma_resolve_addr ends in ADDR_ERROR.
+  kRejectConnect,       // rdma_connect ends in REJECTED, with the reason `amount`.
+  kUnreachableConnect,  // rdma_connect ends in UNREACHABLE, at once.
+  kLoseConnect,         // The request of rdma_connect never arrives: nothing happens until its time-out.
+  kLoseAccept,          // The reply of rdma_accept never arrives: nothing happens until the time-outs of both ends.
   // At a request posted to any queue pair of the process.
   kPortDown,
   kPortUp,
