@@ -66,7 +66,7 @@ int QueryDevice(ibv_context* context, ibv_device_attr* attributes) {
   attributes->max_pd = INT32_MAX;
   attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 128;
   attributes->max_res_rd_atom = 128 * kQueuePairsMax;
-  attributes->atomic_cap = IBV_ATOMIC_NONE;
+  attributes->atomic_cap = IBV_ATOMIC_HCA;
   attributes->max_srq = kQueuePairsMax;
   attributes->max_srq_wr = kWorkRequestsMax;
   attributes->max_srq_sge = kSegmentsMax;

@@ -9,14 +9,22 @@
 #include <cstring>
 #include <utility>
 
-#include "transport/soft/key_table.h"
 #include "transport/soft/receive_queue.h"
 
 namespace verbena::soft {
 namespace {
 
-// Keys are checked again for each slice, so that a deregistration waits for one slice at most.
-constexpr uint64_t kSliceBytesMax = 1024 * 1024;
+// Says under which key we are about to copy, for as long as it lives.
+class Hazard {
+ public:
+  Hazard(HazardLine* line, uint32_t key) : line_(line) { line_->key.store(key); }
+  ~Hazard() { line_->key.store(0, std::memory_order_release); }
+  Hazard(const Hazard&) = delete;
+  Hazard& operator=(const Hazard&) = delete;
+
+ private:
+  HazardLine* const line_;
+};
 
 // The part of a scatter / gather list that holds bytes [offset, offset + length).
 struct LocalParts {
@@ -70,40 +78,44 @@ DirectMemory::DirectMemory(PeerProcess peer, const StateLine* state, HazardLine*
 
 WorkOutcome DirectMemory::Copy(const Request& request) {
   if (abandoned_) return OutcomeOfErrno(ESRCH);
-  for (uint64_t offset = 0; offset < request.length; offset += kSliceBytesMax) {
-    uint64_t length = std::min(request.length - offset, kSliceBytesMax);
-    hazard_->key.store(request.remote_key);
-    WorkOutcome outcome = CopySlice(request, offset, length);
-    hazard_->key.store(0, std::memory_order_release);
-    if (!outcome.ok()) return outcome;
+  Hazard hazard(hazard_, request.remote_key);
+  uint32_t access = request.direction == Direction::kRead ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+  WorkOutcome outcome = Check(request.remote_key, {request.remote_address, request.length}, access);
+  return outcome.ok() ? MoveBytes(request) : outcome;
+}
+
+WorkOutcome DirectMemory::Execute(const AtomicOperation& operation, uint64_t remote_address, uint32_t remote_key,
+                                  uint64_t* before) {
+  if (abandoned_) return OutcomeOfErrno(ESRCH);
+  Hazard hazard(hazard_, remote_key);
+  WorkOutcome outcome = Check(remote_key, {remote_address, kAtomicBytes}, IBV_ACCESS_REMOTE_ATOMIC);
+  if (outcome.ok()) *before = soft::Execute(operation, remote_address);
+  return outcome;
+}
+
+WorkOutcome DirectMemory::Check(uint32_t key, MemoryRange range, uint32_t access) const {
+  bool queue_pair_allows = (state_->access.load() & access) == access && state_->closed.load() == 0;
+  KeyUser user = {.domain = state_->domain.load(), .queue_pair = peer_.queue_pair_number};
+  if (!queue_pair_allows || !KeyAllows(peer_.regions->published(), key, user, range, access)) {
+    return {.status = state_->closed.load() != 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_REM_ACCESS_ERR};
   }
   return {};
 }
 
-// The whole range is checked each time: a copy that would end badly must not begin.
-WorkOutcome DirectMemory::CopySlice(const Request& request, uint64_t offset, uint64_t length) {
-  uint32_t access = request.direction == Direction::kRead ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-  bool queue_pair_allows = (state_->access.load() & access) == access && state_->closed.load() == 0;
-  MemoryRange range = {.address = request.remote_address, .length = request.length};
-  KeyUser user = {.domain = state_->domain.load(), .queue_pair = peer_.queue_pair_number};
-  if (!queue_pair_allows || !KeyAllows(peer_.regions->published(), request.remote_key, user, range, access)) {
-    return {.status = state_->closed.load() != 0 ? IBV_WC_RETRY_EXC_ERR : IBV_WC_REM_ACCESS_ERR};
-  }
-  return MoveBytes(request, offset, length);
-}
-
-WorkOutcome DirectMemory::MoveBytes(const Request& request, uint64_t offset, uint64_t length) {
-  LocalParts local(request.local, offset, length);
+WorkOutcome DirectMemory::MoveBytes(const Request& request) {
+  LocalParts local(request.local, request.offset, request.part_length);
   if (same_process_) {
-    CopyWithinProcess(request.direction, local, request.remote_address + offset);
+    CopyWithinProcess(request.direction, local, request.remote_address + request.offset);
     return {};
   }
-  iovec remote = {.iov_base = reinterpret_cast<void*>(request.remote_address + offset), .iov_len = length};
+  iovec remote = {.iov_base = reinterpret_cast<void*>(request.remote_address + request.offset),
+                  .iov_len = request.part_length};
   ssize_t copied = request.direction == Direction::kRead
                        ? process_vm_readv(peer_.process, local.parts.data(), local.count, &remote, 1, 0)
                        : process_vm_writev(peer_.process, local.parts.data(), local.count, &remote, 1, 0);
   if (copied < 0) return OutcomeOfErrno(errno);
-  if (static_cast<uint64_t>(copied) != length) return OutcomeOfErrno(EFAULT);  // Registered, but not mapped any more.
+  // Registered, but not mapped any more.
+  if (static_cast<uint64_t>(copied) != request.part_length) return OutcomeOfErrno(EFAULT);
   return {};
 }
 

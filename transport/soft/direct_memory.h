@@ -1,7 +1,7 @@
 // One-sided access to a peer's registered memory: the initiator checks the responder's published table of regions and
 // copies by itself, with process_vm_readv / process_vm_writev, or memcpy when both ends live in one process.
 //
-// Each slice of a copy is announced in the hazard word of the pair, then the key is checked. Deregistering revokes the
+// Each part of a copy is announced in the hazard word of the pair, then the key is checked. Deregistering revokes the
 // key, then waits for the hazard words that name it; so no copy touches memory whose deregistration has returned.
 //
 // Owner: the link. Thread: the queue pair's lock.
@@ -17,6 +17,8 @@
 #include <memory>
 
 #include "absl/types/span.h"
+#include "transport/soft/atomic_operation.h"
+#include "transport/soft/key_table.h"
 #include "transport/soft/shared_layout.h"
 #include "transport/soft/shared_mapping.h"
 
@@ -61,22 +63,32 @@ class DirectMemory {
     uint64_t remote_address;
     uint32_t remote_key;
     uint64_t length;
+    // The part of `length` to be copied now. The whole is checked each time: a copy that would end badly must not
+    // begin.
+    uint64_t offset;
+    uint64_t part_length;
   };
 
   // `peer` was probed. `state` is the responder's line of the pair (its domain and what its queue pair allows),
   // `hazard` our own.
   DirectMemory(PeerProcess peer, const StateLine* state, HazardLine* hazard);
 
-  // Copies. Statuses: REM_ACCESS_ERR where key, bounds, domain or access forbid it; REM_OP_ERR where the kernel refuses
-  // this process the other one's memory; RETRY_EXC_ERR where that process is gone.
+  // Copies one part, which had better not be long: deregistration waits for it. Statuses: REM_ACCESS_ERR where key,
+  // bounds, domain or access forbid it; REM_OP_ERR where the kernel refuses this process the other one's memory;
+  // RETRY_EXC_ERR where that process is gone.
   WorkOutcome Copy(const Request& request);
+
+  // The same for an atomic operation on eight bytes, for a peer in this process. What was there before goes to
+  // `before`.
+  WorkOutcome Execute(const AtomicOperation& operation, uint64_t remote_address, uint32_t remote_key, uint64_t* before);
+  bool same_process() const { return same_process_; }
 
   // The peer is gone and its process id may be given to another: every later copy fails.
   void Abandon() { abandoned_ = true; }
 
  private:
-  WorkOutcome CopySlice(const Request& request, uint64_t offset, uint64_t length);
-  WorkOutcome MoveBytes(const Request& request, uint64_t offset, uint64_t length);
+  WorkOutcome Check(uint32_t key, MemoryRange range, uint32_t access) const;
+  WorkOutcome MoveBytes(const Request& request);
 
   const PeerProcess peer_;
   const bool same_process_;

@@ -1,4 +1,5 @@
-// READ and WRITE between two queue pairs of one process, and everything that forbids them.
+// READ and WRITE between two queue pairs of one process, and everything that forbids them: carried out by the
+// initiator, and by the responder.
 
 #include <unistd.h>
 
@@ -13,17 +14,27 @@
 namespace verbena::soft {
 namespace {
 
+class OneSided : public testing::TestWithParam<OneSidedPolicy> {
+ protected:
+  OneSided() { OverrideOneSidedPolicy(GetParam()); }
+  ~OneSided() override {
+    OverrideOneSidedPolicy(std::nullopt);
+    while (NextAsyncEvent().has_value()) {
+    }
+  }
+};
+
 ibv_wc_status ReadStatus(LinkedPair& pair, uint64_t remote, uint32_t key, uint32_t length = 64) {
   EXPECT_EQ(pair.left.OneSided(5, IBV_WR_RDMA_READ, 0, length, remote, key), 0);
-  auto done = pair.left.PollSends();
+  auto done = pair.AwaitSend();
   return done.has_value() ? done->status : IBV_WC_GENERAL_ERR;
 }
 
-TEST(OneSided, ReadFetchesRemoteBytes) {
+TEST_P(OneSided, ReadFetchesRemoteBytes) {
   LinkedPair pair;
   pair.right.Fill(300, "remote");
   ASSERT_EQ(pair.left.OneSided(5, IBV_WR_RDMA_READ, 10, 6, pair.right.Address(300), pair.right.region->rkey), 0);
-  auto done = pair.left.PollSends();
+  auto done = pair.AwaitSend();
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->status, IBV_WC_SUCCESS);
   EXPECT_EQ(done->opcode, IBV_WC_RDMA_READ);
@@ -31,18 +42,18 @@ TEST(OneSided, ReadFetchesRemoteBytes) {
   EXPECT_EQ(pair.left.Text(10, 6), "remote");
 }
 
-TEST(OneSided, WriteStoresIntoRemoteBytes) {
+TEST_P(OneSided, WriteStoresIntoRemoteBytes) {
   LinkedPair pair;
   pair.left.Fill(10, "written");
   pair.left.OneSided(5, IBV_WR_RDMA_WRITE, 10, 7, pair.right.Address(300), pair.right.region->rkey);
-  auto done = pair.left.PollSends();
+  auto done = pair.AwaitSend();
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->status, IBV_WC_SUCCESS);
   EXPECT_EQ(done->opcode, IBV_WC_RDMA_WRITE);
   EXPECT_EQ(pair.right.Text(300, 7), "written");
 }
 
-TEST(OneSided, WriteWithImmediateConsumesAReceive) {
+TEST_P(OneSided, WriteWithImmediateConsumesAReceive) {
   LinkedPair pair;
   pair.left.Fill(0, "data");
   pair.right.Receive(7, 500);
@@ -54,6 +65,7 @@ TEST(OneSided, WriteWithImmediateConsumesAReceive) {
   request.imm_data = 77;
   request.wr.rdma = {.remote_addr = pair.right.Address(900), .rkey = pair.right.region->rkey};
   ASSERT_EQ(pair.left.Post(request), 0);
+  pair.Turn();
   auto received = pair.right.PollReceives();
   ASSERT_TRUE(received.has_value());
   EXPECT_EQ(received->opcode, IBV_WC_RECV_RDMA_WITH_IMM);
@@ -62,7 +74,7 @@ TEST(OneSided, WriteWithImmediateConsumesAReceive) {
   EXPECT_EQ(pair.right.Text(900, 4), "data");
 }
 
-TEST(OneSided, ReadOfManySlicesIsWhole) {
+TEST_P(OneSided, ReadOfManySlicesIsWhole) {
   constexpr size_t kBytes = 3'500'000;
   LinkedPair pair({.memory_bytes = kBytes});
   for (size_t i = 0; i < kBytes; ++i) pair.right.memory[i] = static_cast<std::byte>(i * 7 >> 4);
@@ -70,7 +82,7 @@ TEST(OneSided, ReadOfManySlicesIsWhole) {
   EXPECT_EQ(pair.left.Text(0, kBytes), pair.right.Text(0, kBytes));
 }
 
-TEST(OneSided, ReadWaitsUntilEarlierSendsAreAccepted) {
+TEST_P(OneSided, ReadWaitsUntilEarlierSendsAreAccepted) {
   LinkedPair pair;
   pair.right.Fill(0, "before");
   pair.left.Send(8, 100, 5);
@@ -80,56 +92,56 @@ TEST(OneSided, ReadWaitsUntilEarlierSendsAreAccepted) {
   pair.right.Fill(0, "after.");
   pair.right.Receive(1, 4096);
   pair.right.PollReceives();
-  EXPECT_EQ(pair.left.PollSends()->wr_id, 8u);
-  EXPECT_EQ(pair.left.PollSends()->wr_id, 9u);
+  EXPECT_EQ(pair.AwaitSend()->wr_id, 8u);
+  EXPECT_EQ(pair.AwaitSend()->wr_id, 9u);
   EXPECT_EQ(pair.left.Text(0, 6), "after.");
 }
 
-TEST(OneSided, UnknownKeyIsRemoteAccessError) {
+TEST_P(OneSided, UnknownKeyIsRemoteAccessError) {
   LinkedPair pair;
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey ^ 1), IBV_WC_REM_ACCESS_ERR);
   EXPECT_EQ(pair.left.State(), IBV_QPS_ERR);
 }
 
-TEST(OneSided, KeyZeroIsRemoteAccessError) {
+TEST_P(OneSided, KeyZeroIsRemoteAccessError) {
   LinkedPair pair;
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), 0), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, OneByteBeyondTheRegionIsRemoteAccessError) {
+TEST_P(OneSided, OneByteBeyondTheRegionIsRemoteAccessError) {
   LinkedPair pair;
   uint64_t last = pair.right.Address(0) + pair.right.region->length - 63;
   EXPECT_EQ(ReadStatus(pair, last, pair.right.region->rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, LastBytesOfTheRegionAreReadable) {
+TEST_P(OneSided, LastBytesOfTheRegionAreReadable) {
   LinkedPair pair;
   uint64_t last = pair.right.Address(0) + pair.right.region->length - 64;
   EXPECT_EQ(ReadStatus(pair, last, pair.right.region->rkey), IBV_WC_SUCCESS);
 }
 
-TEST(OneSided, OneByteBeforeTheRegionIsRemoteAccessError) {
+TEST_P(OneSided, OneByteBeforeTheRegionIsRemoteAccessError) {
   LinkedPair pair;
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0) - 1, pair.right.region->rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, AddressThatWrapsAroundIsRemoteAccessError) {
+TEST_P(OneSided, AddressThatWrapsAroundIsRemoteAccessError) {
   LinkedPair pair;
   EXPECT_EQ(ReadStatus(pair, UINT64_MAX - 10, pair.right.region->rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, RegionWithoutRemoteReadIsRemoteAccessError) {
+TEST_P(OneSided, RegionWithoutRemoteReadIsRemoteAccessError) {
   LinkedPair pair({.access = IBV_ACCESS_LOCAL_WRITE});
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, RegionWithoutRemoteWriteRefusesWrites) {
+TEST_P(OneSided, RegionWithoutRemoteWriteRefusesWrites) {
   LinkedPair pair({.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ});
   pair.left.OneSided(5, IBV_WR_RDMA_WRITE, 0, 8, pair.right.Address(0), pair.right.region->rkey);
-  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, QueuePairWithoutRemoteReadIsRemoteAccessError) {
+TEST_P(OneSided, QueuePairWithoutRemoteReadIsRemoteAccessError) {
   LinkedPair pair;
   ibv_qp_attr attributes = {};
   attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
@@ -137,13 +149,13 @@ TEST(OneSided, QueuePairWithoutRemoteReadIsRemoteAccessError) {
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, RegionOfAnotherDomainIsRemoteAccessError) {
+TEST_P(OneSided, RegionOfAnotherDomainIsRemoteAccessError) {
   LinkedPair pair;
   TestEnd stranger;
   EXPECT_EQ(ReadStatus(pair, stranger.Address(0), stranger.region->rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, DeregisteredRegionIsRemoteAccessError) {
+TEST_P(OneSided, DeregisteredRegionIsRemoteAccessError) {
   LinkedPair pair;
   uint32_t key = pair.right.region->rkey;
   DeregisterMemory(pair.right.region);
@@ -151,7 +163,7 @@ TEST(OneSided, DeregisteredRegionIsRemoteAccessError) {
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), key), IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(OneSided, KeyIsNotReusedByTheNextRegistration) {
+TEST_P(OneSided, KeyIsNotReusedByTheNextRegistration) {
   TestEnd end;
   uint32_t key = end.region->rkey;
   DeregisterMemory(end.region);
@@ -159,19 +171,19 @@ TEST(OneSided, KeyIsNotReusedByTheNextRegistration) {
   EXPECT_NE(end.region->rkey, key);
 }
 
-TEST(OneSided, ReadIntoAReadOnlyRegionIsLocalProtectionError) {
+TEST_P(OneSided, ReadIntoAReadOnlyRegionIsLocalProtectionError) {
   LinkedPair pair({.access = IBV_ACCESS_REMOTE_READ});
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_LOC_PROT_ERR);
 }
 
-TEST(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
+TEST_P(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   LinkedPair pair;
   pair.right.EnterError();
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_RETRY_EXC_ERR);
 }
 
 // The kernel says who the peer is: whose memory is out of reach, or is not what the offer says, is not copied from.
-TEST(OneSided, DirectAccessToAProcessOutOfReachIsRefusedWhenLinking) {
+TEST(OneSidedPolicy, DirectAccessToAProcessOutOfReachIsRefusedWhenLinking) {
   OverrideOneSidedPolicy(OneSidedPolicy::kDirect);
   TestEnd left;
   TestEnd right;
@@ -183,11 +195,16 @@ TEST(OneSided, DirectAccessToAProcessOutOfReachIsRefusedWhenLinking) {
   EXPECT_EQ(linked.code(), absl::StatusCode::kPermissionDenied);
 }
 
-TEST(OneSided, RegistrationWithRemoteButNotLocalWriteIsInvalid) {
+TEST_P(OneSided, RegistrationWithRemoteButNotLocalWriteIsInvalid) {
   TestEnd end;
   EXPECT_EQ(RegisterMemory(end.domain, end.memory.data(), 10, IBV_ACCESS_REMOTE_WRITE), nullptr);
   EXPECT_EQ(errno, EINVAL);
 }
+
+INSTANTIATE_TEST_SUITE_P(ByWhom, OneSided, testing::Values(OneSidedPolicy::kDirect, OneSidedPolicy::kResponder),
+                         [](const auto& info) {
+                           return info.param == OneSidedPolicy::kDirect ? "Initiator" : "Responder";
+                         });
 
 }  // namespace
 }  // namespace verbena::soft

@@ -11,7 +11,10 @@
 namespace verbena::soft {
 namespace {
 
-constexpr uint32_t kAllRemoteAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+constexpr uint32_t kAllRemoteAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+// Whether a linked queue pair in this state makes progress.
+bool TakesPart(ibv_qp_state state) { return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD; }
 
 Requester::Options RequesterOptions(ibv_pd* domain, const ibv_qp_init_attr& attributes,
                                     const QueuePair::Surroundings& surroundings) {
@@ -133,7 +136,7 @@ void QueuePair::ApplyFaultsOfNewestPost() {
   faults_->CountRequest();
   requester_.HoldCompletions(faults_->holds_sends());
   if (auto failure = faults_->Take(FaultKind::kFailRequest)) requester_.FailNewest(failure->status);
-  if (state != IBV_QPS_RTS) return;
+  if (state != IBV_QPS_RTS || link_ == nullptr) return;
   if (faults_->Befalls(FaultKind::kLoseDoorbell)) link_->LoseNextDoorbell();
   if (faults_->Befalls(FaultKind::kDisconnect)) LosePeer();
 }
@@ -188,6 +191,7 @@ bool QueuePair::MayHaveNews() const {
 
 void QueuePair::AdvanceSends() {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
+  if (link_ == nullptr) return;
   bool peer_was_closed = link_->peer_closed();
   Settle(requester_.Advance(*link_), peer_was_closed);
 }
@@ -196,7 +200,7 @@ void QueuePair::AdvanceSends() {
 // delivered: so no reply is delivered before its request is complete. And a peer that closed has published all it ever
 // will before.
 void QueuePair::AdvanceBoth() {
-  if (link_ == nullptr || state != IBV_QPS_RTS) return;
+  if (link_ == nullptr || !TakesPart(state)) return;
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   bool healthy = requester_.Advance(*link_);
@@ -210,9 +214,12 @@ void QueuePair::Settle(bool healthy, bool peer_was_closed) {
     surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_QP_FATAL, this);
     EnterError(IBV_WC_FATAL_ERR);
   } else if (!healthy) {
+    if (auto violation = responder_.violation()) surroundings_.async_events->RaiseForQueuePair(*violation, this);
     EnterError(IBV_WC_WR_FLUSH_ERR);
   } else if (peer_was_closed && !requester_.idle()) {
     EnterError(IBV_WC_RETRY_EXC_ERR);
+  } else if (requester_.unfinished_copy() || responder_.unfinished_answer()) {
+    AskForProgress();
   }
 }
 
@@ -239,14 +246,14 @@ void QueuePair::CloseLink() {
 
 void QueuePair::PeerGone() {
   std::lock_guard lock(mu_);
-  if (link_ == nullptr || state != IBV_QPS_RTS) return;
+  if (link_ == nullptr || !TakesPart(state)) return;
   LosePeer();
 }
 
 void QueuePair::LosePeer() {
   if (link_->direct() != nullptr) link_->direct()->Abandon();
   AdvanceBoth();
-  if (state == IBV_QPS_RTS) EnterError(IBV_WC_RETRY_EXC_ERR);
+  if (TakesPart(state)) EnterError(IBV_WC_RETRY_EXC_ERR);
 }
 
 absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own) {
@@ -256,7 +263,7 @@ absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own
   }
   pending_ = {.memory = std::move(memory), .own_end = own_end};
   parameters_ = own;
-  PublishState(pending_.memory->pair(), own_end);
+  ApplyAttributes();
   return absl::OkStatus();
 }
 
@@ -277,7 +284,7 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkP
     link_ = std::move(link);
     rnr_retry_ = peer.rnr_retry_count;
     parameters_.initiator_depth = std::min(parameters_.initiator_depth, peer.responder_resources);
-    PublishState(pending_.memory->pair(), pending_.own_end);
+    ApplyAttributes();
     visible_link_.store(link_.get(), std::memory_order_release);
     state = IBV_QPS_RTS;
   }
@@ -292,8 +299,12 @@ QueuePair::LinkMemory QueuePair::link_memory() {
   return {.memory = link_->memory(), .peer_hazard = &link_->peer().hazard};
 }
 
-void QueuePair::PublishState(PairMemory& memory, int own_end) {
-  EndControl& own = memory.control.ends[own_end];
+void QueuePair::ApplyAttributes() {
+  requester_.set_read_depth(parameters_.initiator_depth);
+  responder_.one_sided().set_read_depth(parameters_.responder_resources);
+  responder_.one_sided().set_access(access_);
+  if (pending_.memory == nullptr) return;
+  EndControl& own = pending_.memory->pair().control.ends[pending_.own_end];
   own.state.domain.store(ProtectionDomain::Number(pd));
   own.state.access.store(access_);
   own.requests_out.rnr_retry.store(rnr_retry_);

@@ -112,7 +112,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
   void EnterError(ibv_wc_status oldest_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int ModifyState(ibv_qp_state next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void PublishState(PairMemory& memory, int own_end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Tells requester, responder and peer what the attributes are now.
+  void ApplyAttributes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Surroundings surroundings_;
   const ibv_qp_init_attr init_attributes_;

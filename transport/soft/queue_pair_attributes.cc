@@ -10,9 +10,10 @@ namespace {
 constexpr uint8_t kRnrRetryMax = 7;
 constexpr uint8_t kRnrTimerMax = 31;
 
-// Accepted; the last five describe a network that is not there.
+// Accepted; port and partition describe a network that is not there.
 constexpr int kKnownAttributes = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
-                                 IBV_QP_RNR_RETRY | IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+                                 IBV_QP_RNR_RETRY | IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT | IBV_QP_PKEY_INDEX |
+                                 IBV_QP_PORT | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
 
 }  // namespace
 
@@ -30,7 +31,9 @@ int QueuePair::Modify(const ibv_qp_attr& attributes, int mask) {
   if ((mask & IBV_QP_RNR_RETRY) != 0) rnr_retry_ = attributes.rnr_retry;
   if ((mask & IBV_QP_RETRY_CNT) != 0) parameters_.retry_count = attributes.retry_cnt;
   if ((mask & IBV_QP_TIMEOUT) != 0) timeout_ = attributes.timeout;
-  if (pending_.memory != nullptr) PublishState(pending_.memory->pair(), pending_.own_end);
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) parameters_.initiator_depth = attributes.max_rd_atomic;
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) parameters_.responder_resources = attributes.max_dest_rd_atomic;
+  ApplyAttributes();
   return 0;
 }
 

@@ -81,6 +81,9 @@ constexpr size_t RecordPrefixBytes(RecordKind kind) {
 // Four records of this size fill a ring, so that writer and reader of a long message overlap.
 inline constexpr uint32_t kFragmentBytesMax = kRingBytes / 4 - sizeof(RecordHeader) - sizeof(RecordTarget);
 
+// A writer hears of free space this often at least, so that it refills the ring while its reader empties it.
+inline constexpr uint64_t kRingPublishBytes = kRingBytes / 8;
+
 inline constexpr uint64_t kMessageBytesMax = 1u << 30;
 inline constexpr uint32_t kAtomicBytes = 8;
 

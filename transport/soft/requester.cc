@@ -1,42 +1,48 @@
 #include "transport/soft/requester.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "transport/soft/record.h"
 #include "transport/soft/segments.h"
+#include "transport/soft/work_opcodes.h"
 
 namespace verbena::soft {
 namespace {
 
-bool IsMessage(ibv_wr_opcode opcode) { return opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_RDMA_WRITE; }
-bool IsWrite(ibv_wr_opcode opcode) { return opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM; }
+// One turn of a long copy: the other queue pairs of a polling thread wait no longer than this takes.
+constexpr uint64_t kCopyBytesPerTurn = 1024 * 1024;
 
-RecordKind KindOf(ibv_wr_opcode opcode) {
+ibv_wc_opcode CompletionOpcode(ibv_wr_opcode opcode) {
   switch (opcode) {
-    case IBV_WR_SEND_WITH_IMM:
-      return RecordKind::kSendWithImmediate;
-    case IBV_WR_SEND_WITH_INV:
-      return RecordKind::kSendWithInvalidate;
+    case IBV_WR_RDMA_READ:
+      return IBV_WC_RDMA_READ;
+    case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-      return RecordKind::kImmediateOfWrite;
+      return IBV_WC_RDMA_WRITE;
+    case IBV_WR_BIND_MW:
+      return IBV_WC_BIND_MW;
+    case IBV_WR_LOCAL_INV:
+      return IBV_WC_LOCAL_INV;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+      return IBV_WC_COMP_SWAP;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return IBV_WC_FETCH_ADD;
     default:
-      return RecordKind::kSend;
+      return IBV_WC_SEND;
   }
 }
 
-ibv_wc_opcode CompletionOpcode(ibv_wr_opcode opcode) {
-  if (opcode == IBV_WR_BIND_MW) return IBV_WC_BIND_MW;
-  if (opcode == IBV_WR_LOCAL_INV) return IBV_WC_LOCAL_INV;
-  if (opcode == IBV_WR_RDMA_READ) return IBV_WC_RDMA_READ;
-  return IsWrite(opcode) ? IBV_WC_RDMA_WRITE : IBV_WC_SEND;
-}
-
-// What a responder may say about a message. Anything else comes from a broken or malicious peer.
+// What a responder may say about a request. Anything else comes from a broken or malicious peer.
 bool IsRefusal(uint32_t status) {
   return status == IBV_WC_RNR_RETRY_EXC_ERR || status == IBV_WC_REM_INV_REQ_ERR || status == IBV_WC_REM_ACCESS_ERR ||
          status == IBV_WC_REM_OP_ERR;
+}
+
+// Atomics between processes are the responder's business: only there they are atomic towards its own ones.
+bool IsDirect(PairLink& link, const SendEntry& entry) {
+  return IsOneSided(entry.opcode) && link.direct() != nullptr &&
+         (!IsAtomic(entry.opcode) || link.direct()->same_process());
 }
 
 }  // namespace
@@ -50,14 +56,17 @@ int Requester::Append(const ibv_send_wr& request) {
 }
 
 bool Requester::Advance(PairLink& link) {
+  copy_budget_ = kCopyBytesPerTurn;
   do {
-    if (!TakeAcceptances(link) || !Retire()) return false;
+    if (!TakeAcceptances(link)) return false;
+    answers_.TakeIn(link, queue_);  // After the acceptances: the answers that they count are there.
+    if (!Retire()) return false;
   } while (Transmit(link) || UpdateWatch(link));
   return !link.broken();
 }
 
 bool Requester::TakeAcceptances(PairLink& link) {
-  // The refusal first: it is about the message after the last accepted one, which is published before it.
+  // The refusal first: it is about the request after the last accepted one, which is published before it.
   uint32_t refusal = link.peer().requests_in.refusal.load();
   uint64_t accepted = link.peer().requests_in.accepted.load();
   if (accepted == accepted_ && refusal == 0) return true;
@@ -73,14 +82,14 @@ bool Requester::TakeAcceptances(PairLink& link) {
 }
 
 bool Requester::IsComplete(SendEntry& entry) const {
-  if (entry.number != 0 && entry.state != SendEntry::State::kDone) {
-    if (refusal_ != IBV_WC_SUCCESS && entry.number == accepted_ + 1) {
-      entry.outcome.status = refusal_;
-      return true;
-    }
-    return entry.state == SendEntry::State::kSent && entry.number <= accepted_;
+  if (entry.state == SendEntry::State::kDone) return true;
+  if (entry.number == 0) return false;
+  if (refusal_ != IBV_WC_SUCCESS && entry.number == accepted_ + 1) {
+    entry.outcome.status = refusal_;
+    return true;
   }
-  return entry.state == SendEntry::State::kDone;
+  if (entry.state != SendEntry::State::kSent) return false;
+  return WantsAnswer(entry.opcode) ? entry.answered : entry.number <= accepted_;
 }
 
 bool Requester::Retire() {
@@ -108,62 +117,44 @@ void Requester::Complete(const SendEntry& entry) {
 
 bool Requester::Transmit(PairLink& link) {
   bool finished = false;
-  blocked_on_acceptance_ = blocked_on_space_ = false;
+  blocked_on_acceptance_ = blocked_on_space_ = unfinished_copy_ = false;
   while (!failed_ && queue_.has_unsent()) {
     SendEntry& entry = queue_.first_unsent();
-    if (!CheckLocal(entry)) {
-      finished = true;
-      break;
-    }
-    if (IsLocalOperation(entry.opcode)) {
-      if (!PerformLocally(link, entry)) break;
-      finished = true;
-      queue_.AdvanceUnsent();
-      continue;
-    }
-    if (!IsMessage(entry.opcode) || (IsWrite(entry.opcode) && !entry.copied_directly)) {
-      if (accepted_ != last_number_) {
-        blocked_on_acceptance_ = true;
-        break;
-      }
-      finished = true;
-      if (!TransmitDirect(link, entry)) break;
-    }
-    if (IsMessage(entry.opcode) && !TransmitMessage(link, entry)) break;
+    if (paused_ && !entry.begun()) break;
+    bool handed_over = TransmitOne(link, entry);
+    finished = finished || entry.state == SendEntry::State::kDone;
+    if (!handed_over) break;
     queue_.AdvanceUnsent();
   }
-  if (unpublished_) {
-    link.requests_out().Publish();
-    link.RingReceiver(urgent_ ? News::kImportant : News::kMessage);
-    unpublished_ = urgent_ = false;
-  }
+  writer_.Publish(link);
   return finished;
 }
 
-bool Requester::CheckLocal(SendEntry& entry) {
-  if (entry.planned_failure != IBV_WC_SUCCESS) {
-    Fail(entry, {.status = entry.planned_failure});
-    return false;
+bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
+  if (entry.planned_failure != IBV_WC_SUCCESS) return Fail(entry, {.status = entry.planned_failure});
+  if (!entry.checked) {
+    if (WorkOutcome outcome = CheckLocal(entry); !outcome.ok()) return Fail(entry, outcome);
+    entry.checked = true;
   }
-  if (entry.checked) return true;
-  uint32_t access = entry.opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_LOCAL_WRITE : 0;
-  entry.checked = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);
-  if (!entry.checked) Fail(entry, {.status = IBV_WC_LOC_PROT_ERR});
-  return entry.checked;
+  if (entry.fenced && answers_.in_flight() != 0) return false;
+  if (IsLocalOperation(entry.opcode)) return PerformLocally(link, entry);
+  if (IsDirect(link, entry) && !entry.copied_directly) {
+    if (!ExecuteDirectly(link, entry)) return false;
+    if (entry.state == SendEntry::State::kDone) return true;
+  }
+  return TransmitInRing(link, entry);
 }
 
 bool Requester::PerformLocally(PairLink& link, SendEntry& entry) {
   KeyUser self = {.domain = options_.domain, .queue_pair = options_.queue_pair_number};
   if (entry.opcode == IBV_WR_BIND_MW) {
-    entry.state = SendEntry::State::kDone;
-    if (!options_.keys->Bind(entry.binding, self)) Fail(entry, {.status = IBV_WC_MW_BIND_ERR});
-    return true;
+    if (!options_.keys->Bind(entry.binding, self)) return Fail(entry, {.status = IBV_WC_MW_BIND_ERR});
+  } else {
+    if (!invalidating_since_.has_value() && !options_.keys->Invalidate(entry.immediate, self)) {
+      return Fail(entry, {.status = IBV_WC_LOC_PROT_ERR});
+    }
+    if (PeerStillCopies(link, entry.immediate)) return false;
   }
-  if (!invalidating_since_.has_value() && !options_.keys->Invalidate(entry.immediate, self)) {
-    Fail(entry, {.status = IBV_WC_LOC_PROT_ERR});
-    return true;
-  }
-  if (PeerStillCopies(link, entry.immediate)) return false;
   entry.state = SendEntry::State::kDone;
   return true;
 }
@@ -180,73 +171,89 @@ bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
   return true;
 }
 
-bool Requester::TransmitDirect(PairLink& link, SendEntry& entry) {
-  WorkOutcome outcome = link.direct()->Copy({
-      .direction = IsWrite(entry.opcode) ? DirectMemory::Direction::kWrite : DirectMemory::Direction::kRead,
-      .local = entry.segments,
-      .remote_address = entry.remote_address,
-      .remote_key = entry.remote_key,
-      .length = entry.length,
-  });
-  if (!outcome.ok()) {
-    Fail(entry, outcome);
+WorkOutcome Requester::CheckLocal(const SendEntry& entry) const {
+  if (entry.is_inline) return {};
+  if (IsAtomic(entry.opcode)) {
+    if (entry.length != kAtomicBytes) return {.status = IBV_WC_LOC_LEN_ERR};
+    if (!IsAtomicAddress(entry.remote_address)) return {.status = IBV_WC_REM_INV_REQ_ERR};
+  }
+  uint32_t access = WantsAnswer(entry.opcode) ? IBV_ACCESS_LOCAL_WRITE : 0;
+  bool allowed = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);
+  return {.status = allowed ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR};
+}
+
+bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
+  if (accepted_ != last_number_) {
+    blocked_on_acceptance_ = true;
     return false;
   }
+  WorkOutcome outcome = CopyDirectly(*link.direct(), entry);
+  if (!outcome.ok()) return Fail(entry, outcome);
+  if (unfinished_copy_) return false;
   entry.copied_directly = true;
-  if (!IsMessage(entry.opcode)) entry.state = SendEntry::State::kDone;
+  if (entry.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) entry.state = SendEntry::State::kDone;
   return true;
 }
 
-bool Requester::TransmitMessage(PairLink& link, SendEntry& entry) {
-  if (entry.number == 0) entry.number = ++last_number_;
-  uint64_t payload_bytes = IsWrite(entry.opcode) ? 0 : entry.length;
-  do {
-    auto bytes = static_cast<uint32_t>(std::min<uint64_t>(payload_bytes - entry.sent_bytes, kFragmentBytesMax));
-    std::byte* record = link.requests_out().Reserve(sizeof(RecordHeader) + bytes);
-    if (record == nullptr) {
-      blocked_on_space_ = true;
-      return false;
-    }
-    WriteRecord(link, entry, record, bytes);
-  } while (entry.sent_bytes < payload_bytes);
-  entry.state = SendEntry::State::kSent;
-  if (entry.signaled) {
-    ++signaled_sent_;
-    urgent_ = true;  // Somebody waits for its acceptance.
-    if (watch_ <= accepted_) {
-      watch_ = entry.number;
-      link.own().requests_out.accept_watch.store(watch_, std::memory_order_relaxed);  // Published with the tail.
-    }
+WorkOutcome Requester::CopyDirectly(DirectMemory& memory, SendEntry& entry) {
+  if (IsAtomic(entry.opcode)) {
+    AtomicOperation operation = {
+        .compares = entry.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, .operand = entry.operand, .swap = entry.swap};
+    uint64_t before = 0;
+    WorkOutcome outcome = memory.Execute(operation, entry.remote_address, entry.remote_key, &before);
+    if (outcome.ok()) Scatter(reinterpret_cast<std::byte*>(&before), entry.segments, 0, sizeof(before));
+    return outcome;
   }
-  urgent_ = urgent_ || entry.solicited;
+  while (entry.copied_bytes < entry.length) {
+    uint64_t bytes = std::min(entry.length - entry.copied_bytes, copy_budget_);
+    unfinished_copy_ = bytes == 0;
+    if (unfinished_copy_) return {};
+    WorkOutcome outcome = memory.Copy({
+        .direction = IsWrite(entry.opcode) ? DirectMemory::Direction::kWrite : DirectMemory::Direction::kRead,
+        .local = entry.segments,
+        .remote_address = entry.remote_address,
+        .remote_key = entry.remote_key,
+        .length = entry.length,
+        .offset = entry.copied_bytes,
+        .part_length = bytes,
+    });
+    if (!outcome.ok()) return outcome;
+    entry.copied_bytes += bytes;
+    copy_budget_ -= bytes;
+  }
+  return {};
+}
+
+bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
+  bool wants_answer = WantsAnswer(entry.opcode);
+  if (entry.number == 0) {
+    if (wants_answer && read_depth_ == 0) return Fail(entry, {.status = IBV_WC_LOC_QP_OP_ERR});
+    if (wants_answer && answers_.in_flight() >= read_depth_) return false;
+    entry.number = ++last_number_;
+  }
+  auto written = writer_.Write(link, entry, wants_answer ? answers_.in_flight() + 1 : 0, &copy_budget_);
+  blocked_on_space_ = written == RequestWriter::Written::kNoRoom;
+  unfinished_copy_ = written == RequestWriter::Written::kThisTurn;
+  if (written != RequestWriter::Written::kWholly) return false;
+  entry.state = SendEntry::State::kSent;
+  if (wants_answer) answers_.Expect();
+  if (entry.signaled) WatchAcceptanceOf(link, entry);
   return true;
 }
 
-void Requester::WriteRecord(PairLink& link, SendEntry& entry, std::byte* record, uint32_t payload_bytes) {
-  bool first = entry.sent_bytes == 0;
-  bool last = IsWrite(entry.opcode) || entry.sent_bytes + payload_bytes == entry.length;
-  RecordHeader header = {
-      .kind = KindOf(entry.opcode),
-      .flags = static_cast<uint8_t>((first ? kRecordFirst : 0) | (last ? kRecordLast : 0) |
-                                    (entry.solicited ? kRecordSolicited : 0)),
-      .reads_in_flight = 0,
-      .payload_bytes = payload_bytes,
-      .message_bytes = entry.length,
-      .number = entry.number,
-      .immediate = entry.immediate,
-      .reserved = 0,
-  };
-  std::memcpy(record, &header, sizeof(header));
-  Gather(entry.segments, entry.sent_bytes, payload_bytes, record + sizeof(header));
-  link.requests_out().Commit(sizeof(header) + payload_bytes);
-  entry.sent_bytes += payload_bytes;
-  unpublished_ = true;
+void Requester::WatchAcceptanceOf(PairLink& link, const SendEntry& entry) {
+  ++signaled_sent_;
+  if (!IsOneSided(entry.opcode)) writer_.MarkImportant();  // Somebody waits for its acceptance.
+  if (watch_ > accepted_) return;
+  watch_ = entry.number;
+  link.own().requests_out.accept_watch.store(watch_, std::memory_order_relaxed);  // Published with the tail.
 }
 
-void Requester::Fail(SendEntry& entry, WorkOutcome outcome) {
+bool Requester::Fail(SendEntry& entry, WorkOutcome outcome) {
   entry.outcome = outcome;
   entry.state = SendEntry::State::kDone;
   failed_ = true;
+  return false;
 }
 
 bool Requester::UpdateWatch(PairLink& link) {
@@ -254,7 +261,7 @@ bool Requester::UpdateWatch(PairLink& link) {
   RequestSenderLine& line = link.own().requests_out;
   uint64_t watch = watch_ > accepted_ ? watch_ : 0;
   if (watch == 0 && signaled_sent_ != 0) watch = queue_.FirstSignaledAfter(accepted_);
-  bool blocked = blocked_on_acceptance_ || (failed_ && accepted_ != last_number_);
+  bool blocked = blocked_on_acceptance_ || ((failed_ || paused_) && accepted_ != last_number_);
   if (watch == 0 && blocked) watch = last_number_;
   if (watch != watch_) {
     line.accept_watch.store(watch);

@@ -1,9 +1,12 @@
 // The requester half of a queue pair: carries out the send queue and completes it, strictly in order.
 //
-// A message (SEND, WRITE with immediate) is copied into the ring and is complete when the peer has accepted it. READ
-// and WRITE are copied directly once every earlier message is accepted, as RC ordering demands, and are complete then.
-// Binding and invalidating a window is done in its turn between them: what is sent after a bind finds it done.
-// Failed requests complete even when unsignaled.
+// A request goes into the ring, and is complete when the peer has accepted it, or, a READ or atomic, answered it. Where
+// the peer's memory can be copied directly, a READ or WRITE is copied by ourselves once every earlier request is
+// accepted, as RC ordering demands, and is complete then. Binding and invalidating a window is done in its turn between
+// them: what is sent after a bind finds it done. Failed requests complete even when unsignaled.
+//
+// At most `read_depth` READs and atomics are in the ring without an answer; those behind them wait, and everything
+// behind those. A fenced request waits until there are none.
 //
 // Owner: the queue pair. Thread: its lock.
 
@@ -15,9 +18,11 @@
 #include <chrono>
 #include <optional>
 
+#include "transport/soft/answer_reader.h"
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/pair_link.h"
+#include "transport/soft/request_writer.h"
 #include "transport/soft/send_queue.h"
 #include "transport/soft/shared_layout.h"
 
@@ -52,8 +57,11 @@ class Requester {
   void HoldCompletions(bool on) { held_ = on; }
 
   // Hands over what can be, and completes what is done. False if a request failed (its completion is out) or the link
-  // is broken: the queue pair must go to ERR.
+  // is broken: the queue pair must go to ERR. Copies a bounded number of bytes: see unfinished_copy.
   bool Advance(PairLink& link);
+
+  // The last Advance stopped in a long copy that nothing but another Advance takes further.
+  bool unfinished_copy() const { return unfinished_copy_; }
 
   // Before the posting call returns: see SendQueue.
   void KeepInlineBytes() { queue_.KeepInlineBytes(); }
@@ -61,6 +69,12 @@ class Requester {
   // Completes everything left: the oldest with `oldest_status`, the rest as flushed.
   void Flush(ibv_wc_status oldest_status);
 
+  // After Pause nothing is begun any more, what is begun is finished: then it is drained.
+  void Pause() { paused_ = true; }
+  void Resume() { paused_ = false; }
+  bool drained() const { return queue_.nothing_begun(); }
+
+  void set_read_depth(uint8_t depth) { read_depth_ = depth; }
   bool idle() const { return queue_.empty(); }
   // A completion could not be delivered: its queue has overrun.
   bool lost_completion() const { return lost_completion_; }
@@ -74,33 +88,41 @@ class Requester {
 
   // True if a request was finished or failed, so that there may be something to retire.
   bool Transmit(PairLink& link);
-  bool CheckLocal(SendEntry& entry);
-  // False while it must wait.
+  // These return true if the request is handed over and the next one's turn has come.
+  bool TransmitOne(PairLink& link, SendEntry& entry);
+  bool ExecuteDirectly(PairLink& link, SendEntry& entry);
+  bool TransmitInRing(PairLink& link, SendEntry& entry);
+
   bool PerformLocally(PairLink& link, SendEntry& entry);
   bool PeerStillCopies(PairLink& link, uint32_t key);
-  bool TransmitDirect(PairLink& link, SendEntry& entry);
-  bool TransmitMessage(PairLink& link, SendEntry& entry);
-  void WriteRecord(PairLink& link, SendEntry& entry, std::byte* record, uint32_t payload_bytes);
-  void Fail(SendEntry& entry, WorkOutcome outcome);
+
+  WorkOutcome CheckLocal(const SendEntry& entry) const;
+  WorkOutcome CopyDirectly(DirectMemory& memory, SendEntry& entry);
+  bool Fail(SendEntry& entry, WorkOutcome outcome);  // Returns false.
+  void WatchAcceptanceOf(PairLink& link, const SendEntry& entry);
   // True if what we wait for changed after the peer may have looked: look once more.
   bool UpdateWatch(PairLink& link);
 
   const Options options_;
   SendQueue queue_;
-  uint64_t last_number_ = 0;                // Of the newest message begun.
-  uint64_t accepted_ = 0;                   // Messages the peer has accepted, as last read.
+  RequestWriter writer_;
+  AnswerReader answers_;
+  uint64_t last_number_ = 0;                // Of the newest request begun.
+  uint64_t accepted_ = 0;                   // Requests the peer has accepted, as last read.
   uint64_t watch_ = 0;                      // As published; 0 = none.
-  uint32_t signaled_sent_ = 0;              // Signaled messages in the ring.
-  ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the message after accepted_.
-  bool blocked_on_acceptance_ = false;      // A one-sided request waits for earlier messages.
+  uint64_t copy_budget_ = 0;                // Bytes that may yet be copied in this Advance.
+  uint32_t signaled_sent_ = 0;              // Signaled requests in the ring.
+  ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the request after accepted_.
+  uint8_t read_depth_ = 1;
+  bool blocked_on_acceptance_ = false;  // A direct copy waits for earlier requests.
   bool blocked_on_space_ = false;
   // Since when the oldest request waits for the peer to stop copying under a key that is invalid already.
   std::optional<std::chrono::steady_clock::time_point> invalidating_since_;
   bool space_wanted_ = false;  // As published.
-  bool unpublished_ = false;   // Records are committed that the peer was not told of.
-  bool urgent_ = false;        // One of those deserves to wake a peer that waits for solicited completions only.
-  bool failed_ = false;        // Nothing is handed over any more.
-  bool held_ = false;          // See HoldCompletions.
+  bool unfinished_copy_ = false;
+  bool paused_ = false;
+  bool failed_ = false;  // Nothing is handed over any more.
+  bool held_ = false;    // See HoldCompletions.
   bool lost_completion_ = false;
 };
 

@@ -12,62 +12,129 @@ namespace {
 
 constexpr uint32_t kRnrRetryForEver = 7;
 
-// A sender of a long message hears of free space this often, so that it refills the ring while we empty it.
-constexpr uint64_t kPublishBytes = kRingBytes / 8;
-
-bool HasPayload(RecordKind kind) { return kind != RecordKind::kImmediateOfWrite; }
+bool IsMessage(RecordKind kind) { return kind <= RecordKind::kSendWithInvalidate; }
+bool HasPayload(RecordKind kind) { return kind != RecordKind::kImmediateOfWrite && !WantsAnswer(kind); }
+bool UsesReceive(RecordKind kind) {
+  return IsMessage(kind) || kind == RecordKind::kImmediateOfWrite || kind == RecordKind::kWriteWithImmediate;
+}
 
 }  // namespace
 
 Responder::Responder(const Options& options)
-    : options_(options), receives_(options.receives_max, options.segments_max) {}
+    : options_(options),
+      one_sided_({.domain = options.domain, .queue_pair = options.queue_pair_number}, options.own_memory),
+      receives_(options.receives_max, options.segments_max) {}
 
 bool Responder::Advance(PairLink& link) {
+  unfinished_answer_ = false;
   if (refused_) return true;
   Step step = Step::kContinue;
   while (step == Step::kContinue && link.requests_in().available() != 0) step = TakeRecord(link);
+  one_sided_.Publish(link);
   if (unpublished_bytes_ != 0 || accepted_ != published_accepted_) Publish(link);
   return step != Step::kFail && !link.broken();
 }
 
 Responder::Step Responder::TakeRecord(PairLink& link) {
-  RingReader& reader = link.requests_in();
-  RecordHeader header;
-  std::memcpy(&header, reader.Peek(), sizeof(header));
-  if (!IsPossible(header, reader.available())) {
+  if (answering_) return AnswerRequest(link);
+  RequestRecord record = {};
+  if (!ReadRecord(link.requests_in(), &record)) {
     link.MarkBroken();
     return Step::kFail;
   }
-  if (!in_message_) {
-    if (!TakeReceive()) return NotReady(link);
-    if (!BeginMessage(link, header)) return Step::kFail;
+  if (HasTarget(record.header.kind)) {
+    ibv_wc_status status = one_sided_.Check(record);
+    if (status != IBV_WC_SUCCESS) return RefuseOneSided(link, status);
   }
-  Scatter(reader.Peek() + sizeof(header), receive_.used_segments(), received_bytes_, header.payload_bytes);
-  received_bytes_ += header.payload_bytes;
-  size_t bytes = sizeof(header) + header.payload_bytes;
-  reader.Consume(bytes);
-  unpublished_bytes_ += RecordBytes(bytes);
-  if ((header.flags & kRecordLast) != 0) FinishMessage(link, header);
-  if (unpublished_bytes_ >= kPublishBytes) Publish(link);
-  return Step::kContinue;
+  if (!in_request_) {
+    Step step = BeginRequest(link, record);
+    if (step != Step::kContinue) return step;
+  }
+  return answering_ ? AnswerRequest(link) : TakePayload(link, record);
 }
 
-bool Responder::IsPossible(const RecordHeader& header, size_t available) const {
+bool Responder::ReadRecord(const RingReader& reader, RequestRecord* record) const {
+  std::memcpy(&record->header, reader.Peek(), sizeof(record->header));
+  if (HasTarget(record->header.kind)) {
+    std::memcpy(&record->target, reader.Peek() + sizeof(record->header), sizeof(record->target));
+  }
+  return IsPossible(*record, reader.available());
+}
+
+bool Responder::IsPossible(const RequestRecord& record, size_t available) const {
+  const RecordHeader& header = record.header;
   bool first = (header.flags & kRecordFirst) != 0;
   bool last = (header.flags & kRecordLast) != 0;
-  bool known = header.kind >= RecordKind::kSend && header.kind <= RecordKind::kImmediateOfWrite;
+  bool known = header.kind >= RecordKind::kSend && header.kind <= RecordKind::kFetchAndAdd;
   bool whole = header.payload_bytes <= kFragmentBytesMax &&
-               RecordBytes(sizeof(header) + header.payload_bytes) <= available &&
+               RecordBytes(RecordPrefixBytes(header.kind) + header.payload_bytes) <= available &&
                header.message_bytes <= kMessageBytesMax;
-  if (!known || !whole || (header.flags & ~kRecordFlags) != 0 || first == in_message_ ||
+  if (!known || !whole || (header.flags & ~kRecordFlags) != 0 || first == in_request_ ||
       header.number != accepted_ + 1) {
     return false;
   }
+  if (IsAtomic(header.kind) && header.message_bytes != kAtomicBytes) return false;
   if (!HasPayload(header.kind)) return first && last && header.payload_bytes == 0;
-  uint64_t received = in_message_ ? received_bytes_ : 0;
-  bool same_message = !in_message_ || (header.kind == message_kind_ && header.message_bytes == message_bytes_);
-  return same_message && header.payload_bytes <= header.message_bytes - received &&
+  uint64_t received = in_request_ ? received_bytes_ : 0;
+  return (!in_request_ || ContinuesRequest(record)) && header.payload_bytes <= header.message_bytes - received &&
          last == (received + header.payload_bytes == header.message_bytes);
+}
+
+bool Responder::ContinuesRequest(const RequestRecord& record) const {
+  return record.header.kind == request_.header.kind && record.header.message_bytes == request_.header.message_bytes &&
+         record.target.address == request_.target.address && record.target.key == request_.target.key;
+}
+
+Responder::Step Responder::BeginRequest(PairLink& link, const RequestRecord& record) {
+  RecordKind kind = record.header.kind;
+  if (UsesReceive(kind)) {
+    if (!TakeReceive()) return NotReady(link);
+    receive_in_use_ = true;
+  }
+  parked_since_.reset();
+  in_request_ = true;
+  answering_ = WantsAnswer(kind);
+  received_bytes_ = 0;
+  request_ = record;
+  if (!receive_in_use_) return Step::kContinue;
+  auto fault = FindFault(record.header);
+  if (!fault.has_value()) return Step::kContinue;
+  ibv_wc completion = {};
+  completion.status = fault->first;
+  Complete(completion, true);
+  Refuse(link, fault->second);
+  return Step::kFail;
+}
+
+Responder::Step Responder::TakePayload(PairLink& link, const RequestRecord& record) {
+  const std::byte* payload = link.requests_in().Peek() + RecordPrefixBytes(record.header.kind);
+  if (IsMessage(record.header.kind)) {
+    Scatter(payload, receive_.used_segments(), received_bytes_, record.header.payload_bytes);
+  } else if (record.header.payload_bytes != 0) {
+    OneSidedResponder::Write(record, received_bytes_, payload);
+  }
+  received_bytes_ += record.header.payload_bytes;
+  Consume(link, record);
+  if ((record.header.flags & kRecordLast) != 0) FinishRequest(link, record.header);
+  if (unpublished_bytes_ >= kRingPublishBytes) Publish(link);
+  return Step::kContinue;
+}
+
+Responder::Step Responder::AnswerRequest(PairLink& link) {
+  ibv_wc_status status = one_sided_.Check(request_);
+  if (status != IBV_WC_SUCCESS) return RefuseOneSided(link, status);
+  OneSidedResponder::Answered answered = one_sided_.Answer(link, request_);
+  unfinished_answer_ = answered == OneSidedResponder::Answered::kThisTurn;
+  if (answered != OneSidedResponder::Answered::kWholly) return link.broken() ? Step::kFail : Step::kWait;
+  Consume(link, request_);
+  FinishRequest(link, request_.header);
+  return Step::kContinue;
+}
+
+void Responder::Consume(PairLink& link, const RequestRecord& record) {
+  size_t bytes = RecordPrefixBytes(record.header.kind) + record.header.payload_bytes;
+  link.requests_in().Consume(bytes);
+  unpublished_bytes_ += RecordBytes(bytes);
 }
 
 bool Responder::TakeReceive() {
@@ -75,27 +142,12 @@ bool Responder::TakeReceive() {
                                              : receives_.Pop(&receive_);
 }
 
-bool Responder::BeginMessage(PairLink& link, const RecordHeader& header) {
-  parked_since_.reset();
-  in_message_ = true;
-  received_bytes_ = 0;
-  message_bytes_ = header.message_bytes;
-  message_kind_ = header.kind;
-  auto fault = FindFault(header);
-  if (!fault.has_value()) return true;
-  ibv_wc completion = {};
-  completion.status = fault->first;
-  Complete(completion, true);
-  Refuse(link, fault->second);
-  return false;
-}
-
 std::optional<std::pair<ibv_wc_status, ibv_wc_status>> Responder::FindFault(const RecordHeader& header) const {
   if (header.kind == RecordKind::kSendWithInvalidate &&
       !options_.keys->Invalidate(header.immediate, {options_.domain, options_.queue_pair_number})) {
     return std::pair(IBV_WC_LOC_PROT_ERR, IBV_WC_REM_ACCESS_ERR);
   }
-  if (!HasPayload(header.kind)) return std::nullopt;
+  if (!IsMessage(header.kind)) return std::nullopt;
   if (TotalBytes(receive_.used_segments()) < header.message_bytes) {
     return std::pair(IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR);
   }
@@ -106,9 +158,15 @@ std::optional<std::pair<ibv_wc_status, ibv_wc_status>> Responder::FindFault(cons
   return std::nullopt;
 }
 
-void Responder::FinishMessage(PairLink& link, const RecordHeader& header) {
+void Responder::FinishRequest(PairLink& link, const RecordHeader& header) {
+  ++accepted_;
+  if (receive_in_use_) CompleteReceive(link, header);
+  in_request_ = answering_ = false;
+}
+
+void Responder::CompleteReceive(PairLink& link, const RecordHeader& header) {
   ibv_wc completion = {};
-  completion.opcode = HasPayload(header.kind) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+  completion.opcode = IsMessage(header.kind) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
   completion.byte_len = static_cast<uint32_t>(header.message_bytes);
   completion.src_qp = link.peer_queue_pair_number();
   if (header.kind == RecordKind::kSendWithInvalidate) {
@@ -118,12 +176,11 @@ void Responder::FinishMessage(PairLink& link, const RecordHeader& header) {
     completion.wc_flags = IBV_WC_WITH_IMM;
     completion.imm_data = header.immediate;
   }
-  ++accepted_;
   Complete(completion, (header.flags & kRecordSolicited) != 0);
 }
 
 void Responder::Complete(ibv_wc completion, bool solicited) {
-  in_message_ = false;
+  receive_in_use_ = false;
   completion.wr_id = receive_.wr_id;
   completion.qp_num = options_.queue_pair_number;
   if (completion.status != IBV_WC_SUCCESS) completion.opcode = IBV_WC_RECV;
@@ -147,6 +204,13 @@ Responder::Step Responder::NotReady(PairLink& link) {
   return Step::kWait;
 }
 
+// As for any violation of its rights, InfiniBand takes the queue pair itself out of service.
+Responder::Step Responder::RefuseOneSided(PairLink& link, ibv_wc_status at_sender) {
+  violation_ = at_sender == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR;
+  Refuse(link, at_sender);
+  return Step::kFail;
+}
+
 void Responder::Refuse(PairLink& link, ibv_wc_status at_sender) {
   refused_ = true;
   Publish(link);
@@ -157,6 +221,7 @@ void Responder::Refuse(PairLink& link, ibv_wc_status at_sender) {
 void Responder::Publish(PairLink& link) {
   RequestReceiverLine& line = link.own().requests_in;
   const RequestSenderLine& sender = link.peer().requests_out;
+  one_sided_.Publish(link);
   line.accepted.store(accepted_);
   link.requests_in().Publish();
   uint64_t watch = sender.accept_watch.load();
@@ -172,7 +237,7 @@ void Responder::Flush() {
   refused_ = true;
   ibv_wc completion = {};
   completion.status = IBV_WC_WR_FLUSH_ERR;
-  if (in_message_) Complete(completion, true);
+  if (receive_in_use_) Complete(completion, true);
   while (receives_.Pop(&receive_)) Complete(completion, true);
 }
 

@@ -1,5 +1,5 @@
-// The responder half of a queue pair: takes messages out of the ring, into posted receives, and accepts or refuses
-// them.
+// The responder half of a queue pair: takes requests out of the ring, strictly in order, and accepts or refuses them.
+// Messages go into posted receives; one-sided requests are carried out by a OneSidedResponder.
 //
 // A message for which no receive is posted stays in the ring, and the ring behind it; it is tried again when one is
 // posted. A sender that is less patient than for ever gets its refusal (receiver not ready) when its patience is over:
@@ -17,6 +17,7 @@
 
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/key_table.h"
+#include "transport/soft/one_sided_responder.h"
 #include "transport/soft/pair_link.h"
 #include "transport/soft/receive_queue.h"
 #include "transport/soft/record.h"
@@ -44,9 +45,16 @@ class Responder {
   // Appends to the own receive queue. Errors as ReceiveQueue::Push.
   int Append(const ibv_recv_wr& request) { return receives_.Push(request); }
 
-  // Takes in everything up to the reader's last Refresh. False if a message was refused as the receiver's fault or the
-  // link is broken: the queue pair must go to ERR.
+  // Takes in everything up to the reader's last Refresh. False if a request was refused as this queue pair's fault, or
+  // as a violation of its rights, or the link is broken: the queue pair must go to ERR. A long answer is written in
+  // turns: see unfinished_answer.
   bool Advance(PairLink& link);
+
+  // The last Advance stopped in a long answer that nothing but another Advance takes further.
+  bool unfinished_answer() const { return unfinished_answer_; }
+  // The asynchronous event that tells of a one-sided request that was refused.
+  std::optional<ibv_event_type> violation() const { return violation_; }
+  OneSidedResponder& one_sided() { return one_sided_; }
 
   // Completes the receive in use and the own queue's as flushed.
   void Flush();
@@ -62,30 +70,42 @@ class Responder {
   enum class Step { kContinue, kWait, kFail };
 
   Step TakeRecord(PairLink& link);
-  bool IsPossible(const RecordHeader& header, size_t available) const;
-  bool BeginMessage(PairLink& link, const RecordHeader& header);
+  // False if it is no record that may follow the last one.
+  bool ReadRecord(const RingReader& reader, RequestRecord* record) const;
+  bool IsPossible(const RequestRecord& record, size_t available) const;
+  bool ContinuesRequest(const RequestRecord& record) const;
+  Step BeginRequest(PairLink& link, const RequestRecord& record);
+  Step TakePayload(PairLink& link, const RequestRecord& record);
+  Step AnswerRequest(PairLink& link);
+  void Consume(PairLink& link, const RequestRecord& record);
   bool TakeReceive();
   // What is wrong with the receive for this message, and how the sender hears of it.
   std::optional<std::pair<ibv_wc_status, ibv_wc_status>> FindFault(const RecordHeader& header) const;
-  void FinishMessage(PairLink& link, const RecordHeader& header);
+  void FinishRequest(PairLink& link, const RecordHeader& header);
+  void CompleteReceive(PairLink& link, const RecordHeader& header);
   Step NotReady(PairLink& link);
+  Step RefuseOneSided(PairLink& link, ibv_wc_status at_sender);
   void Refuse(PairLink& link, ibv_wc_status at_sender);
   void Publish(PairLink& link);
   void Complete(ibv_wc completion, bool solicited);
 
   const Options options_;
+  OneSidedResponder one_sided_;
   ReceiveQueue receives_;
-  uint64_t accepted_ = 0;  // Messages.
+  uint64_t accepted_ = 0;  // Requests.
   uint64_t published_accepted_ = 0;
   uint64_t unpublished_bytes_ = 0;  // Consumed from the ring; the sender was not told.
-  bool in_message_ = false;
-  uint64_t received_bytes_ = 0;  // Of the message in progress.
-  uint64_t message_bytes_ = 0;
-  RecordKind message_kind_ = RecordKind::kSend;
-  ReceiveRequest receive_;  // Where the message in progress goes.
+  bool in_request_ = false;
+  bool answering_ = false;  // The request in progress is a READ or atomic; its record is in the ring still.
+  bool receive_in_use_ = false;
+  uint64_t received_bytes_ = 0;  // Of the request in progress.
+  RequestRecord request_ = {};   // Its first record.
+  ReceiveRequest receive_;       // Where the message in progress goes.
   std::optional<std::chrono::steady_clock::time_point> parked_since_;
   uint8_t min_rnr_timer_ = 0;  // InfiniBand's code.
-  bool refused_ = false;       // Nothing is taken in any more.
+  bool unfinished_answer_ = false;
+  std::optional<ibv_event_type> violation_;
+  bool refused_ = false;  // Nothing is taken in any more.
   bool lost_completion_ = false;
 };
 

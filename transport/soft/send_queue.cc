@@ -1,10 +1,12 @@
 #include "transport/soft/send_queue.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 
 #include "transport/soft/record.h"
 #include "transport/soft/segments.h"
+#include "transport/soft/work_opcodes.h"
 
 namespace verbena::soft {
 namespace {
@@ -17,6 +19,8 @@ bool IsSupported(ibv_wr_opcode opcode) {
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
     case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
       return true;
     default:
       return false;
@@ -44,8 +48,21 @@ WindowBinding BindingOf(const ibv_send_wr& request) {
           .access = wish.mw_access_flags};
 }
 
-bool IsOneSided(ibv_wr_opcode opcode) {
-  return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+// What a one-sided request is about, of the fields that its opcode uses.
+struct Target {
+  uint64_t address = 0;
+  uint32_t key = 0;
+  uint64_t operand = 0;
+  uint64_t swap = 0;
+};
+
+Target TargetOf(const ibv_send_wr& request) {
+  if (IsAtomic(request.opcode)) {
+    const auto& atomic = request.wr.atomic;
+    return {.address = atomic.remote_addr, .key = atomic.rkey, .operand = atomic.compare_add, .swap = atomic.swap};
+  }
+  if (IsOneSided(request.opcode)) return {.address = request.wr.rdma.remote_addr, .key = request.wr.rdma.rkey};
+  return {};
 }
 
 }  // namespace
@@ -66,7 +83,7 @@ int SendQueue::Check(const ibv_send_wr& request) const {
   bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
   uint64_t length = TotalBytes({request.sg_list, static_cast<size_t>(request.num_sge)});
   if (length > kMessageBytesMax) return EINVAL;
-  if (is_inline && (length > inline_bytes_max_ || request.opcode == IBV_WR_RDMA_READ)) return EINVAL;
+  if (is_inline && (length > inline_bytes_max_ || WantsAnswer(request.opcode))) return EINVAL;
   return 0;
 }
 
@@ -79,6 +96,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   }
   bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
   Segments segments(request.sg_list, static_cast<size_t>(request.num_sge));
+  Target target = TargetOf(request);
   size_t index = tail_++ % slots_.size();
   absl::Span<ibv_sge> own_segments(&segments_[index * segments_max_], segments.size());
   std::copy(segments.begin(), segments.end(), own_segments.begin());
@@ -88,14 +106,20 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
       .opcode = request.opcode,
       .signaled = signaled,
       .solicited = (request.send_flags & IBV_SEND_SOLICITED) != 0,
+      .fenced = (request.send_flags & IBV_SEND_FENCE) != 0,
       .is_inline = is_inline,
-      .checked = is_inline,
+      .checked = false,
       .copied_directly = false,
+      .answered = false,
       .immediate = request.imm_data,
-      .remote_key = IsOneSided(request.opcode) ? request.wr.rdma.rkey : 0,
-      .remote_address = IsOneSided(request.opcode) ? request.wr.rdma.remote_addr : 0,
+      .remote_key = target.key,
+      .remote_address = target.address,
+      .operand = target.operand,
+      .swap = target.swap,
       .length = TotalBytes(segments),
+      .copied_bytes = 0,
       .sent_bytes = 0,
+      .received_bytes = 0,
       .number = 0,
       .binding = {},
       .outcome = {},
@@ -111,6 +135,7 @@ void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {
   entry.wr_id = request.wr_id;
   entry.opcode = request.opcode;
   entry.signaled = signaled;
+  entry.fenced = (request.send_flags & IBV_SEND_FENCE) != 0;
   entry.checked = true;
   entry.immediate = request.invalidate_rkey;
   if (request.opcode == IBV_WR_BIND_MW) entry.binding = BindingOf(request);
@@ -132,6 +157,14 @@ void SendQueue::KeepInlineBytes() {
 void SendQueue::PopHead() {
   ++head_;
   unsent_ = std::max(unsent_, head_);
+}
+
+SendEntry& SendQueue::oldest_unanswered() {
+  for (unanswered_ = std::max(unanswered_, head_);; ++unanswered_) {
+    assert(unanswered_ < unsent_);
+    SendEntry& entry = slots_[unanswered_ % slots_.size()];
+    if (WantsAnswer(entry.opcode) && entry.state == SendEntry::State::kSent && !entry.answered) return entry;
+  }
 }
 
 uint64_t SendQueue::FirstSignaledAfter(uint64_t accepted) {

@@ -1,7 +1,8 @@
 // Posted send-queue work in order of posting, until it is completed.
 //
-// Three indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail. Bounded by the
-// capacity it was made with; no allocation after that. No lock: the queue pair's.
+// Indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail; and, between head and
+// unsent, the oldest that waits for an answer. Bounded by the capacity it was made with; no allocation after that. No
+// lock: the queue pair's.
 
 #ifndef VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
 #define VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
@@ -23,8 +24,8 @@ inline bool IsLocalOperation(ibv_wr_opcode opcode) { return opcode == IBV_WR_LOC
 
 struct SendEntry {
   enum class State : uint8_t {
-    kQueued,  // Waits for room in the ring, or, one-sided, for earlier messages to be accepted.
-    kSent,    // In the ring; the peer's acceptance completes it.
+    kQueued,  // Waits for its turn, or for room in the ring.
+    kSent,    // In the ring; the peer's acceptance completes it, or its answer.
     kDone,    // `outcome` is known; completed when everything before it is.
   };
 
@@ -33,19 +34,27 @@ struct SendEntry {
   ibv_wr_opcode opcode;
   bool signaled;
   bool solicited;
+  bool fenced;  // Begins when every earlier READ and atomic is answered.
   bool is_inline;
   bool checked;          // The local segments' keys are good.
-  bool copied_directly;  // A write with immediate whose bytes are written.
+  bool copied_directly;  // The bytes of a one-sided request, by us.
+  bool answered;         // Every byte of the answer is here.
   uint32_t immediate;    // Or the key to invalidate; as in the work request.
   uint32_t remote_key;
   uint64_t remote_address;
-  uint64_t length;        // Bytes.
-  uint64_t sent_bytes;    // Of `length`, in the ring.
-  uint64_t number;        // Of the message; 0 = not yet given, or one-sided, or local.
-  WindowBinding binding;  // IBV_WR_BIND_MW only.
+  uint64_t operand;         // Of an atomic: to add, or to compare with.
+  uint64_t swap;            // Of a compare and swap.
+  uint64_t length;          // Bytes.
+  uint64_t copied_bytes;    // Of `length`, copied directly.
+  uint64_t sent_bytes;      // Of `length`, in the ring.
+  uint64_t received_bytes;  // Of `length`, of the answer.
+  uint64_t number;          // Of the request in the ring; 0 = not yet given, or never.
+  WindowBinding binding;    // IBV_WR_BIND_MW only.
   WorkOutcome outcome;
   ibv_wc_status planned_failure;  // A fault on purpose.
   absl::Span<ibv_sge> segments;
+
+  bool begun() const { return number != 0 || copied_bytes != 0; }
 };
 
 class SendQueue {
@@ -72,6 +81,14 @@ class SendQueue {
 
   SendEntry& newest() { return slots_[(tail_ - 1) % slots_.size()]; }
 
+  // Whether everything that was begun is completed.
+  bool nothing_begun() const {
+    return head_ == unsent_ && (unsent_ == tail_ || !slots_[head_ % slots_.size()].begun());
+  }
+
+  // The oldest READ or atomic that was sent and is not answered. There is one.
+  SendEntry& oldest_unanswered();
+
   void PopHead();
   void AdvanceUnsent() { ++unsent_; }
 
@@ -93,7 +110,8 @@ class SendQueue {
   uint64_t head_ = 0;
   uint64_t unsent_ = 0;
   uint64_t tail_ = 0;
-  uint64_t kept_ = 0;  // Inline bytes before this entry are kept, or handed over.
+  uint64_t unanswered_ = 0;  // Nothing before it waits for an answer.
+  uint64_t kept_ = 0;        // Inline bytes before this entry are kept, or handed over.
 };
 
 }  // namespace verbena::soft

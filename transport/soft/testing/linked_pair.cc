@@ -122,6 +122,10 @@ std::optional<ibv_wc> TestEnd::Poll(ibv_cq* queue) {
   return completion;
 }
 
+void TestEnd::Turn() {
+  for (ibv_cq* queue : {send_queue, receive_queue}) ibv_poll_cq(queue, 0, nullptr);
+}
+
 ibv_qp_state TestEnd::State() const {
   ibv_qp_attr attributes = {};
   ibv_qp_init_attr initial = {};
@@ -149,6 +153,22 @@ void Link(TestEnd& active, TestEnd& passive, const LinkParameters& parameters) {
   auto answer = AcceptOffer(passive.queue_pair, *std::move(offer), OwnCredentials(), parameters);
   Must(answer.ok());
   Must(CompleteOffer(active.queue_pair, *std::move(answer), OwnCredentials()).ok());
+}
+
+void LinkedPair::Turn(int turns) {
+  for (int turn = 0; turn < turns; ++turn) {
+    left.Turn();
+    right.Turn();
+  }
+}
+
+std::optional<ibv_wc> LinkedPair::AwaitSend() {
+  constexpr int kTurnsMax = 10'000;
+  for (int turn = 0; turn < kTurnsMax; ++turn) {
+    if (auto done = left.PollSends()) return done;
+    right.Turn();
+  }
+  return std::nullopt;
 }
 
 std::optional<ibv_async_event> NextAsyncEvent() {

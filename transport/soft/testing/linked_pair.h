@@ -17,7 +17,8 @@
 
 namespace verbena::soft {
 
-inline constexpr int kFullAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+inline constexpr int kFullAccess =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
 // Process and user of this process, as the kernel would tell a peer.
 ucred OwnCredentials();
@@ -56,6 +57,9 @@ class TestEnd {
   std::optional<ibv_wc> PollReceives() { return Poll(receive_queue); }
   static std::optional<ibv_wc> Poll(ibv_cq* queue);
 
+  // One turn of the device, as a poll gives it.
+  void Turn();
+
   ibv_qp_state State() const;
   int EnterError();
 
@@ -83,6 +87,11 @@ struct LinkedPair {
       : left(options), right(options) {
     Link(left, right, parameters);
   }
+
+  // The next completion of the left end's sends, while the right end's device has its turns too; none after many turns.
+  std::optional<ibv_wc> AwaitSend();
+  // Many turns of both devices; nothing is taken out of the completion queues.
+  void Turn(int turns = 100);
 
   TestEnd left;
   TestEnd right;

@@ -1,0 +1,90 @@
+#include "transport/soft/request_writer.h"
+
+#include <cstring>
+
+#include "transport/soft/segments.h"
+#include "transport/soft/work_opcodes.h"
+
+namespace verbena::soft {
+namespace {
+
+RecordKind KindOf(const SendEntry& entry) {
+  switch (entry.opcode) {
+    case IBV_WR_SEND_WITH_IMM:
+      return RecordKind::kSendWithImmediate;
+    case IBV_WR_SEND_WITH_INV:
+      return RecordKind::kSendWithInvalidate;
+    case IBV_WR_RDMA_WRITE:
+      return RecordKind::kWrite;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return entry.copied_directly ? RecordKind::kImmediateOfWrite : RecordKind::kWriteWithImmediate;
+    case IBV_WR_RDMA_READ:
+      return RecordKind::kRead;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+      return RecordKind::kCompareAndSwap;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return RecordKind::kFetchAndAdd;
+    default:
+      return RecordKind::kSend;
+  }
+}
+
+bool CarriesPayload(RecordKind kind) { return !WantsAnswer(kind) && kind != RecordKind::kImmediateOfWrite; }
+
+}  // namespace
+
+RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, uint32_t reads_in_flight,
+                                            uint64_t* budget) {
+  RecordKind kind = KindOf(entry);
+  uint64_t payload_bytes = CarriesPayload(kind) ? entry.length : 0;
+  do {
+    if (payload_bytes != 0 && *budget == 0) return Written::kThisTurn;
+    auto bytes = static_cast<uint32_t>(std::min<uint64_t>(payload_bytes - entry.sent_bytes, kFragmentBytesMax));
+    bool first = entry.sent_bytes == 0;
+    bool last = entry.sent_bytes + bytes == payload_bytes;
+    if (link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes) == nullptr) return Written::kNoRoom;
+    WriteRecord(link, entry,
+                {.kind = kind,
+                 .flags = static_cast<uint8_t>((first ? kRecordFirst : 0) | (last ? kRecordLast : 0) |
+                                               (entry.solicited ? kRecordSolicited : 0)),
+                 .reads_in_flight = static_cast<uint16_t>(reads_in_flight),
+                 .payload_bytes = bytes,
+                 .message_bytes = entry.length,
+                 .number = entry.number,
+                 .immediate = entry.immediate,
+                 .reserved = 0});
+    *budget -= std::min<uint64_t>(bytes, *budget);
+  } while (entry.sent_bytes < payload_bytes);
+  if (entry.solicited) Announce(News::kImportant);
+  return Written::kWholly;
+}
+
+void RequestWriter::WriteRecord(PairLink& link, SendEntry& entry, RecordHeader header) {
+  size_t prefix_bytes = RecordPrefixBytes(header.kind);
+  std::byte* record = link.requests_out().Reserve(prefix_bytes + header.payload_bytes);
+  std::memcpy(record, &header, sizeof(header));
+  if (HasTarget(header.kind)) {
+    RecordTarget target = {.address = entry.remote_address,
+                           .key = entry.remote_key,
+                           .reserved = 0,
+                           .operand = entry.operand,
+                           .swap = entry.swap};
+    std::memcpy(record + sizeof(header), &target, sizeof(target));
+  }
+  Gather(entry.segments, entry.sent_bytes, header.payload_bytes, record + prefix_bytes);
+  link.requests_out().Commit(prefix_bytes + header.payload_bytes);
+  entry.sent_bytes += header.payload_bytes;
+  unpublished_ = true;
+  bool completes_something = !HasTarget(header.kind) || header.kind == RecordKind::kWriteWithImmediate;
+  if (completes_something) Announce(News::kMessage);
+}
+
+void RequestWriter::Publish(PairLink& link) {
+  if (!unpublished_) return;
+  link.requests_out().Publish();
+  link.RingReceiver(news_);
+  unpublished_ = false;
+  news_ = News::kWork;
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,166 @@
+// What is particular to one-sided requests that the responder carries out: they stand in line with messages, they are
+// answered one after the other, and the responder says how many it takes at once.
+
+#include "gtest/gtest.h"
+#include "transport/soft/control_path.h"
+#include "transport/soft/device.h"
+#include "transport/soft/one_sided_policy.h"
+#include "transport/soft/testing/linked_pair.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr size_t kMegabyte = 1 << 20;
+
+class ResponderExecuted : public testing::Test {
+ protected:
+  ResponderExecuted() { OverrideOneSidedPolicy(OneSidedPolicy::kResponder); }
+  ~ResponderExecuted() override {
+    OverrideOneSidedPolicy(std::nullopt);
+    while (NextAsyncEvent().has_value()) {
+    }
+  }
+};
+
+void SetDepth(TestEnd& end, uint8_t as_requester, uint8_t as_responder) {
+  ibv_qp_attr attributes = {};
+  attributes.max_rd_atomic = as_requester;
+  attributes.max_dest_rd_atomic = as_responder;
+  ASSERT_EQ(ModifyQueuePair(end.queue_pair, &attributes, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+}
+
+int PostRead(LinkedPair& pair, uint64_t id, size_t offset, uint32_t length, unsigned flags = 0) {
+  ibv_sge segment = pair.left.Segment(offset, length);
+  ibv_send_wr request = {};
+  request.wr_id = id;
+  request.sg_list = &segment;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_READ;
+  request.send_flags = IBV_SEND_SIGNALED | flags;
+  request.wr.rdma = {.remote_addr = pair.right.Address(offset), .rkey = pair.right.region->rkey};
+  return pair.left.Post(request);
+}
+
+TEST_F(ResponderExecuted, ReadWaitsForTheResponder) {
+  LinkedPair pair;
+  PostRead(pair, 5, 0, 64);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  pair.right.Turn();
+  EXPECT_EQ(pair.left.PollSends()->wr_id, 5u);
+}
+
+TEST_F(ResponderExecuted, AnswerPassesAMessageThatFindsNoReceive) {
+  LinkedPair pair;
+  pair.right.Send(1);  // To the left, which has no receive.
+  pair.Turn();
+  PostRead(pair, 5, 0, 2 * 65536);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_SUCCESS);
+}
+
+TEST_F(ResponderExecuted, ReadsBeyondTheRequestersDepthWait) {
+  LinkedPair pair({}, {.responder_resources = 2, .initiator_depth = 2});
+  for (uint64_t id = 0; id < 5; ++id) PostRead(pair, id, 0, 64);
+  pair.right.Turn();
+  EXPECT_EQ(pair.left.PollSends()->wr_id, 0u);
+  EXPECT_EQ(pair.left.PollSends()->wr_id, 1u);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  for (uint64_t id = 2; id < 5; ++id) EXPECT_EQ(pair.AwaitSend()->wr_id, id);
+}
+
+TEST_F(ResponderExecuted, ReadsBeyondTheRespondersDepthAreAnInvalidRequest) {
+  LinkedPair pair;
+  SetDepth(pair.left, 2, 1);
+  for (uint64_t id = 0; id < 2; ++id) PostRead(pair, id, 0, 64);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_SUCCESS);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_REM_INV_REQ_ERR);
+  EXPECT_EQ(pair.right.State(), IBV_QPS_ERR);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_REQ_ERR);
+}
+
+TEST_F(ResponderExecuted, ReadOfAQueuePairWithoutDepthIsALocalError) {
+  LinkedPair pair;
+  SetDepth(pair.left, 0, 1);
+  PostRead(pair, 5, 0, 64);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_LOC_QP_OP_ERR);
+}
+
+TEST_F(ResponderExecuted, ViolationTakesTheRespondersQueuePairOutOfService) {
+  LinkedPair pair;
+  pair.right.Receive(1);
+  pair.left.OneSided(5, IBV_WR_RDMA_WRITE, 0, 64, pair.right.Address(0), pair.right.region->rkey ^ 1);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(pair.right.State(), IBV_QPS_ERR);
+  EXPECT_EQ(pair.right.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_ACCESS_ERR);
+}
+
+TEST_F(ResponderExecuted, FencedSendWaitsForTheAnswerOfAnEarlierRead) {
+  LinkedPair pair({.memory_bytes = 4 * kMegabyte});
+  pair.right.Receive(1);
+  PostRead(pair, 5, 0, 4 * kMegabyte);
+  ibv_send_wr send = {};
+  send.wr_id = 6;
+  send.opcode = IBV_WR_SEND;
+  send.send_flags = IBV_SEND_FENCE | IBV_SEND_SIGNALED;
+  ASSERT_EQ(pair.left.Post(send), 0);
+  while (!pair.left.PollSends().has_value()) {
+    EXPECT_FALSE(pair.right.PollReceives().has_value()) << "the fenced message came before the READ was answered";
+  }
+  EXPECT_EQ(pair.AwaitSend()->wr_id, 6u);
+}
+
+TEST_F(ResponderExecuted, RefusedReadLeavesThoseBeforeItIntact) {
+  LinkedPair pair({}, {.responder_resources = 4, .initiator_depth = 4});
+  pair.right.Fill(0, "before");
+  PostRead(pair, 4, 0, 6);
+  pair.left.OneSided(5, IBV_WR_RDMA_READ, 0, 64, pair.right.Address(0), 0);
+  PostRead(pair, 6, 0, 6);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_SUCCESS);
+  EXPECT_EQ(pair.left.Text(0, 6), "before");
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST_F(ResponderExecuted, KeyTakenAwayInTheMiddleOfAnAnswerEndsIt) {
+  LinkedPair pair({.memory_bytes = 8 * kMegabyte});
+  PostRead(pair, 5, 0, 8 * kMegabyte);
+  pair.right.Turn();
+  DeregisterMemory(pair.right.region);
+  pair.right.region = nullptr;
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_REM_ACCESS_ERR);
+}
+
+TEST_F(ResponderExecuted, WriteWithImmediateWaitsForAReceiveWithItsBytes) {
+  LinkedPair pair;
+  pair.left.Fill(0, "data");
+  ibv_sge segment = pair.left.Segment(0, 4);
+  ibv_send_wr request = {};
+  request.sg_list = &segment;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.wr.rdma = {.remote_addr = pair.right.Address(900), .rkey = pair.right.region->rkey};
+  ASSERT_EQ(pair.left.Post(request), 0);
+  pair.Turn();
+  EXPECT_NE(pair.right.Text(900, 4), "data");
+  pair.right.Receive(7);
+  EXPECT_EQ(pair.right.PollReceives()->opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+  EXPECT_EQ(pair.right.Text(900, 4), "data");
+}
+
+TEST_F(ResponderExecuted, NeitherRegionsNorCookieAreOffered) {
+  TestEnd end;
+  auto offer = MakeOffer(end.queue_pair, {});
+  ASSERT_TRUE(offer.ok());
+  EXPECT_EQ(offer->fds.size(), 5u) << "pair, queues, progress thread, two ready maps";
+}
+
+// One turn copies a bounded number of bytes, whoever copies.
+TEST(LongCopies, LetOtherQueuePairsHaveTheirTurns) {
+  LinkedPair pair({.memory_bytes = 8 * kMegabyte});
+  PostRead(pair, 5, 0, 8 * kMegabyte);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_SUCCESS);
+}
+
+}  // namespace
+}  // namespace verbena::soft
