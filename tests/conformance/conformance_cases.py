@@ -1,8 +1,8 @@
 """Programs that others wrote for real NICs, as Debian installs them: what is run, and what is expected of it.
 
 A case passes if both programs exit with 0, the client says what is expected and neither says what is not. A case with a
-`gap` is expected to fail, without a crash, for the reason given; docs/soft-device.md lists the gaps. {host} and {port}
-are filled in, a port of its own for each case.
+`gap` is expected to fail, without a crash, for the reason given; docs/conformance.md lists the gaps. Filled in are
+{host}, {port}, which is another one for each case, and {programs}, the directory of our own programs.
 """
 
 import dataclasses
@@ -24,17 +24,23 @@ class Case:
     gap: str = ""
 
 
-def alike(family, commands, server="{command} -p {{port}}", client="{command} -p {{port}} {{host}}", **rest):
+def alike(family, commands, server="{command} -p {{port}}", client="{command} -p {{port}} {{host}}", name="", **rest):
     """A case for each of `commands`, which are what server and client have in common."""
     return [
-        Case(family, command, client=client.format(command=command), server=server.format(command=command), **rest)
+        Case(
+            family,
+            name + command,
+            client=client.format(command=command),
+            server=server.format(command=command),
+            **rest,
+        )
         for command in commands
     ]
 
 
-def alone(family, command, **rest):
+def alone(family, command, name="", **rest):
     """One program that needs no other."""
-    return Case(family, command, client=command, **rest)
+    return Case(family, name or command, client=command, **rest)
 
 
 _NO_DATAGRAMS = "no unreliable datagrams"
@@ -196,23 +202,61 @@ PERFTEST = [
         ],
         says=_UP_TO_8_MIB,
     ),
-    *alike("perftest", ["ib_send_lat -n 100 -c UD", "ib_send_bw -n 100 -c UD -s 1024"], says=_FIGURES, gap=_NO_DATAGRAMS),
+    *alike(
+        "perftest",
+        ["ib_send_lat -n 100 -c UD", "ib_send_bw -n 100 -c UD -s 1024"],
+        says=_FIGURES,
+        gap=_NO_DATAGRAMS,
+    ),
     *alike("perftest", ["ib_send_lat -n 100 -c UC", "ib_write_bw -n 100 -c UC"], says=_FIGURES, gap=_NO_UC),
     *alike("perftest", ["ib_send_lat -n 100 -c XRC"], says=_FIGURES, gap=_NO_XRC),
     *alike("perftest", ["ib_write_bw -n 100 --odp"], says=_FIGURES, gap=_NO_ODP),
 ]
 
 # qperf: a server for each case; "quit" ends it.
-_QPERF = {"server": "qperf -lp {{port}}", "client": "qperf {{host}} -lp {{port}} -t 1 {command} quit"}
+_QPERF = {"name": "qperf ", "server": "qperf -lp {{port}}", "client": "qperf {{host}} -lp {{port}} -t 1 {command} quit"}
 QPERF = [
     *alike("qperf", ["rc_lat rc_bw"], says=r"bw += +\d", ways=BOTH, **_QPERF),
-    *alike("qperf", ["rc_bi_bw", "rc_rdma_read_bw rc_rdma_write_bw", "rc_rdma_write_poll_lat"], says=r"(bw|latency) += +\d", **_QPERF),
+    *alike(
+        "qperf",
+        ["rc_bi_bw", "rc_rdma_read_bw rc_rdma_write_bw", "rc_rdma_write_poll_lat"],
+        says=r"(bw|latency) += +\d",
+        **_QPERF,
+    ),
     *alike("qperf", ["rc_rdma_read_lat rc_rdma_write_lat"], says=r"latency += +\d", **_QPERF),
     *alike("qperf", ["rc_compare_swap_mr rc_fetch_add_mr"], says=r"msg_rate += +\d", **_QPERF),
     *alike("qperf", ["ver_rc_compare_swap ver_rc_fetch_add"], says=r"msg_rate += +\d", **_QPERF),
+    *alike("qperf", ["-cm 1 rc_lat", "-cm 1 rc_rdma_write_bw"], says=r"(bw|latency) += +\d", **_QPERF),
     *alike("qperf", ["uc_lat"], says=r"latency += +\d", gap=_NO_UC, **_QPERF),
     *alike("qperf", ["ud_lat"], says=r"latency += +\d", gap=_NO_DATAGRAMS, **_QPERF),
     *alike("qperf", ["xrc_lat"], says=r"latency += +\d", gap=_NO_XRC, **_QPERF),
 ]
 
-CASES = [*VERBS_UTILS, *RDMACM_UTILS, *PERFTEST, *QPERF]
+# Programs of our own on Debian's python3-pyverbs, after the ground of rdma-core's own tests, which no package has.
+_PYTHON = "/usr/bin/python3 -B {{programs}}/{command}"
+PYVERBS = [
+    *[
+        alone("pyverbs", _PYTHON.format(command=f"{name}.py"), name=name, says=f"^{name}: passed", ways=BOTH)
+        for name in [
+            "device",
+            "memory",
+            "states",
+            "messages",
+            "one_sided",
+            "atomics",
+            "completion_queues",
+            "shared_receives",
+            "extended",
+            "windows",
+        ]
+    ],
+    *alike(
+        "pyverbs",
+        ["endpoint.py"],
+        server=_PYTHON + " server {{host}} {{port}}",
+        client=_PYTHON + " client {{host}} {{port}}",
+        says=r"^endpoint: passed",
+    ),
+]
+
+CASES = [*VERBS_UTILS, *RDMACM_UTILS, *PERFTEST, *QPERF, *PYVERBS]

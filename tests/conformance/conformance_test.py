@@ -2,8 +2,8 @@
 
     conformance_test.py FAMILY WITH_SOFT_DEVICE LIBRARY [--only WORDS]
 
-LIBRARY is one of the device's libraries; the others lie beside it. Prints a line for each case and the programs' logs of
-those that failed.
+LIBRARY is one of the device's libraries; the others lie beside it. Prints a line for each case and the programs' logs
+of those that failed.
 """
 
 import argparse

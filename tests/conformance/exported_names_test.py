@@ -48,7 +48,7 @@ def exported(library):
 def installed(name):
     """Where the loader finds rdma-core's library."""
     listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
-    return re.search(rf"^\s*{re.escape(name)} .*x86-64.* => (\S+)$|^\s*{re.escape(name)} .* => (\S+)$", listing, re.M)[1]
+    return re.search(rf"^\s*{re.escape(name)} \(libc6.* => (\S+)$", listing, re.MULTILINE)[1]
 
 
 def listed():

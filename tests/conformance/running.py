@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pathlib
 import re
 import shlex
 import signal
@@ -13,7 +14,9 @@ import time
 CASE_SECONDS_MAX = 30
 READY_SECONDS_MAX = 10
 READY_LOOK_SECONDS = 0.01  # The kernel's tables of sockets cannot be waited on.
-LAST_WORDS_SECONDS = 5  # For the other program, when one has failed.
+LAST_WORDS_SECONDS = 1  # For the other program, when one has failed.
+
+OUR_PROGRAMS = pathlib.Path(__file__).resolve().parent / "pyverbs"
 
 LISTENING_TCP = "0A"
 LISTENING_UNIX = "00010000"  # The flag "accepts connections".
@@ -87,7 +90,7 @@ def run(case, launcher, directory):
     programs = []
 
     def start(role, command):
-        program = Program(role, command.format(port=port, host="127.0.0.1"), launcher, directory)
+        program = Program(role, command.format(port=port, host="127.0.0.1", programs=OUR_PROGRAMS), launcher, directory)
         programs.append(program)
         return program
 
