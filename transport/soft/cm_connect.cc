@@ -51,7 +51,7 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   }
   UniqueFd connected;
   ucred peer;
-  int error = ConnectToPort(id.destination.port, &connected, &peer);
+  int error = ConnectToAddress(id.destination, &connected, &peer);
   if (error != 0 && IsLocal(error)) return error;
   if (error != 0) {
     ConnectFailure failure = FailureOf(error);

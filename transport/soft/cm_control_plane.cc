@@ -72,6 +72,7 @@ void ControlPlane::SetDeadline(uint64_t key, std::chrono::milliseconds timeout) 
 
 void ControlPlane::AbandonSockets() {
   sockets_.clear();
+  port_sockets_.clear();
   ports_.Clear();
   thread_.Abandon();
 }
@@ -80,7 +81,7 @@ void ControlPlane::AbandonSockets() {
 
 void ControlPlane::OnReadable(uint64_t key) {
   ControlLock lock(mu_);
-  if ((key & kPortKeyBit) != 0) return AcceptPeers(static_cast<uint16_t>(key));
+  if ((key & kPortKeyBit) != 0) return AcceptPeers(key);
   auto found = sockets_.find(key);
   if (found == sockets_.end()) return;  // Closed since epoll_wait returned.
   if (found->second.id == nullptr) {
@@ -99,7 +100,7 @@ std::optional<ControlPlane::TimePoint> ControlPlane::OnTime(TimePoint now) {
 
 void ControlPlane::OnDeadline(uint64_t key) {
   if ((key & kPortKeyBit) != 0) {
-    thread_.Watch(ports_.SocketOf(static_cast<uint16_t>(key)), key);
+    thread_.Watch(port_sockets_.at(key), key);
     return;
   }
   if ((key & kTimewaitKeyBit) != 0) {

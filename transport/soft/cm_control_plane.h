@@ -119,11 +119,10 @@ class ControlPlane : private ControlThread::Delegate {
     CmId* id = nullptr;  // Null until the peer has sent its request.
   };
 
-  // Keys of sockets and deadlines: those of port sockets have this bit and the port, those of ids in timewait the other
-  // bit, those of connections neither; the latter two count up from 1.
+  // Keys of sockets and deadlines count up from 1; those of sockets that peers connect to have this bit, those of ids
+  // in timewait the other one.
   static constexpr uint64_t kPortKeyBit = uint64_t{1} << 63;
   static constexpr uint64_t kTimewaitKeyBit = uint64_t{1} << 62;
-  static constexpr uint64_t PortKey(uint16_t port) { return kPortKeyBit | port; }
 
   // ControlThread::Delegate.
   void OnReadable(uint64_t key) override;
@@ -154,7 +153,7 @@ class ControlPlane : private ControlThread::Delegate {
   void Push(std::unique_ptr<QueuedEvent> event);
 
   // What the control thread reads.
-  void AcceptPeers(uint16_t port);
+  void AcceptPeers(uint64_t key);
   void ReadRequest(uint64_t key);
   void ReadConnection(uint64_t key);
   void OnMessage(CmId& id, ReceivedMessage received);
@@ -178,7 +177,9 @@ class ControlPlane : private ControlThread::Delegate {
                                         std::vector<UniqueFd>* fds);
   absl::StatusOr<CmMessage> MakeReply(CmId& id, const ConnectionParameters& agreed, std::vector<UniqueFd>* fds);
 
-  // Addresses.
+  // Addresses and listening.
+  int WatchPort(CmId& id);
+  void ReleasePort(CmId& id);
   int BindLocked(CmId& id, const SocketAddress& address);
   void SetSource(CmId& id, const SocketAddress& source);
   void SetDestination(CmId& id, const SocketAddress& destination);
@@ -193,6 +194,7 @@ class ControlPlane : private ControlThread::Delegate {
   std::unordered_map<const ibv_qp*, CmId*> owners_ ABSL_GUARDED_BY(mu_);  // Of the queue pairs made here.
   ibv_pd* default_domain_ ABSL_GUARDED_BY(mu_) = nullptr;                 // Made on first use; the process'.
   PortTable ports_ ABSL_GUARDED_BY(mu_);
+  std::unordered_map<uint64_t, int> port_sockets_ ABSL_GUARDED_BY(mu_);  // Of listeners; owned by ports_.
   std::map<uint64_t, PeerSocket> sockets_ ABSL_GUARDED_BY(mu_);
   size_t silent_peers_ ABSL_GUARDED_BY(mu_) = 0;  // Sockets without an id.
   std::unordered_map<uint64_t, CmId*> timewait_ ABSL_GUARDED_BY(mu_);

@@ -31,7 +31,7 @@ class CmHostilePeer : public ::testing::Test {
   UniqueFd ConnectRaw() {
     UniqueFd socket;
     ucred peer;
-    EXPECT_EQ(ConnectToPort(port(), &socket, &peer), 0);
+    EXPECT_EQ(ConnectToAddress(listener_->source, &socket, &peer), 0);
     return socket;
   }
 

@@ -79,8 +79,9 @@ struct CmId : rdma_cm_id {
   std::vector<std::byte> private_data_prefix;       // Active: of the request.
 
   // A listener's.
-  int backlog = 0;          // Connect requests that may be queued; more are rejected.
-  int requests_queued = 0;  // Not yet taken by the application.
+  int backlog = 0;                  // Connect requests that may be queued; more are rejected.
+  int requests_queued = 0;          // Not yet taken by the application.
+  std::vector<uint64_t> port_keys;  // Of its sockets, in ControlPlane's table.
 
   // A connection's.
   uint64_t socket_key = 0;        // In ControlPlane's socket table; 0 = none.

@@ -44,7 +44,7 @@ void ControlPlane::DestroyId(CmId& id) {
   bool linked = id.state == IdState::kAccepted || id.state == IdState::kEstablished;
   if (linked && id.qp != nullptr) OnPeerGone(id.qp);
   CloseConnection(id);
-  ports_.Release(&id);
+  ReleasePort(id);
   id.state = IdState::kClosed;
   LeaveTimewait(id);
   DropQueuedEvents(id);

@@ -36,30 +36,48 @@ int ControlPlane::Listen(CmId& id, int backlog) {
   if (id.state != IdState::kBound) return EINVAL;
   if (int error = thread_.Start(); error != 0) return error;
   if (int error = ports_.Listen(&id); error != 0) return error;
-  int error = thread_.Watch(ports_.SocketOf(id.source.port), PortKey(id.source.port));
-  if (error != 0 && error != EEXIST) return error;  // EEXIST: another id listens on this port.
+  if (int error = WatchPort(id); error != 0) return error;
   id.backlog = backlog > 0 && backlog < limits_.backlog_max ? backlog : limits_.backlog_max;
   id.state = IdState::kListening;
   return 0;
 }
 
-void ControlPlane::AcceptPeers(uint16_t port) {
-  int port_socket = ports_.SocketOf(port);
-  if (port_socket < 0) return;  // Released since epoll_wait returned.
+int ControlPlane::WatchPort(CmId& id) {
+  for (int socket : ports_.SocketsOf(&id)) {
+    uint64_t key = kPortKeyBit | ++last_key_;
+    if (int error = thread_.Watch(socket, key); error != 0) return error;
+    port_sockets_.emplace(key, socket);
+    id.port_keys.push_back(key);
+  }
+  return 0;
+}
+
+// To close the sockets is to watch them no more.
+void ControlPlane::ReleasePort(CmId& id) {
+  for (uint64_t key : std::exchange(id.port_keys, {})) {
+    port_sockets_.erase(key);
+    deadlines_.Cancel(key);
+  }
+  ports_.Release(&id);
+}
+
+void ControlPlane::AcceptPeers(uint64_t key) {
+  auto found = port_sockets_.find(key);
+  if (found == port_sockets_.end()) return;  // Released since epoll_wait returned.
   for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
     UniqueFd connected;
     ucred peer;
-    int error = AcceptPeer(port_socket, &connected, &peer);
+    int error = AcceptPeer(found->second, &connected, &peer);
     if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
-      thread_.Unwatch(port_socket);
-      return SetDeadline(PortKey(port), kAcceptPause);
+      thread_.Unwatch(found->second);
+      return SetDeadline(key, kAcceptPause);
     }
     if (error == EAGAIN) return;
     if (error != 0) continue;  // This peer is refused or gone.
     if (silent_peers_ >= limits_.silent_peers_max) continue;
-    uint64_t key;
-    if (AddSocket({.control = MakeUnixControlSocket(std::move(connected), peer)}, limits_.silence_timeout, &key) == 0)
-      ReadRequest(key);
+    PeerSocket socket = {.control = MakeUnixControlSocket(std::move(connected), peer)};
+    uint64_t added;
+    if (AddSocket(std::move(socket), limits_.silence_timeout, &added) == 0) ReadRequest(added);
   }
 }
 

@@ -16,6 +16,14 @@ bool Covers(const SocketAddress& wildcard, bool ipv6_only, const SocketAddress& 
   return wildcard.family == address.family || (wildcard.family == AF_INET6 && !ipv6_only);
 }
 
+// By which addresses a binding is found.
+std::vector<SocketAddress> FoundAt(const SocketAddress& address, bool ipv6_only) {
+  std::vector<SocketAddress> result = {address};
+  bool both_families = address.family == AF_INET6 && address.IsWildcard() && !ipv6_only;
+  if (both_families) result.push_back(SocketAddress::Wildcard(AF_INET, address.port));
+  return result;
+}
+
 }  // namespace
 
 bool PortTable::Conflict(const Binding& one, const Binding& other) {
@@ -26,41 +34,39 @@ bool PortTable::Conflict(const Binding& one, const Binding& other) {
 
 int PortTable::Bind(CmId* id, SocketAddress* address, bool ipv6_only) {
   assert(PortOf(id) == 0);
-  if (address->port != 0) return BindNumbered({id, *address, ipv6_only, false});
+  if (address->port != 0) return BindNumbered({id, *address, ipv6_only});
   int start = AnyPortNumber() - kChosenPortMin;
   int error = EADDRINUSE;
   for (int i = 0; i < kChosenPorts && error == EADDRINUSE; ++i) {
     auto port = static_cast<uint16_t>(kChosenPortMin + (start + i) % kChosenPorts);
     if (ports_.count(port) > 0) continue;  // A chosen port is shared with nobody.
-    error = BindNumbered({id, address->WithPort(port), ipv6_only, false});
+    error = BindNumbered({id, address->WithPort(port), ipv6_only});
     if (error == 0) address->port = port;
   }
   return error;
 }
 
-int PortTable::BindNumbered(const Binding& binding) {
+int PortTable::BindNumbered(Binding binding) {
   auto found = ports_.find(binding.address.port);
-  if (found == ports_.end()) {
-    Port port;
-    if (int error = BindPort(binding.address.port, &port.socket); error != 0) return error;
-    found = ports_.emplace(binding.address.port, std::move(port)).first;
-  }
-  std::vector<Binding>& bindings = found->second.bindings;
-  bool taken =
-      std::any_of(bindings.begin(), bindings.end(), [&](const Binding& other) { return Conflict(binding, other); });
+  bool taken = found != ports_.end() && std::any_of(found->second.begin(), found->second.end(),
+                                                    [&](const Binding& other) { return Conflict(binding, other); });
   if (taken) return EADDRINUSE;
-  bindings.push_back(binding);
+  for (const SocketAddress& name : FoundAt(binding.address, binding.ipv6_only)) {
+    UniqueFd socket;
+    if (int error = BindAddress(name, &socket); error != 0) return error;
+    binding.sockets.push_back(std::move(socket));
+  }
   port_of_.emplace(binding.id, binding.address.port);
+  ports_[binding.address.port].push_back(std::move(binding));
   return 0;
 }
 
 int PortTable::Listen(CmId* id) {
-  Port& port = ports_.at(port_of_.at(id));
-  if (!port.listening) {
-    if (int error = ListenOnPort(port.socket.get()); error != 0) return error;
-    port.listening = true;
+  Binding& binding = *Find(ports_.at(port_of_.at(id)), id);
+  for (const UniqueFd& socket : binding.sockets) {
+    if (int error = ListenAtAddress(socket.get()); error != 0) return error;
   }
-  Find(port, id)->listening = true;
+  binding.listening = true;
   return 0;
 }
 
@@ -69,15 +75,15 @@ void PortTable::Release(CmId* id) {
   if (held == port_of_.end()) return;
   auto found = ports_.find(held->second);
   port_of_.erase(held);
-  found->second.bindings.erase(Find(found->second, id));
-  if (found->second.bindings.empty()) ports_.erase(found);
+  found->second.erase(Find(found->second, id));
+  if (found->second.empty()) ports_.erase(found);
 }
 
 CmId* PortTable::FindListener(const SocketAddress& destination) const {
   auto found = ports_.find(destination.port);
   if (found == ports_.end()) return nullptr;
   CmId* wildcard = nullptr;
-  for (const Binding& binding : found->second.bindings) {
+  for (const Binding& binding : found->second) {
     if (!binding.listening) continue;
     if (binding.address.SameHost(destination)) return binding.id;
     if (binding.address.IsWildcard() && Covers(binding.address, binding.ipv6_only, destination)) wildcard = binding.id;
@@ -85,9 +91,15 @@ CmId* PortTable::FindListener(const SocketAddress& destination) const {
   return wildcard;
 }
 
-int PortTable::SocketOf(uint16_t port) const {
-  auto found = ports_.find(port);
-  return found == ports_.end() ? -1 : found->second.socket.get();
+std::vector<int> PortTable::SocketsOf(const CmId* id) const {
+  std::vector<int> sockets;
+  auto found = ports_.find(PortOf(id));
+  if (found == ports_.end()) return sockets;
+  for (const Binding& binding : found->second) {
+    if (binding.id != id) continue;
+    for (const UniqueFd& socket : binding.sockets) sockets.push_back(socket.get());
+  }
+  return sockets;
 }
 
 uint16_t PortTable::PortOf(const CmId* id) const {
@@ -105,9 +117,8 @@ void PortTable::Clear() {
   port_of_.clear();
 }
 
-std::vector<PortTable::Binding>::iterator PortTable::Find(Port& port, const CmId* id) {
-  return std::find_if(port.bindings.begin(), port.bindings.end(),
-                      [id](const Binding& binding) { return binding.id == id; });
+PortTable::Port::iterator PortTable::Find(Port& port, const CmId* id) {
+  return std::find_if(port.begin(), port.end(), [id](const Binding& binding) { return binding.id == id; });
 }
 
 }  // namespace verbena::soft

@@ -1,8 +1,10 @@
-// Which ids of this process hold which addresses and ports, and the port sockets behind them.
+// Which ids of this process hold which addresses and ports, and the sockets behind them.
 //
 // The rules are those of TCP without SO_REUSEADDR: two ids may share a port only with different specific addresses; the
-// wildcard conflicts with every address of its family, and the IPv6 wildcard with IPv4 too, unless it is IPv6 only. A
-// port whose last id is released goes back to the host.
+// wildcard conflicts with every address of its family, and the IPv6 wildcard with IPv4 too, unless it is IPv6 only.
+// What an id holds goes back to the host when it is released.
+//
+// Between processes only equal addresses conflict: an IPv6 wildcard that takes IPv4 too holds both wildcards.
 //
 // Owner: ControlPlane, whose mutex guards it. Ids are only compared here, never looked into.
 
@@ -38,8 +40,8 @@ class PortTable {
 
   // The listener that a connection to `destination` is for: of a specific address before a wildcard. Null: none.
   CmId* FindListener(const SocketAddress& destination) const;
-  // The port's socket, or -1. It accepts connections once any id of the port has been listening.
-  int SocketOf(uint16_t port) const;
+  // What accepts connections for `id` once it listens; one or two. Nothing if it holds no address.
+  std::vector<int> SocketsOf(const CmId* id) const;
   // The port that `id` holds, or 0.
   uint16_t PortOf(const CmId* id) const;
 
@@ -54,17 +56,14 @@ class PortTable {
     CmId* id;
     SocketAddress address;
     bool ipv6_only;
-    bool listening;
+    bool listening = false;
+    std::vector<UniqueFd> sockets = {};
   };
-  struct Port {
-    UniqueFd socket;
-    bool listening = false;  // The socket.
-    std::vector<Binding> bindings;
-  };
+  using Port = std::vector<Binding>;  // Never empty.
 
   static bool Conflict(const Binding& one, const Binding& other);
-  int BindNumbered(const Binding& binding);
-  static std::vector<Binding>::iterator Find(Port& port, const CmId* id);
+  int BindNumbered(Binding binding);
+  static Port::iterator Find(Port& port, const CmId* id);
 
   std::map<uint16_t, Port> ports_;
   std::unordered_map<const CmId*, uint16_t> port_of_;  // Every id that holds one.

@@ -84,16 +84,28 @@ TEST_F(PortTableTest, ReleasedPortIsFreeForAnotherTable) {
   SocketAddress same = Any4();
   EXPECT_EQ(other.Bind(&two_, &same, false), EADDRINUSE) << "as for another process";
   table_.Release(&one_);
-  EXPECT_EQ(table_.SocketOf(port_), -1);
+  EXPECT_TRUE(table_.SocketsOf(&one_).empty());
   EXPECT_EQ(other.Bind(&two_, &same, false), 0);
 }
 
-TEST_F(PortTableTest, PortIsKeptUntilItsLastIdIsReleased) {
+TEST_F(PortTableTest, OtherProcessesMayHaveOtherAddressesOfAPort) {
   ASSERT_EQ(Bind(one_, V4(1, 0)), 0);
-  ASSERT_EQ(Bind(two_, V4(2, port_)), 0);
+  PortTable other;
+  SocketAddress wildcard = Any4();
+  EXPECT_EQ(other.Bind(&two_, &wildcard, false), 0);
+  SocketAddress specific = V4(2, port_);
+  EXPECT_EQ(table_.Bind(&three_, &specific, false), 0);
+}
+
+TEST_F(PortTableTest, Ipv6WildcardHoldsThatOfIpv4AgainstOtherProcesses) {
+  ASSERT_EQ(Bind(one_, SocketAddress::Wildcard(AF_INET6, 0)), 0);
+  EXPECT_EQ(table_.SocketsOf(&one_).size(), 2u);
+  PortTable other;
+  SocketAddress wildcard = Any4();
+  EXPECT_EQ(other.Bind(&two_, &wildcard, false), EADDRINUSE);
   table_.Release(&one_);
-  EXPECT_NE(table_.SocketOf(port_), -1);
-  EXPECT_EQ(Bind(three_, V4(1, port_)), 0);
+  ASSERT_EQ(Bind(one_, Any6(), /*ipv6_only=*/true), 0);
+  EXPECT_EQ(other.Bind(&two_, &wildcard, false), 0);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "transport/soft/cm_socket.h"
 
+#include <arpa/inet.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -25,9 +26,9 @@ struct AbstractAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&raw); }
 };
 
-AbstractAddress AddressOfPort(uint16_t port) {
+AbstractAddress AbstractAddressOf(const SocketAddress& named) {
   AbstractAddress address = {};
-  std::string name = PortName(port);
+  std::string name = NameOf(named);
   assert(name.size() + 1 <= sizeof(address.raw.sun_path));
   address.raw.sun_family = AF_UNIX;
   std::copy(name.begin(), name.end(), address.raw.sun_path + 1);
@@ -45,6 +46,15 @@ int CheckPeer(int socket, ucred* peer) {
   socklen_t length = sizeof(*peer);
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, peer, &length) != 0) return errno;
   return peer->uid == geteuid() ? 0 : EACCES;
+}
+
+int ConnectByName(int socket, const SocketAddress& address) {
+  AbstractAddress name = AbstractAddressOf(address);
+  int status;
+  do {
+    status = connect(socket, name.get(), name.length);
+  } while (status != 0 && errno == EINTR);
+  return status == 0 ? 0 : errno;
 }
 
 // Room for the descriptors of one message. More than fit are closed by the kernel, which says so with MSG_CTRUNC.
@@ -108,35 +118,37 @@ class UnixControlSocket final : public ControlSocket {
 
 }  // namespace
 
-std::string PortName(uint16_t port) { return absl::StrCat("verbena-soft-cm/", port); }
+std::string NameOf(const SocketAddress& address) {
+  char text[INET6_ADDRSTRLEN];
+  inet_ntop(address.family, address.address.data(), text, sizeof(text));
+  return absl::StrCat("verbena-soft-cm/", text, "/", address.port);
+}
 
-int BindPort(uint16_t port, UniqueFd* socket) {
+int BindAddress(const SocketAddress& address, UniqueFd* socket) {
   UniqueFd result;
   if (int error = MakeSocket(&result); error != 0) return error;
-  AbstractAddress address = AddressOfPort(port);
-  if (bind(result.get(), address.get(), address.length) != 0) return errno;
+  AbstractAddress name = AbstractAddressOf(address);
+  if (bind(result.get(), name.get(), name.length) != 0) return errno;
   *socket = std::move(result);
   return 0;
 }
 
-int ListenOnPort(int socket) { return listen(socket, kWaitingConnectionsMax) == 0 ? 0 : errno; }
+int ListenAtAddress(int socket) { return listen(socket, kWaitingConnectionsMax) == 0 ? 0 : errno; }
 
-int ConnectToPort(uint16_t port, UniqueFd* socket, ucred* peer) {
+int ConnectToAddress(const SocketAddress& destination, UniqueFd* socket, ucred* peer) {
   UniqueFd result;
   if (int error = MakeSocket(&result); error != 0) return error;
-  AbstractAddress address = AddressOfPort(port);
-  int status;
-  do {
-    status = connect(result.get(), address.get(), address.length);
-  } while (status != 0 && errno == EINTR);
-  if (status != 0) return errno;
-  if (int error = CheckPeer(result.get(), peer); error != 0) return error;
-  *socket = std::move(result);
-  return 0;
+  int error = ConnectByName(result.get(), destination);
+  if (error == ECONNREFUSED) {
+    error = ConnectByName(result.get(), SocketAddress::Wildcard(destination.family, destination.port));
+  }
+  if (error == 0) error = CheckPeer(result.get(), peer);
+  if (error == 0) *socket = std::move(result);
+  return error;
 }
 
-int AcceptPeer(int port_socket, UniqueFd* socket, ucred* peer) {
-  UniqueFd result(accept4(port_socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+int AcceptPeer(int listening_socket, UniqueFd* socket, ucred* peer) {
+  UniqueFd result(accept4(listening_socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!result.valid()) return errno;
   if (int error = CheckPeer(result.get(), peer); error != 0) return error;
   *socket = std::move(result);

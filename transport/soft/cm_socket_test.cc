@@ -101,23 +101,53 @@ TEST_F(SocketPairTest, MessagesBeforeTheEndAreStillRead) {
   EXPECT_EQ(ReceiveMessage(right_.get(), &received), Receipt::kEnd);
 }
 
-TEST(PortSocket, ConnectsToListenerOfTheSameUser) {
-  UniqueFd port;
-  uint16_t number = 60001;
-  while (BindPort(number, &port) != 0) ++number;
-  UniqueFd client;
-  UniqueFd accepted;
-  ucred peer = {};
-  EXPECT_EQ(ConnectToPort(number, &client, &peer), ECONNREFUSED) << "bound, but not listening";
-  ASSERT_EQ(ListenOnPort(port.get()), 0);
-  EXPECT_EQ(AcceptPeer(port.get(), &accepted, &peer), EAGAIN);
-  ASSERT_EQ(ConnectToPort(number, &client, &peer), 0);
-  EXPECT_EQ(peer.pid, getpid());
-  peer = {};
-  ASSERT_EQ(AcceptPeer(port.get(), &accepted, &peer), 0);
-  EXPECT_EQ(peer.pid, getpid());
+class ListeningSocket : public ::testing::Test {
+ protected:
+  static SocketAddress V4(uint8_t last, uint16_t port) {
+    SocketAddress address = SocketAddress::Wildcard(AF_INET, port);
+    address.address = {127, 0, 0, last};
+    return address;
+  }
+
+  // Bound to any port of 127.0.0.`last`.
+  SocketAddress Bind(uint8_t last) {
+    SocketAddress address = V4(last, 60001);
+    while (BindAddress(address, &listening_) != 0) ++address.port;
+    return address;
+  }
+
+  UniqueFd listening_;
+  UniqueFd client_;
+  UniqueFd accepted_;
+  ucred peer_ = {};
+};
+
+TEST_F(ListeningSocket, IsReachedByProcessesOfTheSameUser) {
+  SocketAddress address = Bind(1);
+  EXPECT_EQ(ConnectToAddress(address, &client_, &peer_), ECONNREFUSED) << "bound, but not listening";
+  ASSERT_EQ(ListenAtAddress(listening_.get()), 0);
+  EXPECT_EQ(AcceptPeer(listening_.get(), &accepted_, &peer_), EAGAIN);
+  ASSERT_EQ(ConnectToAddress(address, &client_, &peer_), 0);
+  EXPECT_EQ(peer_.pid, getpid());
+  peer_ = {};
+  ASSERT_EQ(AcceptPeer(listening_.get(), &accepted_, &peer_), 0);
+  EXPECT_EQ(peer_.pid, getpid());
   UniqueFd second;
-  EXPECT_EQ(BindPort(number, &second), EADDRINUSE);
+  EXPECT_EQ(BindAddress(address, &second), EADDRINUSE);
+}
+
+TEST_F(ListeningSocket, OfTheWildcardIsReachedUnlessTheAddressHasOne) {
+  SocketAddress specific = Bind(1);
+  UniqueFd wildcard;
+  ASSERT_EQ(BindAddress(SocketAddress::Wildcard(AF_INET, specific.port), &wildcard), 0);
+  ASSERT_EQ(ListenAtAddress(wildcard.get()), 0);
+  ASSERT_EQ(ConnectToAddress(specific, &client_, &peer_), 0) << "the specific one does not listen";
+  EXPECT_EQ(AcceptPeer(wildcard.get(), &accepted_, &peer_), 0);
+  ASSERT_EQ(ListenAtAddress(listening_.get()), 0);
+  ASSERT_EQ(ConnectToAddress(specific, &client_, &peer_), 0);
+  EXPECT_EQ(AcceptPeer(listening_.get(), &accepted_, &peer_), 0);
+  ASSERT_EQ(ConnectToAddress(V4(2, specific.port), &client_, &peer_), 0);
+  EXPECT_EQ(AcceptPeer(wildcard.get(), &accepted_, &peer_), 0);
 }
 
 }  // namespace
