@@ -1,8 +1,10 @@
 #include "transport/soft/completion_channel.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "transport/soft/completion_queue.h"
@@ -10,14 +12,30 @@
 
 namespace verbena::soft {
 
-CompletionChannel::CompletionChannel(ibv_context* device_context, UniqueFd eventfd, uint64_t serial)
-    : ibv_comp_channel{.context = device_context, .fd = eventfd.get(), .refcnt = 0},
+namespace {
+
+int WatchForInput(int epoll, int descriptor) {
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+}  // namespace
+
+CompletionChannel::CompletionChannel(ibv_context* device_context, UniqueFd eventfd, UniqueFd wires, uint64_t serial)
+    : ibv_comp_channel{.context = device_context, .fd = wires.valid() ? wires.get() : eventfd.get(), .refcnt = 0},
       eventfd_(std::move(eventfd)),
-      serial_(serial) {}
+      wires_(std::move(wires)),
+      serial_(serial) {
+  if (wires_.valid()) WatchForInput(wires_.get(), eventfd_.get());
+}
 
 int CompletionChannel::GetEvent(CompletionQueue** queue) {
+  bool awake = wires_.valid();  // What waits in a wire can be had without waiting.
   while (true) {
-    if (int error = DrainEventFd(fd); error != 0) return error;
+    if (!std::exchange(awake, false)) {
+      if (int error = Await(); error != 0) return error;
+    }
     {
       std::lock_guard lock(events_mu_);
       ++getters_;
@@ -26,6 +44,22 @@ int CompletionChannel::GetEvent(CompletionQueue** queue) {
     *queue = PopEvent();
     if (*queue != nullptr) return 0;
   }
+}
+
+int CompletionChannel::Await() {
+  if (!wires_.valid()) return DrainEventFd(eventfd_.get());
+  bool blocks = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+  epoll_event event;
+  int count = epoll_wait(fd, &event, 1, blocks ? -1 : 0);
+  if (count <= 0) return count == 0 ? EAGAIN : errno;
+  DrainEventFd(eventfd_.get());
+  return 0;
+}
+
+int CompletionChannel::AddWire(int descriptor) { return wires_.valid() ? WatchForInput(wires_.get(), descriptor) : 0; }
+
+void CompletionChannel::MuteWire(int descriptor) {
+  if (wires_.valid()) epoll_ctl(wires_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
 void CompletionChannel::ProgressMembers() {
@@ -40,17 +74,17 @@ CompletionQueue* CompletionChannel::PopEvent() {
   CompletionQueue* queue = waiting_.front();
   waiting_.erase(waiting_.begin());
   queue->CountEventRead();
-  if (!waiting_.empty()) SignalEventFd(fd);
+  if (!waiting_.empty()) SignalEventFd(eventfd_.get());
   return queue;
 }
 
 void CompletionChannel::Enqueue(CompletionQueue* queue) {
   std::lock_guard lock(events_mu_);
   waiting_.push_back(queue);
-  if (getters_ == 0) SignalEventFd(fd);
+  if (getters_ == 0) SignalEventFd(eventfd_.get());
 }
 
-void CompletionChannel::Wake() { SignalEventFd(fd); }
+void CompletionChannel::Wake() { SignalEventFd(eventfd_.get()); }
 
 void CompletionChannel::Join(CompletionQueue* queue) {
   std::lock_guard lock(members_mu_);
@@ -69,6 +103,6 @@ bool CompletionChannel::HasMembers() {
   return !members_.empty();
 }
 
-UniqueFd CompletionChannel::DuplicateFd() const { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+UniqueFd CompletionChannel::DuplicateFd() const { return UniqueFd(fcntl(eventfd_.get(), F_DUPFD_CLOEXEC, 0)); }
 
 }  // namespace verbena::soft

@@ -5,6 +5,9 @@
 // make progress, and only then says whether an event came of it. Programs poll the descriptor and call ibv_get_cq_event
 // without blocking; one that blocks in it is served too.
 //
+// A channel for wires (wire.h) has an epoll descriptor instead, which holds the eventfd and the wires of its queues, so
+// that what arrives wakes the application itself and not some thread first.
+//
 // Invariant: while events wait, the descriptor is readable or some thread is inside GetEvent.
 //
 // Owner: the application, as an ibv_comp_channel; outlives its completion queues. Thread: any.
@@ -32,7 +35,8 @@ class CompletionQueue;
 class CompletionChannel : public ibv_comp_channel {
  public:
   // `serial` is this channel's number in its process: with it a peer recognizes the same descriptor in another offer.
-  CompletionChannel(ibv_context* device_context, UniqueFd eventfd, uint64_t serial);
+  // With a valid `wires`, an epoll descriptor, it is a channel for wires, and the eventfd does not block.
+  CompletionChannel(ibv_context* device_context, UniqueFd eventfd, UniqueFd wires, uint64_t serial);
   CompletionChannel(const CompletionChannel&) = delete;
   CompletionChannel& operator=(const CompletionChannel&) = delete;
 
@@ -45,6 +49,10 @@ class CompletionChannel : public ibv_comp_channel {
   // Wakes a sleeper so that it lets its queues make progress.
   void Wake();
 
+  // See CompletionQueue::AddWire. Without effect on a channel that is not for wires: the wire's attendant does it.
+  int AddWire(int descriptor);
+  void MuteWire(int descriptor);
+
   void Join(CompletionQueue* queue);
   // Forgets the queue and its waiting events.
   void Leave(CompletionQueue* queue);
@@ -54,10 +62,12 @@ class CompletionChannel : public ibv_comp_channel {
   uint64_t serial() const { return serial_; }
 
  private:
+  int Await();
   CompletionQueue* PopEvent();
   void ProgressMembers();
 
   const UniqueFd eventfd_;
+  const UniqueFd wires_;
   const uint64_t serial_;
 
   std::mutex members_mu_;

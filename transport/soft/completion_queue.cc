@@ -136,6 +136,7 @@ void CompletionQueue::Detach(uint32_t queue_pair_index) {
   std::lock_guard lock(progress_mu_);
   targets_[queue_pair_index] = nullptr;
   std::erase(attached_indices_, queue_pair_index);
+  wires_.Remove(queue_pair_index);
 }
 
 bool CompletionQueue::HasTargets() {
@@ -143,17 +144,30 @@ bool CompletionQueue::HasTargets() {
   return !attached_indices_.empty();
 }
 
+int CompletionQueue::AddWire(uint32_t queue_pair_index, int descriptor) {
+  std::lock_guard lock(progress_mu_);
+  if (int error = wires_.Add(queue_pair_index, descriptor); error != 0) return error;
+  return channel_ != nullptr ? channel_->AddWire(descriptor) : 0;
+}
+
+void CompletionQueue::MuteWire(int descriptor) {
+  wires_.Mute(descriptor);
+  if (channel_ != nullptr) channel_->MuteWire(descriptor);
+}
+
 void CompletionQueue::Progress() {
-  if (!ready_.AnyReady() && !scan_due_.load(std::memory_order_relaxed)) {
+  if (!ready_.AnyReady() && !wires_.any() && !scan_due_.load(std::memory_order_relaxed)) {
     uint32_t polls = empty_polls_.load(std::memory_order_relaxed) + 1;
     empty_polls_.store(polls, std::memory_order_relaxed);
     if (polls % kEmptyPollsBetweenScans != 0) return;
     scan_due_.store(true, std::memory_order_relaxed);
   }
   std::lock_guard lock(progress_mu_);
-  ready_.Take([this](uint32_t index) {
+  auto progress = [this](uint32_t index) {
     if (index < targets_.size() && targets_[index] != nullptr) targets_[index]->Progress();
-  });
+  };
+  ready_.Take(progress);
+  if (wires_.any()) wires_.ForEachToLookAt(progress);
   if (!scan_due_.exchange(false)) return;
   for (uint32_t index : attached_indices_) {
     if (targets_[index]->MayHaveNews()) targets_[index]->Progress();

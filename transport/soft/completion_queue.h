@@ -25,6 +25,7 @@
 #include "transport/soft/extensible.h"
 #include "transport/soft/fault_injector.h"
 #include "transport/soft/ready_map.h"
+#include "transport/soft/wire_set.h"
 
 namespace verbena::soft {
 
@@ -76,6 +77,16 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   void Detach(uint32_t queue_pair_index);
   bool HasTargets();
 
+  // The attached queue pair has a wire: every poll that finds nothing looks at it, and a channel that waits for wires
+  // waits for this one too. Before the queue pair uses it. 0 or an errno value.
+  int AddWire(uint32_t queue_pair_index, int descriptor);
+  // Nothing will come of the wire any more. With any lock held.
+  void MuteWire(int descriptor);
+  // The queue pair has something to say to its wire that could wait.
+  void LookAgainAtWire(uint32_t queue_pair_index) {
+    if (!wires_.looks_at_all()) LookAgain(queue_pair_index);
+  }
+
   // Something of ours wants this queue pair to progress soon: the next poll does it; a sleeper is woken.
   void MarkReady(uint32_t queue_pair_index);
   // The same without waking anybody: for a queue pair that waits for time to pass.
@@ -111,6 +122,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::mutex progress_mu_;
   std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.
   std::vector<uint32_t> attached_indices_ ABSL_GUARDED_BY(progress_mu_);
+  WireSet wires_;  // See there for its locking.
 
   std::atomic<uint32_t> size_{0};  // Written under entries_mu_; read without it as a hint.
   std::mutex entries_mu_;

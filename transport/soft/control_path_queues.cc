@@ -1,5 +1,6 @@
 // Completion channel, completion queue, shared receive queue and queue pair calls.
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/shared_receive_queue.h"
 #include "transport/soft/soft_device.h"
+#include "transport/soft/stream/fabric.h"
 
 namespace verbena::soft {
 namespace {
@@ -42,9 +44,11 @@ int Grant(ibv_qp_init_attr* attributes) {
 }  // namespace
 
 ibv_comp_channel* CreateCompletionChannel(ibv_context* context) {
-  UniqueFd fd(eventfd(0, EFD_CLOEXEC));
-  if (!fd.valid()) return nullptr;
-  return new CompletionChannel(context, std::move(fd), SoftDevice::Existing().NextChannelSerial());
+  bool for_wires = TcpIsLikely();
+  UniqueFd fd(eventfd(0, EFD_CLOEXEC | (for_wires ? EFD_NONBLOCK : 0)));
+  UniqueFd wires(for_wires ? epoll_create1(EPOLL_CLOEXEC) : -1);
+  if (!fd.valid() || wires.valid() != for_wires) return nullptr;
+  return new CompletionChannel(context, std::move(fd), std::move(wires), SoftDevice::Existing().NextChannelSerial());
 }
 
 int DestroyCompletionChannel(ibv_comp_channel* channel) {

@@ -224,6 +224,7 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
       .peer = {.queue_pair_number = record->queue_pair_number,
                .receiving = *std::move(receiving),
                .sending = std::move(sending),
+               .wire = nullptr,
                .direct = *std::move(direct)},
   };
 }

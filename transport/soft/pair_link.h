@@ -16,6 +16,7 @@
 #include "transport/soft/direct_memory.h"
 #include "transport/soft/doorbell.h"
 #include "transport/soft/shared_mapping.h"
+#include "transport/soft/wire.h"
 
 namespace verbena::soft {
 
@@ -26,6 +27,7 @@ class PairLink {
     uint32_t queue_pair_number;
     std::unique_ptr<Doorbell> receiving;              // Of its receive completion queue.
     std::unique_ptr<Doorbell> sending;                // Of its send completion queue; null if that is the same.
+    std::unique_ptr<Wire> wire;                       // Null if the peer sees the pair's memory itself.
     std::optional<DirectMemory::PeerProcess> direct;  // None: the peer executes our one-sided requests itself.
   };
 
@@ -37,6 +39,7 @@ class PairLink {
         peer_queue_pair_number_(peer.queue_pair_number),
         receiving_(std::move(peer.receiving)),
         sending_(std::move(peer.sending)),
+        wire_(std::move(peer.wire)),
         requests_out_(memory_->pair().request_rings[own_end], &own_.requests_out.ring, &peer_.requests_in.ring),
         requests_in_(memory_->pair().request_rings[1 - own_end], &own_.requests_in.ring, &peer_.requests_out.ring),
         responses_out_(memory_->pair().response_rings[own_end], &own_.responses_out.ring, &peer_.responses_in.ring),
@@ -74,9 +77,19 @@ class PairLink {
   }
   void MarkBroken() { broken_ = true; }
 
+  // Around every turn: what a wire has brought is taken in before, what the turn made is handed to it after. Nothing to
+  // do within a host.
+  void Pull(Wire::Reach reach) {
+    if (wire_ != nullptr && !wire_->Pull(reach)) MarkBroken();
+  }
+  // False if something is left for later.
+  bool Push(Wire::Haste haste) { return wire_ == nullptr || wire_->Push(haste); }
+  const Wire* wire() const { return wire_.get(); }
+
   // Tells the peer that nothing will be accepted here any more.
   void Close() {
     own_.state.closed.store(1);
+    if (wire_ != nullptr) wire_->Close();
     RingReceiver(News::kImportant);
     if (sending_ != nullptr) RingSender();
   }
@@ -102,6 +115,7 @@ class PairLink {
   const uint32_t peer_queue_pair_number_;
   const std::unique_ptr<Doorbell> receiving_;
   const std::unique_ptr<Doorbell> sending_;
+  const std::unique_ptr<Wire> wire_;
   RingWriter requests_out_;
   RingReader requests_in_;
   RingWriter responses_out_;

@@ -70,6 +70,7 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
 }
 
 QueuePair::~QueuePair() {
+  attendance_.reset();
   if (&send_completions() != &receive_completions()) send_completions().Detach(index());
   receive_completions().Detach(index());
   if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
@@ -97,6 +98,7 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
   }
   AdvanceSends();
   requester_.KeepInlineBytes();
+  PushWire();
   return error;
 }
 
@@ -168,6 +170,7 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
     responder_.Flush();
   } else if (responder_.parked()) {
     AdvanceBoth();
+    PushWire();
   }
   return error;
 }
@@ -176,6 +179,7 @@ void QueuePair::Progress() {
   std::lock_guard lock(mu_);
   if (faults_ != nullptr) BeginFaultyPoll();
   AdvanceBoth();
+  PushWire();
   if (faults_ != nullptr && faults_->waits()) AskForProgress();
 }
 
@@ -201,6 +205,7 @@ void QueuePair::AdvanceSends() {
 // will before.
 void QueuePair::AdvanceBoth() {
   if (link_ == nullptr || !TakesPart(state)) return;
+  link_->Pull(Wire::Reach::kWhatIsThere);
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   bool healthy = requester_.Advance(*link_);
@@ -239,6 +244,7 @@ void QueuePair::CloseLink() {
   if (IsForkedChild()) return;
   if (link_ != nullptr) {
     link_->Close();
+    if (link_->wire() != nullptr) MuteWire();
   } else if (pending_.memory != nullptr) {
     pending_.memory->pair().control.ends[pending_.own_end].state.closed.store(1);
   }
@@ -252,6 +258,7 @@ void QueuePair::PeerGone() {
 
 void QueuePair::LosePeer() {
   if (link_->direct() != nullptr) link_->direct()->Abandon();
+  link_->Pull(Wire::Reach::kToTheEnd);
   AdvanceBoth();
   if (TakesPart(state)) EnterError(IBV_WC_RETRY_EXC_ERR);
 }
@@ -276,6 +283,9 @@ absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
 }
 
 absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer) {
+  if (link->wire() != nullptr) {
+    if (absl::Status status = AddWire(*link->wire()); !status.ok()) return status;
+  }
   {
     std::lock_guard lock(mu_);
     if (state != IBV_QPS_INIT || link_ != nullptr) {

@@ -33,7 +33,7 @@
 
 namespace verbena::soft {
 
-class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
+class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, public WireTarget {
  public:
   struct Surroundings {
     uint32_t index;   // In this process.
@@ -67,6 +67,9 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
 
   void Progress() override;
   bool MayHaveNews() const override;
+  uint32_t ServeWire() override;
+  // `attendance` is kept, and released before anything else of the queue pair is destroyed.
+  void SetAttendance(std::shared_ptr<void> attendance) { attendance_ = std::move(attendance); }
 
   // Linking, in this order. The offering end makes the pair's memory and keeps it until the answer comes.
   absl::Status BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own);
@@ -110,6 +113,9 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
   void AdvanceBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Settle(bool healthy, bool peer_was_closed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EnterError(ibv_wc_status oldest_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void PushWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void MuteWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status AddWire(const Wire& wire);
   void CloseLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int ModifyState(ibv_qp_state next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Tells requester, responder and peer what the attributes are now.
@@ -124,6 +130,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget {
   Responder responder_ ABSL_GUARDED_BY(mu_);
   PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};
   std::unique_ptr<PairLink> link_ ABSL_GUARDED_BY(mu_);
+  bool wire_muted_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<void> attendance_;              // Of the wire. Set once, while linking.
   std::atomic<PairLink*> visible_link_{nullptr};  // link_, for MayHaveNews; set once.
   LinkParameters parameters_ ABSL_GUARDED_BY(mu_);
   uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.

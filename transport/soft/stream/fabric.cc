@@ -1,0 +1,64 @@
+#include "transport/soft/stream/fabric.h"
+
+#include <arpa/inet.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr char kFabricVariable[] = "VERBENA_SOFT_FABRIC";
+constexpr char kBindVariable[] = "VERBENA_SOFT_TCP_BIND";
+
+std::string Value(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+std::optional<SocketAddress> Parse(const std::string& text) {
+  SocketAddress address;
+  for (sa_family_t family : {AF_INET, AF_INET6}) {
+    address.family = family;
+    if (inet_pton(family, text.c_str(), address.address.data()) == 1) return address;
+  }
+  return std::nullopt;
+}
+
+SocketAddress Loopback(sa_family_t family, uint16_t port) {
+  return SocketAddress::Wildcard(family, port).AsDestination();
+}
+
+}  // namespace
+
+absl::StatusOr<Fabric> TheFabric() {
+  std::string value = Value(kFabricVariable);
+  if (value.empty() || value == "auto") return Fabric::kAuto;
+  if (value == "shm") return Fabric::kSharedMemory;
+  if (value == "tcp") return Fabric::kTcp;
+  return absl::InvalidArgumentError(absl::StrCat(kFabricVariable, " is \"", value, "\", not auto, shm or tcp"));
+}
+
+absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(Fabric fabric, const SocketAddress& address) {
+  std::string value = Value(kBindVariable);
+  if (fabric == Fabric::kSharedMemory || (fabric == Fabric::kAuto && value.empty()))
+    return std::vector<SocketAddress>();
+  if (!value.empty()) {
+    std::optional<SocketAddress> bind = Parse(value);
+    if (!bind.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(kBindVariable, " is \"", value, "\", which is no IP address"));
+    }
+    return std::vector{bind->WithPort(address.port)};
+  }
+  if (address.IsLoopback()) return std::vector{address};
+  std::vector loopback = {Loopback(AF_INET, address.port)};
+  if (address.family == AF_INET6) loopback.push_back(Loopback(AF_INET6, address.port));
+  return loopback;
+}
+
+bool TcpIsLikely() { return Value(kFabricVariable) == "tcp" || !Value(kBindVariable).empty(); }
+
+}  // namespace verbena::soft

@@ -1,0 +1,37 @@
+// Which ways of reaching peers the environment allows.
+//
+//   VERBENA_SOFT_FABRIC     auto (as if unset): shared memory to this host's own addresses, TCP to others, and a
+//   listener
+//                           accepts TCP too if VERBENA_SOFT_TCP_BIND is set.
+//                           shm: shared memory only. tcp: TCP only, also within this host.
+//   VERBENA_SOFT_TCP_BIND   The address at which listeners accept TCP, whatever address they are bound to: 0.0.0.0 or
+//   ::
+//                           for all. Unset: this host's loopback addresses.
+//
+// The TCP port is the port of the listener. Thread: any.
+
+#ifndef VERBENA_TRANSPORT_SOFT_STREAM_FABRIC_H_
+#define VERBENA_TRANSPORT_SOFT_STREAM_FABRIC_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "transport/soft/cm_address.h"
+
+namespace verbena::soft {
+
+enum class Fabric { kAuto, kSharedMemory, kTcp };
+
+// InvalidArgument, in words, for a value that is none of these.
+absl::StatusOr<Fabric> TheFabric();
+
+// Where a listener bound to `address` accepts TCP connections; nowhere if it does not. InvalidArgument for a
+// VERBENA_SOFT_TCP_BIND that is no address.
+absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(Fabric fabric, const SocketAddress& address);
+
+// Whether queue pairs of this process are likely to use TCP, so that descriptors to wait at should cover it.
+bool TcpIsLikely();
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_STREAM_FABRIC_H_
