@@ -12,7 +12,7 @@ import unittest
 
 SYMBOLS, LIBIBVERBS, LIBRDMACM, PRELOAD = (pathlib.Path(argument).absolute() for argument in sys.argv[1:5])
 
-# Prints everything that the functions without a device say.
+# Prints what the functions say that need no device.
 SPEAKER = """
 import ctypes
 ctypes.CDLL("librdmacm.so.1", ctypes.RTLD_GLOBAL)
@@ -29,6 +29,12 @@ for multiple in range(500):
     print("mult_to_ibv_rate", multiple, every.mult_to_ibv_rate(multiple))
 for rate in range(30):
     print("mbps_to_ibv_rate", rate, every.mbps_to_ibv_rate(every.ibv_rate_to_mbps(rate)))
+# Copies of structures; the bytes that a copy leaves alone keep their value.
+for name in ("ah_attr_from", "qp_attr_from", "path_rec_from", "path_rec_to"):
+    source = (ctypes.c_ubyte * 300)(*(1 + index % 127 for index in range(300)))
+    target = (ctypes.c_ubyte * 300)(*(255 for _ in range(300)))
+    getattr(every, f"ibv_copy_{name}_kern")(target, source)
+    print(name, bytes(target).hex())
 """
 
 
@@ -93,7 +99,7 @@ class ExportedNames(unittest.TestCase):
         self.assertEqual(sorted(public - names), [])
         self.assertEqual(sorted(names - {name for name, _, _ in listed()}), [])
 
-    def test_names_and_rates_are_those_of_rdma_core(self):
+    def test_functions_without_a_device_say_what_those_of_rdma_core_say(self):
         theirs = said({})
         self.assertGreater(len(theirs), 700)
         self.assertEqual(said({"LD_PRELOAD": str(PRELOAD)}), theirs)
