@@ -1,5 +1,6 @@
 #include "transport/soft/event_fd.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,7 +9,11 @@
 
 namespace verbena::soft {
 
+// Asking first is for a counter that a peer has filled: on a descriptor that blocks, the write would wait until
+// somebody reads, and who reads may be the very thread that writes.
 void SignalEventFd(int fd) {
+  pollfd writable = {.fd = fd, .events = POLLOUT, .revents = 0};
+  if (poll(&writable, 1, 0) != 1) return;
   uint64_t one = 1;
   [[maybe_unused]] ssize_t written = write(fd, &one, sizeof(one));
 }

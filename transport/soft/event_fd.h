@@ -9,7 +9,7 @@
 
 namespace verbena::soft {
 
-// Adds one. Failures are ignored: the counter is full, so the reader is awake.
+// Adds one, without waiting. Failures are ignored: the counter is full, so the reader is awake.
 void SignalEventFd(int fd);
 
 // Reads (and, but for a semaphore, resets) the counter. Waits unless the descriptor is non-blocking. 0, or an errno

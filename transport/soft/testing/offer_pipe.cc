@@ -15,6 +15,15 @@ void Must(bool condition) {
   if (!condition) std::abort();
 }
 
+// The kernel's word for who sent it: a socket pair made before the fork names only the parent.
+ucred SenderOf(cmsghdr* header) {
+  ucred sender = {};
+  std::memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+  return sender;
+}
+
+}  // namespace
+
 void SendOffer(int socket, const LinkOffer& offer) {
   std::array<int, kLinkOfferFdsMax> fds;
   for (size_t i = 0; i < offer.fds.size(); ++i) fds[i] = offer.fds[i].get();
@@ -33,13 +42,6 @@ void SendOffer(int socket, const LinkOffer& offer) {
   Must(sendmsg(socket, &message, 0) == static_cast<ssize_t>(offer.bytes.size()));
 }
 
-// The kernel's word for who sent it: a socket pair made before the fork names only the parent.
-ucred SenderOf(cmsghdr* header) {
-  ucred sender = {};
-  std::memcpy(&sender, CMSG_DATA(header), sizeof(sender));
-  return sender;
-}
-
 LinkOffer ReceiveOffer(int socket, ucred* sender) {
   LinkOffer offer;
   offer.bytes.resize(kLinkOfferBytesMax);
@@ -51,7 +53,7 @@ LinkOffer ReceiveOffer(int socket, ucred* sender) {
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
   ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  Must(length > 0);
+  Must(length >= 0);
   offer.bytes.resize(static_cast<size_t>(length));
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_type == SCM_CREDENTIALS) *sender = SenderOf(header);
@@ -64,11 +66,13 @@ LinkOffer ReceiveOffer(int socket, ucred* sender) {
   return offer;
 }
 
-}  // namespace
-
-void LinkOverSocket(ibv_qp* queue_pair, int socket, bool active, const LinkParameters& parameters) {
+void AskForSenders(int socket) {
   int on = 1;
   Must(setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0);
+}
+
+void LinkOverSocket(ibv_qp* queue_pair, int socket, bool active, const LinkParameters& parameters) {
+  AskForSenders(socket);
   ucred peer = {};
   if (active) {
     auto offer = MakeOffer(queue_pair, parameters);
