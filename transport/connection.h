@@ -94,7 +94,7 @@ class Connection {
 
   // Finishes what is in flight, then closes with `OK`. No Send after this.
   virtual void Drain() = 0;
-  // Drops everything. OnClosed follows with this status.
+  // Drops everything. OnClosed follows with this status, whose message the peer is told where that is possible.
   virtual void Abort(absl::Status status) = 0;
 
   virtual void set_handler(ConnectionHandler* handler) = 0;  // Before any call-back can come; must outlive OnClosed.

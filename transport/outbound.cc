@@ -44,6 +44,13 @@ uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbou
   return static_cast<uint32_t>(next - to);
 }
 
+uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, std::byte* to) {
+  header.call_header_bytes = static_cast<uint16_t>(words.size());
+  wire::EncodeFrameHeader(header, to);
+  std::memcpy(to + wire::kFrameHeaderBytes, words.data(), words.size());
+  return static_cast<uint32_t>(wire::kFrameHeaderBytes + words.size());
+}
+
 uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
                             absl::Span<const wire::Segment> segments, std::byte* to) {
   std::byte* next = WriteHead(header, outbound, to);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "transport/connection.h"
 #include "transport/exported_payload.h"
@@ -42,8 +43,9 @@ struct Outbound {
   uint64_t payload_bytes() const { return (payload == nullptr ? 0 : payload->size()) + attachment.size(); }
 };
 
-// Writes a frame at `to` and returns its length: header, call header, then the payload or the segments.
+// Writes a frame at `to` and returns its length: header, call header (or words), then the payload or the segments.
 uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to);
+uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, std::byte* to);
 uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
                             absl::Span<const wire::Segment> segments, std::byte* to);
 

@@ -193,7 +193,12 @@ void RdmaConnection::Do(const protocol::PostAnnounce& action) {
   link_->QueueFrame(std::move(buffer), length);
 }
 
-void RdmaConnection::Do(const protocol::PostControl& action) { link_->QueueHeader(action.header); }
+void RdmaConnection::Do(const protocol::PostControl& action) {
+  if (action.words.empty() || !group_.HasSendBuffer()) return link_->QueueHeader(action.header);
+  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
+  link_->QueueFrame(std::move(buffer), length);
+}
 
 void RdmaConnection::Do(const protocol::Export& action) {
   Outbound& outbound = *outbound_.Find(action.send_id);

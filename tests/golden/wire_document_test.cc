@@ -125,6 +125,7 @@ TEST(WireDocument, LimitsAreTheCodes) {
       {"transfers of one side, at most", protocol::kTransfersMax},
       {"transfers in quarantine, at most", protocol::kQuarantineExportsMax},
       {"call header, at most", wire::kCallHeaderBytesMax},
+      {"words of a goodbye, at most", protocol::kGoodbyeWordsBytesMax},
       {"method name, at most", rpc::kMethodBytesMax},
       {"status message, at most", rpc::kStatusMessageBytesMax},
   };

@@ -1,6 +1,7 @@
 // How a SimulatedEnd performs each action.
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "tests/simulation/simulated_end.h"
@@ -35,7 +36,12 @@ void SimulatedEnd::Perform(const protocol::PostAnnounce& action) {
 void SimulatedEnd::Perform(const protocol::PostControl& action) {
   const bool quarantine = action.header.aux == static_cast<uint32_t>(wire::GoodbyeReason::kQuarantineFull);
   if (action.header.type == wire::FrameType::kGoodbye && quarantine) link_.Disturb();
-  link_.Send(side(), action.header, FrameBytes(action.header, {}));
+  wire::FrameHeader header = action.header;
+  // A driver has a buffer for the words, or not.
+  if (world_.random.OneIn(2)) header.call_header_bytes = static_cast<uint16_t>(action.words.size());
+  std::vector<std::byte> bytes = FrameBytes(header, {});
+  std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.words.data(), header.call_header_bytes);
+  link_.Send(side(), header, bytes);
 }
 
 void SimulatedEnd::Perform(const protocol::Export& action) {

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "transport/wire/frame.h"
 
@@ -41,9 +42,12 @@ struct PostAnnounce {
   wire::FrameHeader header;
   absl::Span<const wire::Segment> segments;
 };
-// Post the header alone. A kGoodbye's reason in words is left to the log.
+// Post the header, and behind it, as its call header, the words (a kGoodbye's; valid until the next call to the
+// machine). A driver that has no buffer for them at hand posts the header alone: its call_header_bytes is 0 as it
+// comes.
 struct PostControl {
   wire::FrameHeader header;
+  absl::string_view words = {};
 };
 
 // --- Rendezvous, sending side.

@@ -146,7 +146,7 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
       OnPeerDrain(now);
       return absl::OkStatus();
     case FrameType::kGoodbye:
-      OnPeerGoodbye(static_cast<GoodbyeReason>(frame.header.aux));
+      OnPeerGoodbye(frame);
       return absl::OkStatus();
   }
   return absl::InvalidArgumentError("protocol error: a frame of an unknown type");
@@ -169,14 +169,17 @@ void ConnectionMachine::OnPeerDrain(absl::Time now) {
   actions_.Push(PeerDraining());
 }
 
-void ConnectionMachine::OnPeerGoodbye(GoodbyeReason reason) {
+void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
+  const auto reason = static_cast<GoodbyeReason>(frame.header.aux);
   const bool finished = drain_.agreed() && announcer_.empty() && fetcher_.empty() && !eager_.HasFrame();
   if (reason == GoodbyeReason::kClosed && finished) {
     eager_.OnAllReceived();  // The peer's Goodbye follows our kDrain, which follows our last message.
     StartDisconnect(absl::OkStatus());
     return;
   }
-  StartDisconnect(absl::UnavailableError(absl::StrCat("the peer closed the connection: ", wire::ToString(reason))));
+  const std::string words = ReadGoodbyeWords(frame.call_header);
+  StartDisconnect(absl::UnavailableError(
+      absl::StrCat("the peer closed the connection: ", wire::ToString(reason), words.empty() ? "" : ": ", words)));
 }
 
 void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
@@ -186,7 +189,7 @@ void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
     if (send_id != SendSlots::kNoSend) eager_.OnCompleted(send_id);
   }
   if (state_ == State::kGoodbye && !control_.due(ControlFrames::kGoodbye) && slots_.posted() == 0)
-    StartDisconnect(close_status_);
+    StartDisconnect(goodbye_.status());
 }
 
 void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
@@ -198,12 +201,12 @@ void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
 void ConnectionMachine::OnDisconnected(absl::Status status) {
   if (state_ == State::kClosed) return;
   if (state_ == State::kOpen) {
-    close_status_ = status.ok() ? absl::UnavailableError("the connection was lost") : std::move(status);
+    goodbye_.set_status(status.ok() ? absl::UnavailableError("the connection was lost") : std::move(status));
   }
   state_ = State::kClosed;
   eager_.Close();
   announcer_.Close();
-  fetcher_.Close(close_status_.ok() ? absl::UnavailableError("the connection was closed") : close_status_);
+  fetcher_.Close(goodbye_.status().ok() ? absl::UnavailableError("the connection was closed") : goodbye_.status());
   credits_.ReleaseShare();
   closed_due_ = true;
 }
@@ -229,7 +232,7 @@ void ConnectionMachine::OnBudgetWakeup() {
 }
 
 void ConnectionMachine::OnDeadline(absl::Time now) {
-  if (state_ == State::kGoodbye && now >= goodbye_deadline_) StartDisconnect(close_status_);
+  if (state_ == State::kGoodbye && now >= goodbye_.deadline()) StartDisconnect(goodbye_.status());
   if (state_ != State::kOpen) return;
   if (now >= drain_.Deadline()) {
     SayGoodbye(absl::DeadlineExceededError("the connection did not drain in time"), GoodbyeReason::kShutdown, now);
@@ -252,7 +255,7 @@ absl::Time ConnectionMachine::NextDeadline() const {
     case State::kOpen:
       return std::min(keepalive_.Deadline(), drain_.Deadline());
     case State::kGoodbye:
-      return goodbye_deadline_;
+      return goodbye_.deadline();
     case State::kDisconnecting:
     case State::kClosed:
       return absl::InfiniteFuture();
@@ -269,7 +272,7 @@ std::optional<Action> ConnectionMachine::NextAction() {
     actions_.DropFront();
     return action;
   }
-  if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed{close_status_});
+  if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed{goodbye_.status()});
   if (state_ == State::kOpen || state_ == State::kGoodbye) NextFrame(action);
   if (action || state_ != State::kOpen) return action;
   if (std::optional<PostRead> read = fetcher_.NextRead()) {
@@ -300,9 +303,7 @@ void ConnectionMachine::NextFrame(std::optional<Action>& action) {
 void ConnectionMachine::NextControl(std::optional<Action>& action) {
   if (state_ == State::kGoodbye) {
     if (!control_.Take(ControlFrames::kGoodbye)) return;
-    FrameHeader header = HeaderOf(FrameType::kGoodbye);
-    header.aux = static_cast<uint32_t>(goodbye_reason_);
-    return PostHeader(header, action);
+    return PostHeader(goodbye_.header(), action, goodbye_.words());
   }
   if (fetcher_.HasFinish()) return PostHeader(fetcher_.NextFinish(), action);
   if (announcer_.HasWithdraw()) return PostHeader(announcer_.NextWithdraw(), action);
@@ -337,10 +338,10 @@ void ConnectionMachine::NextMessage(std::optional<Action>& action) {
   }
 }
 
-void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& action) {
+void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& action, absl::string_view words) {
   header.credit_grant = credits_.Spend();
   slots_.Post(SendSlots::kNoSend);
-  action.emplace(PostControl{header});
+  action.emplace(PostControl{header, words});
 }
 
 // --- The end.
@@ -352,17 +353,15 @@ bool ConnectionMachine::DrainedBothWays() const {
 void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, absl::Time now) {
   if (state_ != State::kOpen) return;
   state_ = State::kGoodbye;
-  close_status_ = std::move(status);
+  goodbye_.Decide(std::move(status), reason, now + config_.goodbye_timeout);
   control_.Add(ControlFrames::kGoodbye);
-  goodbye_reason_ = reason;
-  goodbye_deadline_ = now + config_.goodbye_timeout;
 }
 
 void ConnectionMachine::StartDisconnect(absl::Status status) {
   if (state_ == State::kDisconnecting || state_ == State::kClosed) return;
-  if (state_ == State::kOpen) close_status_ = std::move(status);
+  if (state_ == State::kOpen) goodbye_.set_status(std::move(status));
   state_ = State::kDisconnecting;
-  actions_.Push(Disconnect{close_status_});
+  actions_.Push(Disconnect{goodbye_.status()});
 }
 
 }  // namespace verbena::protocol

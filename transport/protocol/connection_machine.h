@@ -32,6 +32,7 @@
 #include "transport/protocol/credit_window.h"
 #include "transport/protocol/drain.h"
 #include "transport/protocol/eager_sender.h"
+#include "transport/protocol/goodbye.h"
 #include "transport/protocol/grant_budget.h"
 #include "transport/protocol/keepalive.h"
 #include "transport/protocol/rendezvous_receiver.h"
@@ -134,13 +135,13 @@ class ConnectionMachine {
   absl::Status Dispatch(const wire::FrameView& frame, absl::Time now);
   absl::Status OnPeerMessage(const wire::FrameView& frame, absl::Time now);
   void OnPeerDrain(absl::Time now);
-  void OnPeerGoodbye(wire::GoodbyeReason reason);
+  void OnPeerGoodbye(const wire::FrameView& frame);
 
   // Each fills `action` if there is something of its kind to post.
   void NextFrame(std::optional<Action>& action);
   void NextControl(std::optional<Action>& action);
   void NextMessage(std::optional<Action>& action);
-  void PostHeader(wire::FrameHeader header, std::optional<Action>& action);
+  void PostHeader(wire::FrameHeader header, std::optional<Action>& action, absl::string_view words = {});
 
   // Ends the connection with `status`, saying why to the peer if it can be said in time.
   void SayGoodbye(absl::Status status, wire::GoodbyeReason reason, absl::Time now);
@@ -165,9 +166,7 @@ class ConnectionMachine {
   bool closed_due_ = false;
   bool messages_held_ = false;
   bool announce_next_ = false;  // Announcements and eager messages take turns.
-  wire::GoodbyeReason goodbye_reason_ = wire::GoodbyeReason::kClosed;
-  absl::Time goodbye_deadline_ = absl::InfiniteFuture();
-  absl::Status close_status_;  // Decided when the end is.
+  Goodbye goodbye_;             // Decided when the end is; its status is the connection's.
 };
 
 }  // namespace verbena::protocol

@@ -14,10 +14,11 @@ using wire::FrameType;
 
 class ConnectionMachineTest : public MachineFixture {
  protected:
-  void ReceiveGoodbye(wire::GoodbyeReason reason) {
+  void ReceiveGoodbye(wire::GoodbyeReason reason, absl::string_view words = "") {
     wire::FrameHeader header = HeaderOf(FrameType::kGoodbye);
     header.aux = static_cast<uint32_t>(reason);
-    Receive(FrameOf(header));
+    header.call_header_bytes = static_cast<uint16_t>(words.size());
+    Receive(FrameOf(header, {}, words));
   }
 };
 
@@ -129,6 +130,25 @@ TEST_F(ConnectionMachineTest, AGoodbyeOutOfTheBlueIsUnavailable) {
   Collect();
   ReceiveGoodbye(wire::GoodbyeReason::kShutdown);
   EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ConnectionMachineTest, ThePeersWordsAreRepeatedInTheStatusFitForALog) {
+  ReceiveGoodbye(wire::GoodbyeReason::kShutdown, "gone\n\x1b[31mfishing");
+  EXPECT_EQ(Find<Disconnect>()->status.message(), "the peer closed the connection: shutting down: gone??[31mfishing");
+}
+
+TEST_F(ConnectionMachineTest, ThePeersWordsAreCut) {
+  ReceiveGoodbye(wire::GoodbyeReason::kShutdown, std::string(900, 'a'));
+  EXPECT_LT(Find<Disconnect>()->status.message().size(), kGoodbyeWordsBytesMax + 100);
+}
+
+TEST_F(ConnectionMachineTest, AGoodbyeSaysWhyInWords) {
+  machine_->Abort(absl::CancelledError(std::string("enough ") + std::string(900, 'a')), now_);
+  const std::optional<PostControl> goodbye = Find<PostControl>();
+  ASSERT_TRUE(goodbye.has_value());
+  EXPECT_EQ(goodbye->header.type, FrameType::kGoodbye);
+  EXPECT_EQ(goodbye->words.substr(0, 7), "enough ");
+  EXPECT_EQ(goodbye->words.size(), kGoodbyeWordsBytesMax);
 }
 
 TEST_F(ConnectionMachineTest, ADrainThatTakesTooLongEndsTheConnection) {

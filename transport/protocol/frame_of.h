@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "transport/wire/frame.h"
@@ -15,11 +16,14 @@ namespace verbena::protocol {
 // A frame's bytes and what they decode to.
 class FrameOf {
  public:
-  explicit FrameOf(const wire::FrameHeader& header, const std::vector<wire::Segment>& segments = {}) {
+  // A call header is of zeros, if none is given.
+  explicit FrameOf(const wire::FrameHeader& header, const std::vector<wire::Segment>& segments = {},
+                   absl::string_view call_header = "") {
     const size_t body =
         header.type == wire::FrameType::kEager ? header.payload_bytes : segments.size() * wire::kSegmentBytes;
     bytes_.resize(wire::kFrameHeaderBytes + header.call_header_bytes + body);
     wire::EncodeFrameHeader(header, bytes_.data());
+    std::memcpy(bytes_.data() + wire::kFrameHeaderBytes, call_header.data(), call_header.size());
     std::byte* to = bytes_.data() + wire::kFrameHeaderBytes + header.call_header_bytes;
     for (const wire::Segment& segment : segments) {
       wire::EncodeSegment(segment, to);

@@ -33,6 +33,10 @@ static_assert(kReceiveBufferBytesMin >= wire::kFrameHeaderBytes + kSegmentsRoomM
 // READ bytes in flight on one connection, in chunks: what a small fetch waits for behind a large one.
 inline constexpr uint32_t kReadChunksInFlightMax = 4;
 
+// The reason in words that a kGoodbye carries, in bytes: what is longer is cut, by either side.
+inline constexpr size_t kGoodbyeWordsBytesMax = 256;
+static_assert(wire::kFrameHeaderBytes + kGoodbyeWordsBytesMax <= kReceiveBufferBytesMin);
+
 // Send slots that only control frames may take.
 inline constexpr uint32_t kControlSendSlots = 2;
 inline constexpr uint32_t kSendSlotsMin = kControlSendSlots + 2;
