@@ -13,6 +13,9 @@ namespace {
 constexpr uint32_t kSendSlots = 64;
 // Grants that a new connection is given at once, where there are enough.
 constexpr uint16_t kInitialCredits = 16;
+// The part of a loop's exported memory that one connection may have in quarantine: what is withdrawn cannot serve
+// anybody, and its peer alone decides for how long.
+constexpr uint64_t kQuarantineShare = 4;
 // Retries of the device itself, where it counts them: 7 is the most that InfiniBand knows.
 constexpr uint8_t kRetryCount = 7;
 
@@ -109,7 +112,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   parts.config.peers.receive_buffer_bytes =
       std::min<uint32_t>(agreement.peers.receive_buffer_bytes, static_cast<uint32_t>(group_->send_buffer_bytes()));
   parts.config.message_bytes_max = options_.message_bytes_max;
-  parts.config.quarantine_bytes_max = options_.export_bytes_max;
+  parts.config.quarantine_bytes_max = options_.export_bytes_max / kQuarantineShare;
   parts.config.read_chunk_bytes = options_.read_chunk_bytes;
   parts.config.send_slots = kSendSlots;
   parts.config.keepalive_timeout = options_.keepalive_timeout;

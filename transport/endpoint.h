@@ -33,7 +33,13 @@ struct TransportOptions {
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
   uint64_t fetch_bytes_max =
       uint64_t{2} << 30;  // Landing memory of one loop (a single larger message is let through alone).
-  uint64_t export_bytes_max = uint64_t{2} << 30;  // Exported memory of one loop, quarantine included.
+  // Exported memory of one loop, quarantine included. A connection whose peer leaves more than a quarter of it in
+  // quarantine is ended.
+  uint64_t export_bytes_max = uint64_t{2} << 30;
+  // How long a message may wait for memory. Past it: for exported memory, the connection that holds most of it, and of
+  // which the peer has finished nothing in that time, is ended; for landing memory, if what the program holds lent
+  // leaves no room for the message, it is refused.
+  absl::Duration memory_wait_timeout = absl::Seconds(30);
   uint32_t read_chunk_bytes = 1 << 20;
   uint16_t read_depth = 16;
   bool checksum_payloads = false;  // CRC32C over fetched payloads, where both ends want it.

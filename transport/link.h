@@ -43,7 +43,8 @@ class LinkOwner {
   virtual void OnFailure(const absl::Status& status) = 0;  // A work request failed; once. The owner answers with End.
   virtual void OnTurnEnd() = 0;                            // The owner asked for it by PollGroup::MarkDirty.
   virtual void OnGrantsWakeup() = 0;                       // See protocol::GrantBudget::NextWakeup.
-  virtual void OnEnded() = 0;                              // The queue pair is destroyed. The link may be destroyed.
+  virtual void OnExportsStalled(const absl::Status& why) = 0;  // Its exports keep others waiting: it is to end.
+  virtual void OnEnded() = 0;  // The queue pair is destroyed. The link may be destroyed.
 };
 
 // One chunk of a fetch.
@@ -84,6 +85,7 @@ class Link : private CmHandler {
   void OnCompletion(const Flight& flight, const ibv_wc& completion);
   void OnTurnEnd() { owner_->OnTurnEnd(); }
   void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
+  void OnExportsStalled(const absl::Status& why) { owner_->OnExportsStalled(why); }
   // Ends at once: the loop is being destroyed.
   void Finish();
 

@@ -2,18 +2,30 @@
 
 namespace verbena::transport {
 
-void MemoryBudget::Request(uint64_t bytes, absl::AnyInvocable<bool()> wanted, absl::AnyInvocable<void()> granted) {
-  if (queue_.empty() && Fits(bytes)) {
+void MemoryBudget::Request(uint64_t bytes, absl::Time now, absl::AnyInvocable<bool()> wanted, AnswerCallback answer) {
+  if (queue_.empty() && FitsBeside(in_use(), bytes)) {
     in_use_.Add(bytes);
-    granted();
+    answer(Answer::kGranted);
     return;
   }
-  queue_.push_back(Waiter{bytes, std::move(wanted), std::move(granted)});
+  queue_.push_back(Waiter{bytes, now, std::move(wanted), std::move(answer)});
   Serve();
 }
 
 void MemoryBudget::Return(uint64_t bytes) {
   in_use_.Subtract(bytes);
+  Serve();
+}
+
+std::optional<absl::Time> MemoryBudget::waiting_since() const {
+  if (queue_.empty()) return std::nullopt;
+  return queue_.front().since;
+}
+
+void MemoryBudget::DenyFirst() {
+  Waiter first = std::move(queue_.front());
+  queue_.pop_front();
+  if (first.wanted()) first.answer(Answer::kDenied);
   Serve();
 }
 
@@ -25,11 +37,11 @@ void MemoryBudget::Serve() {
       queue_.pop_front();
       continue;
     }
-    if (!Fits(queue_.front().bytes)) break;
+    if (!FitsBeside(in_use(), queue_.front().bytes)) break;
     Waiter next = std::move(queue_.front());
     queue_.pop_front();
     in_use_.Add(next.bytes);
-    next.granted();
+    next.answer(Answer::kGranted);
   }
   serving_ = false;
 }

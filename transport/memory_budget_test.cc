@@ -11,13 +11,18 @@ class MemoryBudgetTest : public testing::Test {
  protected:
   void Request(uint64_t bytes, char name) {
     budget_.Request(
-        bytes, [this] { return wanted_; }, [this, name] { granted_ += name; });
+        bytes, now_, [this] { return wanted_; },
+        [this, name](MemoryBudget::Answer answer) {
+          (answer == MemoryBudget::Answer::kGranted ? granted_ : denied_) += name;
+        });
   }
 
   Counter in_use_;
   MemoryBudget budget_{100, &in_use_};
+  absl::Time now_ = absl::UnixEpoch();
   bool wanted_ = true;
   std::string granted_;
+  std::string denied_;
 };
 
 TEST_F(MemoryBudgetTest, WhatFitsIsGrantedAtOnce) {
@@ -59,10 +64,49 @@ TEST_F(MemoryBudgetTest, ARequestThatIsNotWantedAnyMoreIsDropped) {
   EXPECT_EQ(budget_.in_use(), 0u);
 }
 
+TEST_F(MemoryBudgetTest, WhoWaitsBehindOneThatIsNotWantedAnyMoreIsServedAtOnce) {
+  Request(60, 'a');
+  bool wanted = true;
+  budget_.Request(
+      90, now_, [&] { return wanted; }, [](MemoryBudget::Answer) { FAIL(); });
+  Request(40, 'c');
+  EXPECT_EQ(granted_, "a");
+  wanted = false;
+  budget_.OnUnwanted();
+  EXPECT_EQ(granted_, "ac");
+}
+
+TEST_F(MemoryBudgetTest, TheTimeOfTheFirstIsTheTimeThatIsWaited) {
+  EXPECT_FALSE(budget_.waiting_since().has_value());
+  Request(100, 'a');
+  EXPECT_FALSE(budget_.waiting_since().has_value());
+  Request(50, 'b');
+  now_ += absl::Seconds(1);
+  Request(50, 'c');
+  EXPECT_EQ(budget_.waiting_since(), absl::UnixEpoch());
+  budget_.Return(50);
+  EXPECT_EQ(budget_.waiting_since(), now_);
+}
+
+TEST_F(MemoryBudgetTest, OnlyWhoWaitsForWhatIsLentIsToBeDenied) {
+  Request(60, 'a');
+  Request(30, 'b');
+  Request(50, 'c');
+  EXPECT_FALSE(budget_.FirstWaitsForLent());
+  budget_.OnLent(30);
+  EXPECT_FALSE(budget_.FirstWaitsForLent());  // The 60 bytes in flight will make room.
+  budget_.OnLent(60);
+  EXPECT_TRUE(budget_.FirstWaitsForLent());
+  budget_.DenyFirst();
+  EXPECT_EQ(denied_, "c");
+  EXPECT_EQ(budget_.waiting(), 0u);
+  EXPECT_EQ(budget_.in_use(), 90u);
+}
+
 TEST_F(MemoryBudgetTest, AGrantThatReturnsItsBytesAtOnceLetsTheNextIn) {
   Request(100, 'a');
   budget_.Request(
-      100, [] { return true; }, [this] { budget_.Return(100); });
+      100, now_, [] { return true; }, [this](MemoryBudget::Answer) { budget_.Return(100); });
   Request(100, 'c');
   budget_.Return(100);
   EXPECT_EQ(granted_, "ac");

@@ -102,6 +102,7 @@ PollGroup::~PollGroup() {
     if (links_[i] != nullptr) links_[i]->Finish();
   }
   RunDeferred();
+  loop_->CancelTimer(watch_timer_);
   if (channel_.has_value()) {
     loop_->RemoveSource(this);
     loop_->RemoveFd(device_.device().async_event_fd());
@@ -262,6 +263,36 @@ void PollGroup::WakeForGrants() {
   while (const std::optional<uint32_t> number = grants_.NextWakeup(loop_->Now())) {
     if (links_[*number] != nullptr) links_[*number]->OnGrantsWakeup();
   }
+}
+
+void PollGroup::WatchBudgets() {
+  if (watch_timer_ != 0) return;
+  const absl::Time since = std::min(fetch_budget_.waiting_since().value_or(absl::InfiniteFuture()),
+                                    export_budget_.waiting_since().value_or(absl::InfiniteFuture()));
+  if (since == absl::InfiniteFuture()) return;
+  // What was done for one may take a while to help: looked at again a few times in the span that is allowed.
+  const absl::Duration timeout = options_.memory_wait_timeout;
+  watch_timer_ = loop_->AddTimer(std::max(since + timeout, loop_->Now() + timeout / 4), [this] {
+    watch_timer_ = 0;
+    RelieveBudgets();
+    WatchBudgets();
+  });
+}
+
+void PollGroup::RelieveBudgets() {
+  const absl::Time long_ago = loop_->Now() - options_.memory_wait_timeout;
+  const auto waits_too_long = [long_ago](const MemoryBudget& budget) {
+    const std::optional<absl::Time> since = budget.waiting_since();
+    return since.has_value() && *since <= long_ago;
+  };
+  while (waits_too_long(fetch_budget_) && fetch_budget_.FirstWaitsForLent()) fetch_budget_.DenyFirst();
+  if (!waits_too_long(export_budget_)) return;
+  const std::optional<ExportHolders::Holder> holder = export_holders_.MostStalled(long_ago);
+  if (!holder.has_value() || links_[holder->link] == nullptr) return;
+  links_[holder->link]->OnExportsStalled(absl::ResourceExhaustedError(
+      absl::StrCat("the peer has finished none of the ", holder->bytes, " bytes exported to it within the ",
+                   "memory_wait_timeout of ", absl::FormatDuration(options_.memory_wait_timeout),
+                   ", and others wait for exported memory")));
 }
 
 void PollGroup::PostReceives() {

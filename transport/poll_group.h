@@ -20,6 +20,7 @@
 #include "transport/counters.h"
 #include "transport/device_context.h"
 #include "transport/endpoint.h"
+#include "transport/export_holders.h"
 #include "transport/flight_table.h"
 #include "transport/memory_budget.h"
 #include "transport/protocol/grant_budget.h"
@@ -45,6 +46,9 @@ class PollGroup : public PollSource {
   protocol::GrantBudget& grants() { return grants_; }
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   MemoryBudget& export_budget() { return export_budget_; }
+  ExportHolders& export_holders() { return export_holders_; }
+  // After each request of a budget: whoever waits is helped when TransportOptions::memory_wait_timeout has passed.
+  void WatchBudgets();
   size_t receive_buffer_bytes() const { return receives_.buffer_bytes(); }
   const verbs::CompletionQueue& completions() const { return *completions_; }
   const verbs::SharedReceiveQueue& shared_receives() const { return *shared_receives_; }
@@ -104,6 +108,7 @@ class PollGroup : public PollSource {
   int RunDirty();
   void RunDeferred();
   void WakeForGrants();
+  void RelieveBudgets();
   void PostReceives();
   void CountPosted(uint32_t count);
 
@@ -124,6 +129,8 @@ class PollGroup : public PollSource {
   protocol::GrantBudget grants_;
   MemoryBudget fetch_budget_;
   MemoryBudget export_budget_;
+  ExportHolders export_holders_;
+  TimerId watch_timer_ = 0;  // While somebody waits for memory.
 
   std::vector<RegisteredPool::Buffer>
       posted_;                  // The receive buffers, by number: all belong to the shared receive queue or to `used_`.

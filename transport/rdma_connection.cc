@@ -131,6 +131,11 @@ void RdmaConnection::OnGrantsWakeup() {
   MarkDirty();
 }
 
+void RdmaConnection::OnExportsStalled(const absl::Status& why) {
+  Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", why.message()));
+  Abort(why);
+}
+
 void RdmaConnection::OnEnded() {
   for (const EarlyFrame& frame : early_frames_) group_.RepostUnseen(frame.receive);
   early_frames_.clear();
@@ -211,8 +216,9 @@ void RdmaConnection::Do(const protocol::Export& action) {
   };
   outbound.exported_bytes = wire::kIdentityBytes + outbound.payload_bytes();
   group_.export_budget().Request(
-      outbound.exported_bytes, [find] { return find() != nullptr; },
-      [find, id = action.send_id, max = action.segments_max] { find()->ExportNow(id, max); });
+      outbound.exported_bytes, loop()->Now(), [find] { return find() != nullptr; },
+      [find, id = action.send_id, max = action.segments_max](MemoryBudget::Answer) { find()->ExportNow(id, max); });
+  group_.WatchBudgets();
 }
 
 void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
@@ -223,6 +229,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   if (exported.ok()) {
     outbound.exported = *std::move(exported);
     outbound.state = Outbound::Export::kExported;
+    group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
     machine_.OnExported(send_id, outbound.exported->segments());
   } else {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", exported.status().message()));
@@ -238,10 +245,12 @@ void RdmaConnection::Do(const protocol::ReleaseExport& action) {
   if (outbound == nullptr) return;
   if (outbound->state == Outbound::Export::kExported) {
     outbound->exported.reset();
+    group_.export_holders().OnReleased(link_->number(), outbound->exported_bytes, loop()->Now());
     group_.export_budget().Return(outbound->exported_bytes);
   }
-  outbound->state = Outbound::Export::kNone;
+  const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
   FreeIfDone(action.send_id, *outbound);
+  if (waited) group_.export_budget().OnUnwanted();
 }
 
 void RdmaConnection::FreeIfDone(uint64_t send_id, const Outbound& outbound) {
@@ -295,7 +304,9 @@ void RdmaConnection::Do(const protocol::AllocateLanding& action) {
     return waiting ? std::move(connection) : nullptr;
   };
   group_.fetch_budget().Request(
-      action.bytes, [find] { return find() != nullptr; }, [find, id = action.fetch_id] { find()->LandNow(id); });
+      action.bytes, loop()->Now(), [find] { return find() != nullptr; },
+      [find, id = action.fetch_id](MemoryBudget::Answer answer) { find()->LandNow(id, answer); });
+  group_.WatchBudgets();
 }
 
 absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
@@ -309,10 +320,14 @@ absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
   return absl::OkStatus();
 }
 
-void RdmaConnection::LandNow(uint64_t fetch_id) {
+void RdmaConnection::LandNow(uint64_t fetch_id, MemoryBudget::Answer answer) {
   Inbound& inbound = *inbound_.Find(fetch_id);
-  inbound.state = Inbound::Landing::kReady;
-  if (absl::Status status = PrepareLanding(inbound); status.ok()) {
+  absl::Status status = absl::ResourceExhaustedError("the program keeps what it received: fetch_bytes_max is lent");
+  if (answer == MemoryBudget::Answer::kGranted) {
+    inbound.state = Inbound::Landing::kReady;
+    status = PrepareLanding(inbound);
+  }
+  if (status.ok()) {
     machine_.OnLanding(fetch_id);
   } else {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is refused: ", status.message()));
@@ -324,8 +339,13 @@ void RdmaConnection::LandNow(uint64_t fetch_id) {
 
 void RdmaConnection::ReturnLanding(Inbound& inbound) {
   inbound.landing = BlockRef();
-  if (std::exchange(inbound.state, Inbound::Landing::kNone) == Inbound::Landing::kReady) {
-    group_.fetch_budget().Return(inbound.charged_bytes);
+  switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
+    case Inbound::Landing::kReady:
+      return group_.fetch_budget().Return(inbound.charged_bytes);
+    case Inbound::Landing::kWaiting:
+      return group_.fetch_budget().OnUnwanted();
+    case Inbound::Landing::kNone:
+      return;
   }
 }
 

@@ -68,6 +68,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void OnFailure(const absl::Status& status) override;
   void OnTurnEnd() override;
   void OnGrantsWakeup() override;
+  void OnExportsStalled(const absl::Status& why) override;
   void OnEnded() override;
 
  private:
@@ -96,7 +97,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Do(const protocol::Closed& action);
 
   void ExportNow(uint64_t send_id, size_t segments_max);
-  void LandNow(uint64_t fetch_id);
+  void LandNow(uint64_t fetch_id, MemoryBudget::Answer answer);
   absl::Status PrepareLanding(Inbound& inbound);
   void ReturnLanding(Inbound& inbound);
   void FreeIfDone(uint64_t send_id, const Outbound& outbound);

@@ -1,6 +1,7 @@
 // Announcements that lie: about memory, about identity, about slots. The server READs only what it was given, delivers
 // nothing that is not what was announced, and holds nothing afterwards.
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/hostile/attacked_server.h"
 #include "tests/hostile/frames.h"
@@ -247,6 +248,46 @@ TEST_F(HostileAnnouncements, APeerThatNeverFinishesLosesTheConnection) {
     peer->Send(Cancel(call));
   }
   ExpectGoodbye(*peer, wire::GoodbyeReason::kQuarantineFull);
+}
+
+// Little memory to export, and little patience with those who sit on it.
+class HostileFetchers : public AttackedServer {
+ protected:
+  HostileFetchers() : AttackedServer(WithLittleMemory()) {}
+  // The server exports a response to the peer, who never finishes it.
+  void HoldResponse(HostilePeer& peer, uint64_t call) {
+    peer.Send(FetchRequest(call, kPayloadBytes));
+    ASSERT_TRUE(peer.Receive(FrameType::kAnnounce).has_value()) << call;
+  }
+  static constexpr uint64_t kExportBytesMax = 10 * kPayloadBytes;
+
+ private:
+  static ServerOptions WithLittleMemory() {
+    ServerOptions options = Options();
+    options.transport.export_bytes_max = kExportBytesMax;
+    options.transport.memory_wait_timeout = absl::Milliseconds(300);
+    return options;
+  }
+};
+
+TEST_F(HostileFetchers, AQuarantineIsFullBeforeItHoldsAllThatTheLoopExports) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  for (uint64_t call = 1; call <= 3; ++call) {
+    HoldResponse(*peer, call);
+    peer->Send(Cancel(call));
+  }
+  ExpectGoodbye(*peer, wire::GoodbyeReason::kQuarantineFull);
+}
+
+// Nothing is withdrawn: to the protocol this is a slow fetcher, and only those who wait show that it is one too many.
+TEST_F(HostileFetchers, APeerThatHoldsAllExportsLosesTheConnectionWhenOthersHaveWaited) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  for (uint64_t call = 1; call <= 9; ++call) HoldResponse(*peer, call);
+  for (uint64_t call = 10; call <= 20; ++call) peer->Send(FetchRequest(call, kPayloadBytes));
+  ExpectGoodbye(*peer, wire::GoodbyeReason::kShutdown);
+  EXPECT_THAT(peer->goodbye_words(), testing::HasSubstr("memory_wait_timeout"));
 }
 
 }  // namespace

@@ -109,7 +109,10 @@ bool HostilePeer::Progress() {
   EXPECT_TRUE(view.ok()) << "the server sent: " << view.status();
   if (view.ok()) {
     frames_.push_back(FrameOf(*view));
-    if (view->header.type == wire::FrameType::kGoodbye) goodbye_ = static_cast<wire::GoodbyeReason>(view->header.aux);
+    if (view->header.type == wire::FrameType::kGoodbye) {
+      goodbye_ = static_cast<wire::GoodbyeReason>(view->header.aux);
+      for (const std::byte letter : view->call_header) goodbye_words_.push_back(static_cast<char>(letter));
+    }
   }
   device_->PostReceive(static_cast<uint32_t>(looked.completion->wr_id));
   return true;

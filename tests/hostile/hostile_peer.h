@@ -70,6 +70,7 @@ class HostilePeer {
   bool WaitForEnd();
   // The reason of the server's goodbye, if it said one.
   std::optional<wire::GoodbyeReason> goodbye() const { return goodbye_; }
+  const std::string& goodbye_words() const { return goodbye_words_; }
   // Sends a valid connect request and is gone before the answer.
   absl::Status RequestAndVanish();
   // Ends it from this side.
@@ -93,6 +94,7 @@ class HostilePeer {
   std::optional<protocol::Agreement> agreement_;
   std::deque<Frame> frames_;
   std::optional<wire::GoodbyeReason> goodbye_;
+  std::string goodbye_words_;
   bool ended_ = false;
 };
 

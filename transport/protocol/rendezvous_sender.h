@@ -52,9 +52,11 @@ class RendezvousSender {
   bool HasWithdraw() const { return !withdrawing_.empty(); }
   wire::FrameHeader NextWithdraw();
 
-  // Too much is withdrawn and unfinished, in number or in bytes.
+  // Too much is withdrawn and unfinished, in number or in bytes. One message alone is never too many bytes: its finish
+  // may be under way.
   bool quarantine_full() const {
-    return quarantined_exports_ > kQuarantineExportsMax || quarantined_bytes_ > quarantine_bytes_max_;
+    return quarantined_exports_ > kQuarantineExportsMax ||
+           (quarantined_exports_ > 1 && quarantined_bytes_ > quarantine_bytes_max_);
   }
   // Messages that are not announced yet.
   bool HasUnannounced() const { return unannounced_ > 0; }

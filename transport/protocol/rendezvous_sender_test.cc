@@ -130,6 +130,13 @@ TEST_F(RendezvousSenderTest, TheQuarantineIsFullByBytes) {
   EXPECT_TRUE(sender_.quarantine_full());
 }
 
+TEST_F(RendezvousSenderTest, OneMessageAloneNeverFillsTheQuarantine) {
+  sender_.Cancel(Announced(1, 2 * kQuarantineBytesMax));
+  EXPECT_FALSE(sender_.quarantine_full());
+  sender_.Cancel(Announced(2, 1));
+  EXPECT_TRUE(sender_.quarantine_full());
+}
+
 TEST_F(RendezvousSenderTest, AFinishOfAnUnknownTransferIsAProtocolError) {
   Announced(7);
   wire::FrameHeader finish = FinishOf(last_announce_, wire::FinishReason::kFetched);
