@@ -104,6 +104,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   RdmaConnection::Parts parts;
   parts.group = group_;
   parts.peer = absl::StrCat(ToString(candidate_.scheme), "://", link_->id().PeerAddress());
+  link_->OnEstablished();
   parts.link = std::move(link_);
   parts.config.initiator = initiator;
   parts.config.ours = agreement.ours;

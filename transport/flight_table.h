@@ -21,15 +21,16 @@ namespace verbena::transport {
 // What a completion token's kind says.
 enum class WorkKind : uint8_t {
   kReceive = 1,  // Index: the receive buffer. Not in this table: receives belong to the shared receive queue.
-  kFrame = 2,    // A frame that was sent.
+  kFrame = 2,    // A frame that was sent from a send buffer.
   kRead = 3,     // A chunk of a fetch.
+  kHeader = 4,   // A frame that is a header alone.
 };
 
 struct Flight {
   WorkKind kind = WorkKind::kFrame;
   uint32_t link = 0;              // The poll group's number of the link that posted it.
   uint64_t fetch_id = 0;          // kRead: which fetch.
-  RegisteredPool::Buffer buffer;  // kFrame: the bytes, unless they went inline.
+  RegisteredPool::Buffer buffer;  // kFrame, kHeader: the bytes, unless they went inline.
 };
 
 class FlightTable {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "transport/log.h"
 #include "transport/verbs/verbs_error.h"
 
 namespace verbena::transport {
@@ -53,6 +54,10 @@ Link::~Link() {
   if (phase_ != Phase::kEnded) Destroy();
 }
 
+void Link::WaitForRoom() {
+  if (!std::exchange(waiting_, true)) group_->MarkDirtyWhenFreed(number_);
+}
+
 void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
   if (sends_.full()) Post();
   const std::byte* const bytes = buffer.data();
@@ -60,13 +65,14 @@ void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
   const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kFrame, number_, 0, std::move(buffer)});
   sends_.QueueSend(token.work_request_id(), bytes, length, lkey, false);
   ++in_flight_;
+  ++send_buffers_held_;
   group_->counters().frames_sent.Add(1);
 }
 
 bool Link::MustPark() {
   if (!parked_.empty()) return true;  // READs complete in the order of the machine's asking: none overtakes.
   if (!group_->TooManyInFlight()) return false;
-  group_->WaitForFlights(number_);
+  WaitForRoom();
   return true;
 }
 
@@ -75,7 +81,7 @@ void Link::QueueHeader(const wire::FrameHeader& header) {
   if (sends_.full()) Post();
   std::array<std::byte, wire::kFrameHeaderBytes>& bytes = headers_[headers_queued_];
   wire::EncodeFrameHeader(header, bytes.data());
-  Flight flight{WorkKind::kFrame, number_, 0, {}};
+  Flight flight{WorkKind::kHeader, number_, 0, {}};
   const void* source = bytes.data();
   uint32_t lkey = 0;
   if (!inline_headers_) {
@@ -162,6 +168,7 @@ void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
 
 void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
   --in_flight_;
+  if (flight.kind == WorkKind::kFrame) --send_buffers_held_;
   if (phase_ == Phase::kFlushing) {
     if (in_flight_ == 0) EndSoon();
     return;
@@ -178,6 +185,12 @@ void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
 void Link::Fail(const ibv_wc& completion, const char* operation) {
   if (std::exchange(failed_, true)) return;
   owner_->OnFailure(verbs::CompletionError(completion, operation));
+}
+
+void Link::OnEstablished() {
+  // A device that cannot change it now keeps its own; credits leave nothing to retry.
+  const absl::Status status = queue_pair_->SetReceiverNotReadyTimer(kReceiverNotReadyTimer);
+  if (!status.ok()) Log(Severity::kInfo, status.message());
 }
 
 void Link::End() {
@@ -226,7 +239,7 @@ void Link::Destroy() {
   const uint32_t queue_pair_number = queue_pair_->number();
   group_->device().RemoveQueuePair(queue_pair_number);
   queue_pair_.reset();
-  if (in_flight_ > 0) group_->flights().RemoveAll(number_);
+  if (in_flight_ > 0) group_->DropFlights(number_);
   in_flight_ = 0;
   channel_->RemoveHandler(id_);
   group_->RemoveLink(number_, queue_pair_number);

@@ -69,6 +69,14 @@ class Link : private CmHandler {
   void set_owner(LinkOwner* owner) { owner_ = owner; }
   uint32_t number() const { return number_; }  // Of the link, in its poll group.
 
+  // --- Send buffers. No link may hold more of them than it leaves free, so that peers that take nothing in never hold
+  // all: with n of those, the pool falls into n + 1 equal parts. The last free one goes to a link that holds none.
+  bool MayTakeSendBuffer() const {
+    return send_buffers_held_ == 0 ? group_->sends_free() > 0 : send_buffers_held_ < group_->sends_free();
+  }
+  // Marked dirty when work requests have completed: there may be room for what had to wait.
+  void WaitForRoom();
+
   // --- Queued until Flush. `buffer` holds the frame's bytes.
   void QueueFrame(RegisteredPool::Buffer buffer, uint32_t length);
   void QueueHeader(const wire::FrameHeader& header);
@@ -76,6 +84,8 @@ class Link : private CmHandler {
   // Rings the doorbell if anything is queued.
   void Flush();
 
+  // The connection is made: sets what the connection manager leaves at its default.
+  void OnEstablished();
   // Begins the end; OnEnded follows, once, from a later turn of the loop.
   void End();
   bool ending() const { return phase_ != Phase::kOpen; }
@@ -83,7 +93,10 @@ class Link : private CmHandler {
   // --- From the poll group.
   void OnReceive(uint32_t receive, const ibv_wc& completion);
   void OnCompletion(const Flight& flight, const ibv_wc& completion);
-  void OnTurnEnd() { owner_->OnTurnEnd(); }
+  void OnTurnEnd() {
+    waiting_ = false;
+    owner_->OnTurnEnd();
+  }
   void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
   void OnExportsStalled(const absl::Status& why) { owner_->OnExportsStalled(why); }
   // Ends at once: the loop is being destroyed.
@@ -126,6 +139,8 @@ class Link : private CmHandler {
   using Parked = std::variant<wire::FrameHeader, ReadRequest>;
   std::vector<Parked> parked_;  // Wait until fewer work requests are in flight in the poll group.
   uint32_t in_flight_ = 0;
+  uint32_t send_buffers_held_ = 0;  // In flight, of the group's.
+  bool waiting_ = false;            // In the group's list of those that wait for room.
   Phase phase_ = Phase::kOpen;
   bool failed_ = false;
   bool refused_ = false;  // A post failed: nothing is posted any more.

@@ -218,11 +218,18 @@ int PollGroup::Reap() {
     drained_ = count < kCompletionsPerReap;
     if (drained_) break;
   }
-  if (reaped > 0 && !waiting_.empty()) {
-    dirty_.insert(dirty_.end(), waiting_.begin(), waiting_.end());
-    waiting_.clear();
-  }
+  if (reaped > 0) WakeWaiting();
   return reaped;
+}
+
+void PollGroup::WakeWaiting() {
+  dirty_.insert(dirty_.end(), waiting_.begin(), waiting_.end());
+  waiting_.clear();
+}
+
+void PollGroup::DropFlights(uint32_t link) {
+  flights_.RemoveAll(link);
+  WakeWaiting();
 }
 
 void PollGroup::HandleCompletion(const ibv_wc& completion) {

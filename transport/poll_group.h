@@ -72,9 +72,7 @@ class PollGroup : public PollSource {
 
   // --- Buffers.
 
-  bool HasSendBuffer() const { return sends_.free() > 0; }
-  // The link is marked dirty when there is one again.
-  void WaitForSendBuffer(uint32_t link) { waiting_.push_back(link); }
+  uint32_t sends_free() const { return sends_.free(); }
   std::optional<RegisteredPool::Buffer> TakeSendBuffer() { return sends_.Take(); }
   size_t send_buffer_bytes() const { return sends_.buffer_bytes(); }
   // For frame headers on devices without inline. The pool grows as needed: what is in flight is bounded by
@@ -83,8 +81,10 @@ class PollGroup : public PollSource {
   FlightTable& flights() { return flights_; }
   // True when another work request without a send buffer might overrun the completion queue.
   bool TooManyInFlight() const { return flights_.size() + sends_.free() >= flights_max_; }
-  // The link is marked dirty when there is room again.
-  void WaitForFlights(uint32_t link) { waiting_.push_back(link); }
+  // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
+  void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
+  // Drops what the link has in flight: its queue pair is destroyed and can complete no more.
+  void DropFlights(uint32_t link);
   const std::byte* receive_data(uint32_t receive) const { return posted_[receive].data(); }
   // Gives back a receive whose frame was handed to a connection's machine, which accounts for it.
   void RepostReceive(uint32_t receive) { used_.push_back(receive); }
@@ -107,6 +107,7 @@ class PollGroup : public PollSource {
   void HandleCompletion(const ibv_wc& completion);
   int RunDirty();
   void RunDeferred();
+  void WakeWaiting();
   void WakeForGrants();
   void RelieveBudgets();
   void PostReceives();
@@ -144,7 +145,7 @@ class PollGroup : public PollSource {
   absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;
   std::vector<uint32_t> dirty_;
   std::vector<uint32_t> running_dirty_;
-  std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue.
+  std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue; once each.
   std::vector<absl::AnyInvocable<void()>> deferred_;
   uint32_t flights_max_ = 0;  // Set once, by Initialize.
   uint32_t idle_polls_ = 0;

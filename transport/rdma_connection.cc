@@ -158,13 +158,14 @@ void RdmaConnection::MarkDirty() {
 void RdmaConnection::Perform() {
   if (performing_) return;  // A handler that sends from within a call-back: the loop below sees it.
   performing_ = true;
-  machine_.HoldMessages(link_->ending() || !group_.HasSendBuffer());
+  const auto held = [this] { return link_->ending() || !link_->MayTakeSendBuffer(); };
+  machine_.HoldMessages(held());
   while (std::optional<protocol::Action> action = machine_.NextAction()) {
     std::visit([this](const auto& what) { Do(what); }, *action);
-    machine_.HoldMessages(link_->ending() || !group_.HasSendBuffer());
+    machine_.HoldMessages(held());
   }
   performing_ = false;
-  if (!group_.HasSendBuffer() && !machine_.idle()) group_.WaitForSendBuffer(link_->number());
+  if (held() && !link_->ending() && !machine_.idle()) link_->WaitForRoom();
 }
 
 void RdmaConnection::ArmTimer() {
@@ -199,7 +200,7 @@ void RdmaConnection::Do(const protocol::PostAnnounce& action) {
 }
 
 void RdmaConnection::Do(const protocol::PostControl& action) {
-  if (action.words.empty() || !group_.HasSendBuffer()) return link_->QueueHeader(action.header);
+  if (action.words.empty() || !link_->MayTakeSendBuffer()) return link_->QueueHeader(action.header);
   RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
   const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
   link_->QueueFrame(std::move(buffer), length);

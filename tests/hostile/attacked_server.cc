@@ -106,8 +106,8 @@ void AttackedServer::ExpectNothingHeld() {
                 << transport.sends_queued << " sends";
 }
 
-std::unique_ptr<HostilePeer> AttackedServer::Connect() {
-  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(address());
+std::unique_ptr<HostilePeer> AttackedServer::Connect(uint32_t receives) {
+  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(address(), receives);
   EXPECT_TRUE(peer.ok()) << peer.status();
   return peer.ok() ? *std::move(peer) : nullptr;
 }

@@ -50,7 +50,7 @@ class AttackedServer : public testing::Test {
   Server& server() { return *server_; }
   HonestClient& honest() { return *honest_; }
   // A hostile peer that has shaken hands. Null after a failure of the test.
-  std::unique_ptr<HostilePeer> Connect();
+  std::unique_ptr<HostilePeer> Connect(uint32_t receives = HostileDevice::kReceives);
 
   // The server says goodbye for `reason` and ends the connection, and the honest client is served.
   void ExpectGoodbye(HostilePeer& peer, wire::GoodbyeReason reason);

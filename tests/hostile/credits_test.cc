@@ -73,5 +73,29 @@ TEST_F(CreditCheats, APeerThatNeverGrantsIsAnsweredAsFarAsItsCreditsGoAndHoldsNo
   honest().ExpectServed();
 }
 
+// Few send buffers, and a server that retries for ever what finds no receive.
+class PeersThatTakeNothing : public AttackedServer {
+ protected:
+  PeersThatTakeNothing() : AttackedServer(WithPatience()) {}
+
+ private:
+  static ServerOptions WithPatience() {
+    ServerOptions options = Options();
+    options.transport.send_buffers = 16;
+    options.transport.rnr_retry_count = 7;
+    return options;
+  }
+};
+
+TEST_F(PeersThatTakeNothing, TheyLeaveSendBuffersForEverybodyElse) {
+  std::vector<std::unique_ptr<HostilePeer>> peers;
+  for (int i = 0; i < 3; ++i) {
+    peers.push_back(Connect(/*receives=*/0));
+    ASSERT_NE(peers.back(), nullptr);
+    for (uint64_t call = 1; call <= 20; ++call) peers.back()->Send(EchoRequest(call));
+    honest().ExpectServed();
+  }
+}
+
 }  // namespace
 }  // namespace verbena::hostile

@@ -71,7 +71,7 @@ struct HostileDevice::Parts {
   verbs::QueuePair queue_pair;
 };
 
-absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Open(const std::string& address) {
+absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Open(const std::string& address, uint32_t receives) {
   const absl::StatusOr<sockaddr_in> parsed = ParseAddress(address);
   if (!parsed.ok()) return parsed.status();
   absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(soft::SoftApi());
@@ -103,11 +103,12 @@ absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Open(const std::st
   if (!queue_pair.ok()) return queue_pair.status();
   std::unique_ptr<HostileDevice> made(new HostileDevice(
       {std::move(shared_bytes), std::move(private_bytes), *std::move(channel), *std::move(id), *std::move(device),
-       *std::move(domain), *std::move(queue), *std::move(shared), *std::move(own), *std::move(queue_pair)}));
+       *std::move(domain), *std::move(queue), *std::move(shared), *std::move(own), *std::move(queue_pair)},
+      receives));
   return made;
 }
 
-HostileDevice::HostileDevice(Parts parts)
+HostileDevice::HostileDevice(Parts parts, uint32_t receives)
     : shared_bytes_(std::move(parts.shared_bytes)),
       private_bytes_(std::move(parts.private_bytes)),
       channel_(std::move(parts.channel)),
@@ -118,7 +119,7 @@ HostileDevice::HostileDevice(Parts parts)
       shared_(std::move(parts.shared)),
       private_(std::move(parts.own)),
       queue_pair_(std::move(parts.queue_pair)) {
-  for (uint32_t i = 0; i < kReceives; ++i) PostReceive(i);
+  for (uint32_t i = 0; i < receives; ++i) PostReceive(i);
   for (uint32_t i = 0; i < kSendSlots; ++i) free_slots_.push_back(i);
 }
 

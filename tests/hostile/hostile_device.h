@@ -34,8 +34,9 @@ class HostileDevice {
   static constexpr size_t kSharedBytes = 1 << 20;    // Memory that the server may READ.
   static constexpr size_t kLandingBytes = 64 << 10;  // What its own READs land in.
 
-  // Resolves `address` ("soft://127.0.0.1:PORT") and makes everything on the device that it leads to.
-  static absl::StatusOr<std::unique_ptr<HostileDevice>> Open(const std::string& address);
+  // Resolves `address` ("soft://127.0.0.1:PORT") and makes everything on the device that it leads to. `receives` are
+  // posted, of the kReceives that there is room for.
+  static absl::StatusOr<std::unique_ptr<HostileDevice>> Open(const std::string& address, uint32_t receives = kReceives);
   ~HostileDevice();
 
   verbs::ConnectionId& id() { return id_; }
@@ -69,7 +70,7 @@ class HostileDevice {
   static constexpr uint64_t kOneSided = UINT64_MAX;  // wr_id; receives have their index, SENDs kReceives + slot.
 
   struct Parts;
-  explicit HostileDevice(Parts parts);
+  HostileDevice(Parts parts, uint32_t receives);
   void Release(uint64_t work_request_id);
 
   // Destroyed from the last to the first: the order that the verbs demand.

@@ -36,15 +36,15 @@ HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device)
 
 HostilePeer::~HostilePeer() = default;
 
-absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Open(const std::string& address) {
-  absl::StatusOr<std::unique_ptr<HostileDevice>> device = HostileDevice::Open(address);
+absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Open(const std::string& address, uint32_t receives) {
+  absl::StatusOr<std::unique_ptr<HostileDevice>> device = HostileDevice::Open(address, receives);
   if (!device.ok()) return device.status();
   std::unique_ptr<HostilePeer> peer(new HostilePeer(*std::move(device)));
   return peer;
 }
 
-absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Connect(const std::string& address) {
-  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = Open(address);
+absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Connect(const std::string& address, uint32_t receives) {
+  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = Open(address, receives);
   if (!peer.ok()) return peer.status();
   const absl::StatusOr<Answer> answer = (*peer)->Offer((*peer)->ValidHello());
   if (!answer.ok()) return answer.status();

@@ -43,9 +43,11 @@ class HostilePeer {
   };
 
   // A peer with everything made, and its address resolved, but nothing offered yet. `address`: "soft://127.0.0.1:PORT".
-  static absl::StatusOr<std::unique_ptr<HostilePeer>> Open(const std::string& address);
-  // A peer that has shaken hands as it should.
-  static absl::StatusOr<std::unique_ptr<HostilePeer>> Connect(const std::string& address);
+  static absl::StatusOr<std::unique_ptr<HostilePeer>> Open(const std::string& address,
+                                                           uint32_t receives = HostileDevice::kReceives);
+  // A peer that has shaken hands as it should. It promises HostileDevice::kReceives receives and posts `receives`.
+  static absl::StatusOr<std::unique_ptr<HostilePeer>> Connect(const std::string& address,
+                                                              uint32_t receives = HostileDevice::kReceives);
   ~HostilePeer();
 
   // Sends a connect request with these bytes as its hello and waits for the answer.
