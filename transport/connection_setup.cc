@@ -129,15 +129,23 @@ void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome
   loop_->CancelTimer(timer_);
   for (const EarlyFrame& frame : early_frames_) group_->RepostUnseen(frame.receive);
   early_frames_.clear();
-  if (reserved_) group_->ReleaseConnection();
+  const bool has_link = link_ != nullptr;
+  if (has_link) link_->End();
   Done(std::move(outcome));
-  // Let go of this and the link when nothing of them is on the stack: the link may be what calls this.
-  loop_->Post([loop = loop_, self = shared_from_this()] { PendingSetupsOf(loop).erase(self); });
+  if (!has_link) LetGo();
 }
 
 void ConnectionSetup::OnEnded() {
-  early_frames_.clear();
   share_ = protocol::GrantShare();
+  LetGo();
+}
+
+void ConnectionSetup::LetGo() {
+  if (std::exchange(reserved_, false)) group_->ReleaseConnection();
+  // When nothing of this and the link is on the stack: the link may be what calls.
+  loop_->Post([loop = loop_, weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self != nullptr) PendingSetupsOf(loop).erase(self);
+  });
 }
 
 }  // namespace verbena::transport

@@ -1,7 +1,7 @@
 // A connection in the making, either side: its link, its share of the grants, the time that it may take, and the frames
 // that came early. A Connector or an Acceptor derives from it and says what happens when.
 //
-// Owner: its loop (PendingSetups), until Succeed or Finish. Thread: its loop's.
+// Owner: its loop (PendingSetups), until it succeeded, or failed and its link has come to its end. Thread: its loop's.
 
 #ifndef VERBENA_TRANSPORT_CONNECTION_SETUP_H_
 #define VERBENA_TRANSPORT_CONNECTION_SETUP_H_
@@ -39,7 +39,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   void OnTurnEnd() override {}
   void OnGrantsWakeup() override {}
   void OnExportsStalled(const absl::Status&) override {}
-  void OnEnded() override;  // The loop is being destroyed.
+  void OnEnded() override;
 
  protected:
   // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed.
@@ -48,8 +48,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   // is set afterwards.
   absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId&& id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
-  // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once; the loop then lets go
-  // of this.
+  // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once; the loop lets go of
+  // this when the link is somebody else's, or has ended: receives may have been taken for it.
   void Succeed(const protocol::Agreement& agreement, bool initiator);
   void Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome);
 
@@ -67,6 +67,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   bool reserved_ = false;  // Counted among connections_max.
 
  private:
+  void LetGo();
+
   std::vector<EarlyFrame> early_frames_;
   TimerId timer_ = 0;
   bool pending_ = false;

@@ -33,6 +33,7 @@ void AddTotals(const CounterBlock& block, TransportCounters* sum) {
 
 void AddPresent(const CounterBlock& block, TransportCounters* sum) {
   sum->connections += block.connections.value();
+  sum->receive_buffers += block.receive_buffers.value();
   sum->receives_posted += block.receives_posted.value();
   sum->credits_granted += block.credits_granted.value();
   sum->landing_bytes += block.landing_bytes.value();

@@ -31,6 +31,7 @@ struct CounterBlock {
 
   // Now.
   Counter connections;
+  Counter receive_buffers;
   Counter receives_posted;
   Counter credits_granted;
   Counter landing_bytes;

@@ -61,6 +61,7 @@ absl::Status CheckAddress(absl::string_view address);
 struct TransportCounters {
   uint64_t connections = 0;      // Now.
   uint64_t pinned_bytes = 0;     // Registered memory, now.
+  uint64_t receive_buffers = 0;  // There are, now; without traffic all of them are posted.
   uint64_t receives_posted = 0;  // In shared receive queues, now.
   uint64_t credits_granted = 0;  // Outstanding at peers, now.
   uint64_t landing_bytes = 0;    // In use for fetches or lent, now.

@@ -182,6 +182,10 @@ void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
   }
 }
 
+void Link::OnQueueFailed(const absl::Status& status) {
+  if (!std::exchange(failed_, true)) owner_->OnFailure(status);
+}
+
 void Link::Fail(const ibv_wc& completion, const char* operation) {
   if (std::exchange(failed_, true)) return;
   owner_->OnFailure(verbs::CompletionError(completion, operation));
@@ -203,11 +207,10 @@ void Link::End() {
   id_.Disconnect().IgnoreError();
   queue_pair_->ModifyToError().IgnoreError();
   const absl::Time now = group_->loop()->Now();
-  flush_deadline_ = now + kFlushWait;
   if (in_flight_ == 0) {
     EndSoon();
   } else {
-    end_timer_ = group_->loop()->AddTimer(flush_deadline_, [this] { Finish(); });
+    end_timer_ = group_->loop()->AddTimer(now + kFlushWait, [this] { FinishWhenDrained(); });
   }
 }
 
@@ -221,11 +224,18 @@ void Link::EndSoon() {
   loop->CancelTimer(end_timer_);
   end_timer_ = 0;
   if (!last_receive_taken_) {
-    end_timer_ = loop->AddTimer(loop->Now() + kLastReceiveWait, [this] { Finish(); });
+    end_timer_ = loop->AddTimer(loop->Now() + kLastReceiveWait, [this] { FinishWhenDrained(); });
     return;
   }
+  FinishWhenDrained();
+}
+
+// Destroying a queue pair takes its completions out of the queue, and with a receive's the only word of which buffer it
+// took: all that have come must be handled before.
+void Link::FinishWhenDrained() {
+  if (std::exchange(finishing_, true)) return;
   group_->Defer([group = group_, queue_pair = queue_pair_->number()] {
-    if (Link* link = group->FindLink(queue_pair); link != nullptr) link->Finish();
+    if (Link* link = group->FindLink(queue_pair); link != nullptr && link->finishing_) link->Finish();
   });
 }
 

@@ -93,6 +93,7 @@ class Link : private CmHandler {
   // --- From the poll group.
   void OnReceive(uint32_t receive, const ibv_wc& completion);
   void OnCompletion(const Flight& flight, const ibv_wc& completion);
+  void OnQueueFailed(const absl::Status& status);  // The completion queue: nothing completes any more.
   void OnTurnEnd() {
     waiting_ = false;
     owner_->OnTurnEnd();
@@ -121,6 +122,7 @@ class Link : private CmHandler {
   void FailLater(absl::Status status);
   void OnLastReceiveTaken();
   void EndSoon();
+  void FinishWhenDrained();
   void Destroy();
 
   // Constant after construction.
@@ -145,7 +147,7 @@ class Link : private CmHandler {
   bool failed_ = false;
   bool refused_ = false;  // A post failed: nothing is posted any more.
   bool last_receive_taken_ = false;
-  absl::Time flush_deadline_;
+  bool finishing_ = false;  // Finish is deferred.
   TimerId end_timer_ = 0;
 };
 

@@ -81,6 +81,7 @@ absl::Status PollGroup::Initialize() {
       verbs::CompletionQueue::Create(device_.device(), static_cast<int>(receives_max + flights_max_), &*channel_, 0);
   if (!completions.ok()) return completions.status();
   completions_.emplace(*std::move(completions));
+  deferred_.set_capacity(receives_max + flights_max_);
   absl::StatusOr<verbs::SharedReceiveQueue> shared =
       verbs::SharedReceiveQueue::Create(device_.domain(), static_cast<uint32_t>(receives_max), 1);
   if (!shared.ok()) return shared.status();
@@ -101,7 +102,8 @@ PollGroup::~PollGroup() {
   for (size_t i = 0; i < links_.size(); ++i) {
     if (links_[i] != nullptr) links_[i]->Finish();
   }
-  RunDeferred();
+  deferred_.OnQueueFailed();  // Nothing is waited for any more.
+  deferred_.RunRipe();
   loop_->CancelTimer(watch_timer_);
   if (channel_.has_value()) {
     loop_->RemoveSource(this);
@@ -122,6 +124,7 @@ absl::Status PollGroup::AddReceives(uint32_t count) {
     used_.push_back(buffer.index());
     posted_.push_back(std::move(buffer));
   }
+  counters_.receive_buffers.Add(count);
   // Slab by slab the pool hands out its buffers in order, so posted_ is indexed by the buffer's number.
   receives_new_ += count;
   PostReceives();
@@ -129,6 +132,9 @@ absl::Status PollGroup::AddReceives(uint32_t count) {
 }
 
 absl::Status PollGroup::ReserveConnection() {
+  if (failed_) {
+    return absl::UnavailableError(absl::StrCat("the completion queue of ", device_.device().name(), " has failed"));
+  }
   const uint64_t connections = counters_.connections.value() + 1;
   if (connections > options_.connections_max) {
     return absl::ResourceExhaustedError(absl::StrCat("connections_max of ", options_.connections_max, " is reached"));
@@ -176,8 +182,6 @@ Link* PollGroup::FindLink(uint32_t queue_pair_number) const {
 
 void PollGroup::MarkDirty(uint32_t link) { dirty_.push_back(link); }
 
-void PollGroup::Defer(absl::AnyInvocable<void()> task) { deferred_.push_back(std::move(task)); }
-
 absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
   if (headers_.free() == 0) {
     if (absl::Status status = headers_.Grow(kSlabBuffers); !status.ok()) return status;
@@ -191,7 +195,7 @@ int PollGroup::Poll() {
   if (reaped > 0 || grants_grew_ || ++idle_polls_ % kIdlePollsPerWakeup == 0) WakeForGrants();
   handled += static_cast<int>(dirty_.size());  // Woken just now: their turn is the next.
   if (!deferred_.empty()) {
-    if (drained_) RunDeferred();
+    deferred_.RunRipe();
     ++handled;
   }
   if (used_.size() >= kRepostBatch || (handled == 0 && !used_.empty())) {
@@ -207,16 +211,17 @@ int PollGroup::Reap() {
   std::array<ibv_wc, kCompletionsPerReap> completions;
   int reaped = 0;
   for (int round = 0; round < kReapsPerTurn && !failed_; ++round) {
+    deferred_.OnPoll();
     const int count = completions_->Poll(absl::MakeSpan(completions));
     if (count < 0) {
-      failed_ = true;
-      Log(Severity::kError, completions_->PollError(count).message());
+      Fail(completions_->PollError(count));
       break;
     }
     for (int i = 0; i < count; ++i) HandleCompletion(completions[i]);
     reaped += count;
-    drained_ = count < kCompletionsPerReap;
-    if (drained_) break;
+    const bool emptied = count < kCompletionsPerReap;
+    deferred_.OnPolled(static_cast<uint64_t>(count), emptied);
+    if (emptied) break;
   }
   if (reaped > 0) WakeWaiting();
   return reaped;
@@ -259,10 +264,13 @@ int PollGroup::RunDirty() {
   return count;
 }
 
-void PollGroup::RunDeferred() {
-  std::vector<absl::AnyInvocable<void()>> deferred;
-  deferred.swap(deferred_);
-  for (absl::AnyInvocable<void()>& task : deferred) std::exchange(task, nullptr)();
+void PollGroup::Fail(const absl::Status& status) {
+  failed_ = true;
+  deferred_.OnQueueFailed();
+  Log(Severity::kError, status.message());
+  for (size_t i = 0; i < links_.size(); ++i) {  // By index: an owner may make another.
+    if (links_[i] != nullptr) links_[i]->OnQueueFailed(status);
+  }
 }
 
 void PollGroup::WakeForGrants() {

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "transport/counters.h"
+#include "transport/deferred_tasks.h"
 #include "transport/device_context.h"
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
@@ -67,8 +68,9 @@ class PollGroup : public PollSource {
   Link* FindLink(uint32_t queue_pair_number) const;
   // The link's OnTurnEnd runs at the end of this turn, or of the next.
   void MarkDirty(uint32_t link);
-  // Runs at the end of a turn that emptied the completion queue, when no link is on the stack.
-  void Defer(absl::AnyInvocable<void()> task);
+  // Runs at the end of a turn, when every completion that stands in the queue now has been handled and no link is on
+  // the stack.
+  void Defer(absl::AnyInvocable<void()> task) { deferred_.Add(std::move(task)); }
 
   // --- Buffers.
 
@@ -104,9 +106,9 @@ class PollGroup : public PollSource {
   absl::Status Initialize();
   absl::Status AddReceives(uint32_t count);
   int Reap();
+  void Fail(const absl::Status& status);
   void HandleCompletion(const ibv_wc& completion);
   int RunDirty();
-  void RunDeferred();
   void WakeWaiting();
   void WakeForGrants();
   void RelieveBudgets();
@@ -146,13 +148,12 @@ class PollGroup : public PollSource {
   std::vector<uint32_t> dirty_;
   std::vector<uint32_t> running_dirty_;
   std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue; once each.
-  std::vector<absl::AnyInvocable<void()>> deferred_;
+  DeferredTasks deferred_;
   uint32_t flights_max_ = 0;  // Set once, by Initialize.
   uint32_t idle_polls_ = 0;
   bool grants_grew_ = false;  // Receives were posted since WakeForGrants.
-  bool drained_ = true;       // The last reaping emptied the completion queue.
   bool armed_ = false;
-  bool failed_ = false;  // The completion queue overran: nothing works any more.
+  bool failed_ = false;  // The completion queue overran: every link was told, and no connection is made any more.
 };
 
 }  // namespace verbena::transport

@@ -95,7 +95,7 @@ void AttackedServer::ExpectNothingHeld() {
     const TransportCounters transport = ReadTransportCounters();
     return server.connections == 0 && server.calls_in_flight == 0 && transport.connections == 0 &&
            transport.credits_granted == 0 && transport.landing_bytes == 0 && transport.exported_bytes == 0 &&
-           transport.sends_queued == 0;
+           transport.sends_queued == 0 && transport.receives_posted == transport.receive_buffers;
   };
   if (WaitUntil(idle)) return;
   const ServerCounters server = server_->counters();
@@ -103,7 +103,8 @@ void AttackedServer::ExpectNothingHeld() {
   ADD_FAILURE() << "left behind: " << server.connections << " server connections, " << server.calls_in_flight
                 << " calls, " << transport.connections << " connections, " << transport.credits_granted << " credits, "
                 << transport.landing_bytes << " bytes of landing, " << transport.exported_bytes << " bytes exported, "
-                << transport.sends_queued << " sends";
+                << transport.sends_queued << " sends; posted are " << transport.receives_posted << " of "
+                << transport.receive_buffers << " receives";
 }
 
 std::unique_ptr<HostilePeer> AttackedServer::Connect(uint32_t receives) {
