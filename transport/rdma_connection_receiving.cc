@@ -1,0 +1,125 @@
+// How an RdmaConnection performs the actions of its receiving side.
+
+#include "transport/rdma_connection.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "transport/log.h"
+
+namespace verbena::transport {
+
+void RdmaConnection::Do(const protocol::DeliverEager& action) {
+  if (handler_ == nullptr) return;
+  EagerPayload payload(action.payload);
+  handler_->OnMessage({action.message_kind, action.call_id, action.call_header, action.payload.size()}, payload);
+}
+
+void RdmaConnection::Do(const protocol::AskVerdict& action) {
+  Inbound& inbound = inbound_.Add(action.fetch_id);
+  inbound.kind = action.message_kind;
+  inbound.call_id = action.call_id;
+  inbound.header.assign(action.call_header.begin(), action.call_header.end());
+  inbound.payload_bytes = action.payload_bytes;
+  const bool fetch = handler_ != nullptr && handler_->OnAnnounced(inbound.head()) == Verdict::kFetch;
+  if (!fetch) inbound_.Free(action.fetch_id);
+  machine_.OnVerdict(action.fetch_id, fetch ? protocol::Verdict::kFetch : protocol::Verdict::kRefuse);
+}
+
+void RdmaConnection::Do(const protocol::AllocateLanding& action) {
+  Inbound& inbound = *inbound_.Find(action.fetch_id);
+  inbound.state = Inbound::Landing::kWaiting;
+  inbound.charged_bytes = action.bytes;
+  const auto find = [weak = weak_from_this(), id = action.fetch_id]() -> std::shared_ptr<RdmaConnection> {
+    std::shared_ptr<RdmaConnection> connection = weak.lock();
+    const Inbound* const record = connection == nullptr ? nullptr : connection->inbound_.Find(id);
+    const bool waiting = record != nullptr && record->state == Inbound::Landing::kWaiting;
+    return waiting ? std::move(connection) : nullptr;
+  };
+  group_.fetch_budget().Request(
+      action.bytes, loop()->Now(), [find] { return find() != nullptr; },
+      [find, id = action.fetch_id](MemoryBudget::Answer answer) { find()->LandNow(id, answer); });
+  group_.WatchBudgets();
+}
+
+absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
+  absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(inbound.charged_bytes);
+  if (!block.ok()) return block.status();
+  const DeviceContext& device = group_.device();
+  const absl::StatusOr<uint32_t> lkey = (*block)->LandingKey(device.domain(), device.landing_access());
+  if (!lkey.ok()) return lkey.status();
+  inbound.landing = *std::move(block);
+  inbound.lkey = *lkey;
+  return absl::OkStatus();
+}
+
+void RdmaConnection::LandNow(uint64_t fetch_id, MemoryBudget::Answer answer) {
+  Inbound& inbound = *inbound_.Find(fetch_id);
+  absl::Status status = absl::ResourceExhaustedError("the program keeps what it received: fetch_bytes_max is lent");
+  if (answer == MemoryBudget::Answer::kGranted) {
+    inbound.state = Inbound::Landing::kReady;
+    status = PrepareLanding(inbound);
+  }
+  if (status.ok()) {
+    machine_.OnLanding(fetch_id);
+  } else {
+    Log(Severity::kWarning, absl::StrCat(peer_, ": a message is refused: ", status.message()));
+    ReturnLanding(inbound);
+    machine_.OnLandingFailed(fetch_id);
+  }
+  MarkDirty();
+}
+
+void RdmaConnection::ReturnLanding(Inbound& inbound) {
+  inbound.landing = BlockRef();
+  switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
+    case Inbound::Landing::kReady:
+      return group_.fetch_budget().Return(inbound.charged_bytes);
+    case Inbound::Landing::kWaiting:
+      return group_.fetch_budget().OnUnwanted();
+    case Inbound::Landing::kNone:
+      return;
+  }
+}
+
+void RdmaConnection::Do(const protocol::PostRead& action) {
+  const Inbound& inbound = *inbound_.Find(action.fetch_id);
+  link_->QueueRead(ReadRequest{action.fetch_id, inbound.landing->data() + action.landing_offset, action.length,
+                               inbound.lkey, action.remote_address, action.remote_key});
+}
+
+void RdmaConnection::Do(const protocol::CheckIdentity& action) {
+  const Inbound& inbound = *inbound_.Find(action.fetch_id);
+  machine_.OnIdentity(action.fetch_id, IdentityMatches(inbound, action.expected, action.flags));
+}
+
+void RdmaConnection::Do(const protocol::Deliver& action) {
+  Inbound& inbound = *inbound_.Find(action.fetch_id);
+  // Moved out: a call-back may cause new fetches, and the table to grow.
+  const BlockRef landing = std::move(inbound.landing);
+  const std::vector<std::byte> header = std::move(inbound.header);
+  const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
+  ReturnLanding(inbound);
+  inbound_.Free(action.fetch_id);
+  LandedPayload payload(landing, head.payload_bytes);
+  if (handler_ != nullptr) handler_->OnMessage(head, payload);
+}
+
+void RdmaConnection::Do(const protocol::FetchFailed& action) {
+  Inbound* const inbound = inbound_.Find(action.fetch_id);
+  if (inbound == nullptr) return;
+  const std::vector<std::byte> header = inbound->header;
+  const MessageHead head{inbound->kind, inbound->call_id, header, inbound->payload_bytes};
+  inbound->failed = true;
+  if (inbound->state == Inbound::Landing::kNone) inbound_.Free(action.fetch_id);
+  if (handler_ != nullptr) handler_->OnFetchFailed(head, action.status);
+}
+
+void RdmaConnection::Do(const protocol::ReleaseLanding& action) {
+  Inbound* const inbound = inbound_.Find(action.fetch_id);
+  if (inbound == nullptr) return;
+  ReturnLanding(*inbound);
+  if (inbound->failed) inbound_.Free(action.fetch_id);
+}
+
+}  // namespace verbena::transport

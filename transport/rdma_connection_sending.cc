@@ -1,0 +1,101 @@
+// How an RdmaConnection performs the actions of its sending side.
+
+#include "transport/rdma_connection.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "transport/log.h"
+
+namespace verbena::transport {
+
+void RdmaConnection::Do(const protocol::PostEager& action) {
+  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  const uint32_t length = WriteEagerFrame(action.header, *outbound_.Find(action.send_id), buffer.data());
+  link_->QueueFrame(std::move(buffer), length);
+}
+
+void RdmaConnection::Do(const protocol::PostAnnounce& action) {
+  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  const Outbound& outbound = *outbound_.Find(action.send_id);
+  const uint32_t length = WriteAnnounceFrame(action.header, outbound, action.segments, buffer.data());
+  link_->QueueFrame(std::move(buffer), length);
+}
+
+void RdmaConnection::Do(const protocol::PostControl& action) {
+  if (action.words.empty() || !link_->MayTakeSendBuffer()) return link_->QueueHeader(action.header);
+  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
+  link_->QueueFrame(std::move(buffer), length);
+}
+
+void RdmaConnection::Do(const protocol::Export& action) {
+  Outbound& outbound = *outbound_.Find(action.send_id);
+  outbound.state = Outbound::Export::kWaiting;
+  const auto find = [weak = weak_from_this(), id = action.send_id]() -> std::shared_ptr<RdmaConnection> {
+    std::shared_ptr<RdmaConnection> connection = weak.lock();
+    const Outbound* const record = connection == nullptr ? nullptr : connection->outbound_.Find(id);
+    const bool waiting = record != nullptr && record->state == Outbound::Export::kWaiting;
+    return waiting ? std::move(connection) : nullptr;
+  };
+  outbound.exported_bytes = wire::kIdentityBytes + outbound.payload_bytes();
+  group_.export_budget().Request(
+      outbound.exported_bytes, loop()->Now(), [find] { return find() != nullptr; },
+      [find, id = action.send_id, max = action.segments_max](MemoryBudget::Answer) { find()->ExportNow(id, max); });
+  group_.WatchBudgets();
+}
+
+void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
+  Outbound& outbound = *outbound_.Find(send_id);
+  absl::StatusOr<ExportedPayload> exported =
+      ExportedPayload::Make(group_.device().domain(), epoch_, outbound.call_id, outbound.payload, outbound.attachment,
+                            checksum_, segments_max);
+  if (exported.ok()) {
+    outbound.exported = *std::move(exported);
+    outbound.state = Outbound::Export::kExported;
+    group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
+    machine_.OnExported(send_id, outbound.exported->segments());
+  } else {
+    Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", exported.status().message()));
+    outbound.state = Outbound::Export::kNone;
+    group_.export_budget().Return(outbound.exported_bytes);
+    machine_.OnExportFailed(send_id);
+  }
+  MarkDirty();
+}
+
+void RdmaConnection::Do(const protocol::ReleaseExport& action) {
+  Outbound* const outbound = outbound_.Find(action.send_id);
+  if (outbound == nullptr) return;
+  if (outbound->state == Outbound::Export::kExported) {
+    outbound->exported.reset();
+    group_.export_holders().OnReleased(link_->number(), outbound->exported_bytes, loop()->Now());
+    group_.export_budget().Return(outbound->exported_bytes);
+  }
+  const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
+  FreeIfDone(action.send_id, *outbound);
+  if (waited) group_.export_budget().OnUnwanted();
+}
+
+void RdmaConnection::FreeIfDone(uint64_t send_id, const Outbound& outbound) {
+  if (outbound.done()) outbound_.Free(send_id);
+}
+
+void RdmaConnection::Do(const protocol::Sent& action) {
+  Outbound* const outbound = outbound_.Find(action.send_id);
+  if (outbound == nullptr) return;
+  group_.counters().sends_queued.Subtract(1);
+  outbound->payload = nullptr;
+  outbound->reported = true;
+  FreeIfDone(action.send_id, *outbound);
+  // The two enums agree by the static_asserts below.
+  if (handler_ != nullptr) handler_->OnSent(action.send_id, static_cast<SendOutcome>(action.outcome));
+}
+
+static_assert(static_cast<int>(SendOutcome::kDelivered) == static_cast<int>(protocol::SendOutcome::kDelivered));
+static_assert(static_cast<int>(SendOutcome::kNotSent) == static_cast<int>(protocol::SendOutcome::kNotSent));
+static_assert(static_cast<int>(SendOutcome::kRefused) == static_cast<int>(protocol::SendOutcome::kRefused));
+static_assert(static_cast<int>(SendOutcome::kUnknown) == static_cast<int>(protocol::SendOutcome::kUnknown));
+static_assert(static_cast<int>(SendOutcome::kNoMemory) == static_cast<int>(protocol::SendOutcome::kNoMemory));
+
+}  // namespace verbena::transport
