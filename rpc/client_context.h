@@ -35,7 +35,8 @@ class ClientContext {
 
   // Bytes that travel beside the request, not copied where they stand in memory from AllocatePayload.
   void set_attachment(absl::Cord attachment) { request_attachment_ = std::move(attachment); }
-  // What the server sent beside the reply. Empty until the call is complete.
+  // What the server sent beside the reply. Empty until the call is complete. While a copy of the Cord lives it holds
+  // landing memory of the channel's loop: see ServerContext::attachment.
   const absl::Cord& attachment() const { return response_attachment_; }
 
   // Asks for the call to end as CANCELLED; what was not sent is not, and the server is told. A call that completes at

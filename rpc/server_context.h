@@ -31,7 +31,8 @@ class ServerContext {
   bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
   // What the client sent beside the request. The Cord may outlive the call; while it lives it holds landing memory of
-  // the server.
+  // the server's loop, up to TransportOptions::fetch_bytes_max in all. Past that large requests wait, and are refused
+  // as RESOURCE_EXHAUSTED after memory_wait_timeout: to keep much for long, copy it.
   const absl::Cord& attachment() const { return request_attachment_; }
   // Bytes to send beside the reply, not copied where they stand in memory from AllocatePayload.
   void set_attachment(absl::Cord attachment) { response_attachment_ = std::move(attachment); }

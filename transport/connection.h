@@ -51,7 +51,9 @@ class ReceivedPayload {
   virtual ~ReceivedPayload() = default;
   virtual absl::Span<const std::byte> bytes() const = 0;
   // The bytes from `offset` on, kept for as long as the Cord lives: lent without a copy if they were fetched, copied if
-  // they were eager. The Cord may be dropped on any thread.
+  // they were eager. The Cord may be dropped on any thread. What is lent counts against fetch_bytes_max until then: a
+  // program that keeps that much gets no further large message (see TransportOptions::memory_wait_timeout); one that
+  // wants to keep much copies it.
   virtual absl::Cord Share(size_t offset) = 0;
 };
 

@@ -29,10 +29,11 @@ struct TransportOptions {
   uint32_t receive_buffer_bytes = 8192;  // One frame; the eager limit.
   uint32_t receive_buffers = 1024;       // In a loop's shared receive queue at the start; grows with connections.
   uint32_t send_buffers = 512;           // A loop's send slots.
-  uint32_t connections_max = 10000;      // Per process and device.
+  uint32_t connections_max = 10000;      // Of one loop on one device.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
-  uint64_t fetch_bytes_max =
-      uint64_t{2} << 30;  // Landing memory of one loop (a single larger message is let through alone).
+  // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
+  // is let through alone.
+  uint64_t fetch_bytes_max = uint64_t{2} << 30;
   // Exported memory of one loop, quarantine included. A connection whose peer leaves more than a quarter of it in
   // quarantine is ended.
   uint64_t export_bytes_max = uint64_t{2} << 30;

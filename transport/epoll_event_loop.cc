@@ -145,7 +145,7 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 void EpollEventLoop::Turn() {
   if (idle_turns_ % kIdleTurnsPerReading == 0) now_ = SteadyNow();
   if (++turns_ % kTurnsPerEpoll == 0) HandleReadable(absl::ZeroDuration());
-  int handled = HasTasks() ? RunTasks() : 0;
+  int handled = has_tasks_.load(std::memory_order_acquire) ? RunTasks() : 0;
   handled += PollSources();
   if (timers_.NextDeadline() <= now_) handled += timers_.RunExpired(now_);
   if (handled > 0) {
@@ -180,7 +180,8 @@ void EpollEventLoop::ArmAndSleep() {
   }
   sleeping_.store(true, std::memory_order_seq_cst);
   // What arrived before the arming raised no event, and a task posted before `sleeping_` woke nobody: look once more.
-  const bool nothing = PollSources() == 0 && !HasTasks() && !stopped_.load(std::memory_order_seq_cst);
+  const bool nothing =
+      PollSources() == 0 && !has_tasks_.load(std::memory_order_seq_cst) && !stopped_.load(std::memory_order_seq_cst);
   HandleReadable(nothing ? timers_.NextDeadline() - now_ : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
 }

@@ -47,7 +47,6 @@ class EpollEventLoop : public EventLoop {
   bool MayKeepPolling();
   void ArmAndSleep();
   void Wake();
-  bool HasTasks() const { return has_tasks_.load(std::memory_order_acquire); }
 
   // Constant after construction.
   const EventLoopOptions options_;
@@ -66,6 +65,9 @@ class EpollEventLoop : public EventLoop {
 
   // Any thread.
   std::atomic<std::thread::id> thread_;
+  // Post writes has_tasks_ and then reads sleeping_, the loop writes sleeping_ and then reads has_tasks_: one of them
+  // must see the other. That holds only if all four are sequentially consistent; an acquire load may be served before
+  // the store in front of it (AArch64's LDAPR is).
   std::atomic<bool> has_tasks_ = false;
   std::atomic<bool> sleeping_ = false;
   std::atomic<bool> stopped_ = false;

@@ -8,18 +8,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/types/span.h"
 #include "transport/connection.h"
+#include "transport/landing_loans.h"
 #include "transport/payload_arena.h"
 #include "transport/wire/frame.h"
 
 namespace verbena::transport {
 
 struct Inbound {
-  // How far its landing memory is; charged to the poll group's budget from kReady on.
+  // How far its landing memory is; charged to the poll group's budget from kReady on, until nobody holds it.
   enum class Landing : uint8_t {
     kNone,
     kWaiting,  // For the budget. Woken by MemoryBudget.
@@ -58,13 +61,19 @@ class EagerPayload : public ReceivedPayload {
 // A payload that was fetched: lent by Share without a copy.
 class LandedPayload : public ReceivedPayload {
  public:
-  LandedPayload(const BlockRef& landing, size_t size) : landing_(landing), size_(size) {}
+  // `charged_bytes` of the fetch budget are the loan's when something was shared, and stay the caller's if not.
+  LandedPayload(LandingLoans* loans, BlockRef landing, size_t size, uint64_t charged_bytes)
+      : loans_(*loans), landing_(std::move(landing)), size_(size), charged_bytes_(charged_bytes) {}
   absl::Span<const std::byte> bytes() const override;
   absl::Cord Share(size_t offset) override;
+  bool lent() const { return loan_ != nullptr; }
 
  private:
-  const BlockRef& landing_;
+  LandingLoans& loans_;
+  const BlockRef landing_;
   const size_t size_;
+  const uint64_t charged_bytes_;
+  std::shared_ptr<const LandingLoans::Loan> loan_;
 };
 
 }  // namespace verbena::transport

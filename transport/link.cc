@@ -139,7 +139,7 @@ void Link::Forget(const ibv_send_wr* unposted) {
   for (; unposted != nullptr; unposted = unposted->next) {
     Flight flight;
     group_->flights().Remove(verbs::CompletionToken::FromWorkRequestId(unposted->wr_id), &flight);
-    --in_flight_;
+    Landed(flight);
   }
 }
 
@@ -166,9 +166,13 @@ void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
   if (owner_->OnFrame(receive, bytes)) group_->RepostReceive(receive);
 }
 
-void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
+void Link::Landed(const Flight& flight) {
   --in_flight_;
   if (flight.kind == WorkKind::kFrame) --send_buffers_held_;
+}
+
+void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
+  Landed(flight);
   if (phase_ == Phase::kFlushing) {
     if (in_flight_ == 0) EndSoon();
     return;

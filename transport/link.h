@@ -119,6 +119,7 @@ class Link : private CmHandler {
   bool MustPark();
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
+  void Landed(const Flight& flight);  // It is not in flight any more.
   void FailLater(absl::Status status);
   void OnLastReceiveTaken();
   void EndSoon();

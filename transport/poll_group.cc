@@ -56,6 +56,7 @@ PollGroup::PollGroup(EventLoop* loop, DeviceContext& device, const TransportOpti
       sends_(device.domain(), options.receive_buffer_bytes, 0),
       headers_(device.domain(), wire::kFrameHeaderBytes, 0),
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
+      landing_loans_(loop, &fetch_budget_),
       export_budget_(options.export_bytes_max, &counters_.exported_bytes) {}
 
 absl::Status PollGroup::Initialize() {

@@ -23,6 +23,7 @@
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
 #include "transport/flight_table.h"
+#include "transport/landing_loans.h"
 #include "transport/memory_budget.h"
 #include "transport/protocol/grant_budget.h"
 #include "transport/registered_pool.h"
@@ -46,6 +47,7 @@ class PollGroup : public PollSource {
   CounterBlock& counters() { return counters_; }
   protocol::GrantBudget& grants() { return grants_; }
   MemoryBudget& fetch_budget() { return fetch_budget_; }
+  LandingLoans& landing_loans() { return landing_loans_; }
   MemoryBudget& export_budget() { return export_budget_; }
   ExportHolders& export_holders() { return export_holders_; }
   // After each request of a budget: whoever waits is helped when TransportOptions::memory_wait_timeout has passed.
@@ -131,6 +133,7 @@ class PollGroup : public PollSource {
   std::optional<verbs::SharedReceiveQueue> shared_receives_;
   protocol::GrantBudget grants_;
   MemoryBudget fetch_budget_;
+  LandingLoans landing_loans_;
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
   TimerId watch_timer_ = 0;  // While somebody waits for memory.

@@ -1,11 +1,10 @@
 // How an RdmaConnection performs the actions of its receiving side.
 
-#include "transport/rdma_connection.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "transport/log.h"
+#include "transport/rdma_connection.h"
 
 namespace verbena::transport {
 
@@ -96,13 +95,14 @@ void RdmaConnection::Do(const protocol::CheckIdentity& action) {
 void RdmaConnection::Do(const protocol::Deliver& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
   // Moved out: a call-back may cause new fetches, and the table to grow.
-  const BlockRef landing = std::move(inbound.landing);
+  LandedPayload payload(&group_.landing_loans(), std::move(inbound.landing), inbound.payload_bytes,
+                        inbound.charged_bytes);
+  const uint64_t charged_bytes = inbound.charged_bytes;
   const std::vector<std::byte> header = std::move(inbound.header);
   const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
-  ReturnLanding(inbound);
   inbound_.Free(action.fetch_id);
-  LandedPayload payload(landing, head.payload_bytes);
   if (handler_ != nullptr) handler_->OnMessage(head, payload);
+  if (!payload.lent()) group_.fetch_budget().Return(charged_bytes);
 }
 
 void RdmaConnection::Do(const protocol::FetchFailed& action) {

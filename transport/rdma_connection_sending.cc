@@ -1,11 +1,10 @@
 // How an RdmaConnection performs the actions of its sending side.
 
-#include "transport/rdma_connection.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "transport/log.h"
+#include "transport/rdma_connection.h"
 
 namespace verbena::transport {
 

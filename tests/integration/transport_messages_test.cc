@@ -124,10 +124,49 @@ TEST(Messages, OneLargerThanTheFetchBudgetStillArrives) {
   options.fetch_bytes_max = 1 << 20;
   options.export_bytes_max = 1 << 20;
   TransportPair pair(options);
+  pair.prepare_accepted = [](End& end) { end.keeps_payloads = false; };
   End* const client = pair.Connect();
   ASSERT_NE(client, nullptr) << pair.status();
   for (uint64_t i = 0; i < 5; ++i) client->Send(i, absl::Cord(RandomBytes(4 << 20, i)));
   ASSERT_TRUE(pair.accepted(0)->WaitForMessages(5));
+}
+
+// Room for one message of kMost, not for two.
+constexpr size_t kFetchBytesMax = 1 << 20;
+constexpr size_t kMost = 700000;
+
+TEST(Messages, WhatTheProgramKeepsCountsUntilItIsDroppedAndThenTheNextIsFetched) {
+  TransportOptions options = TestOptions();
+  options.fetch_bytes_max = kFetchBytesMax;
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  for (uint64_t i = 0; i < 2; ++i) client->Send(i, absl::Cord(RandomBytes(kMost, i)));
+  End* const server = pair.accepted(0);
+  ASSERT_TRUE(server->WaitForMessages(1));
+  client->Send(2, absl::Cord("small ones pass"));
+  ASSERT_TRUE(server->WaitForMessages(2));
+  EXPECT_EQ(server->messages()[1].call_id, 2u);
+  EXPECT_GE(ReadTransportCounters().landing_bytes, kMost);
+  server->DropPayloads();
+  ASSERT_TRUE(server->WaitForMessages(3));
+  server->DropPayloads();
+  client->Send(3, absl::Cord(RandomBytes(kMost, 3)));
+  ASSERT_TRUE(server->WaitForMessages(4));
+}
+
+TEST(Messages, OneThatWaitsTooLongForWhatTheProgramKeepsIsRefused) {
+  TransportOptions options = TestOptions();
+  options.fetch_bytes_max = kFetchBytesMax;
+  options.memory_wait_timeout = absl::Milliseconds(100);
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  for (uint64_t i = 0; i < 2; ++i) client->Send(i, absl::Cord(RandomBytes(kMost, i)));
+  ASSERT_TRUE(client->WaitForSent(2));
+  EXPECT_EQ(client->sent()[0].second, SendOutcome::kDelivered);
+  EXPECT_EQ(client->sent()[1].second, SendOutcome::kRefused);
+  pair.accepted(0)->DropPayloads();
 }
 
 TEST(Messages, ARefusedAnnouncementIsReportedToItsSenderUnfetched) {

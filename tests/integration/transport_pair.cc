@@ -108,7 +108,13 @@ void End::OnMessage(const MessageHead& head, ReceivedPayload& payload) {
   if (on_message) on_message(*this, message);
   const std::lock_guard lock(mu_);
   messages_.push_back(message);
+  if (!keeps_payloads) messages_.back().payload.Clear();
   changed_.notify_all();
+}
+
+void End::DropPayloads() {
+  const std::lock_guard lock(mu_);
+  for (Message& message : messages_) message.payload.Clear();
 }
 
 void End::OnFetchFailed(const MessageHead&, const absl::Status& status) {

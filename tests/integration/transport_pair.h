@@ -35,6 +35,7 @@ class End : public ConnectionHandler {
   // Runs on the connection's loop for each message that arrives; set before the connection is made.
   std::function<void(End&, const Message&)> on_message;
   std::function<Verdict(const MessageHead&)> on_announced;
+  bool keeps_payloads = true;  // Or messages are recorded without.
 
   ~End() override;
   void Adopt(std::unique_ptr<Connection> connection);  // On its loop.
@@ -46,6 +47,8 @@ class End : public ConnectionHandler {
   // The same, from within on_message.
   void Reply(uint64_t call_id, absl::Cord payload);
   void Destroy();  // The handle, on its loop.
+  // Lets go of the payloads of messages so far, on this thread.
+  void DropPayloads();
 
   bool WaitForMessages(size_t count);
   bool WaitForSent(size_t count);

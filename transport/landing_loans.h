@@ -1,0 +1,61 @@
+// Landing memory that the program keeps: lent when a payload is delivered, given back when the last Cord made of it is
+// gone, on whatever thread that is. Until then it counts in the loop's fetch budget, as lent.
+//
+// Owner: a poll group. Thread: its loop's; a loan ends on any. Loans may outlive the poll group, and then end silently.
+
+#ifndef VERBENA_TRANSPORT_LANDING_LOANS_H_
+#define VERBENA_TRANSPORT_LANDING_LOANS_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "transport/event_loop.h"
+#include "transport/memory_budget.h"
+#include "transport/payload_arena.h"
+
+namespace verbena::transport {
+
+class LandingLoans {
+  struct Returns;
+
+ public:
+  // Ends with its last holder.
+  class Loan {
+   public:
+    Loan(std::shared_ptr<Returns> returns, BlockRef block, uint64_t bytes);
+    ~Loan();
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+
+   private:
+    const std::shared_ptr<Returns> returns_;
+    BlockRef block_;
+    const uint64_t bytes_;
+  };
+
+  LandingLoans(EventLoop* loop, MemoryBudget* budget);
+  ~LandingLoans();
+
+  // Lends `block`. `bytes` of the budget, in use by the caller until now, are the loan's from here on.
+  std::shared_ptr<const Loan> Lend(BlockRef block, uint64_t bytes);
+
+ private:
+  // Where loans that end leave their bytes for the loop to find.
+  struct Returns {
+    std::mutex mu;
+    EventLoop* loop ABSL_GUARDED_BY(mu);          // Null once the poll group is gone.
+    LandingLoans* collector ABSL_GUARDED_BY(mu);  // Likewise.
+    uint64_t bytes ABSL_GUARDED_BY(mu) = 0;       // Not collected yet; then a task to do so is posted.
+  };
+
+  void Collect();
+
+  MemoryBudget& budget_;
+  const std::shared_ptr<Returns> returns_;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_LANDING_LOANS_H_
