@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "transport/soft/cm_control_plane.h"
+#include "transport/soft/cm_queue_pair_attributes.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/process_faults.h"
@@ -10,7 +11,6 @@
 namespace verbena::soft {
 namespace {
 
-constexpr uint8_t kPortNumber = 1;                 // The device's only port.
 constexpr uint16_t kDefaultPartitionKey = 0xffff;  // The same in either byte order.
 constexpr uint8_t kExactly = 2;                    // A selector of the path record: not more, not less.
 constexpr uint8_t kHopLimit = 64;
@@ -40,7 +40,7 @@ void ControlPlane::SetSource(CmId& id, const SocketAddress& source) {
   source.CopyTo(&id.route.addr.src_storage);
   if (source.IsWildcard()) return;
   id.verbs = SoftContext();
-  id.port_num = kPortNumber;
+  id.port_num = kDevicePort;
   id.route.addr.addr.ibaddr.pkey = kDefaultPartitionKey;
   id.route.addr.addr.ibaddr.sgid = source.ToGid();
   if (default_domain_ == nullptr) default_domain_ = AllocProtectionDomain(id.verbs);

@@ -40,6 +40,10 @@ int CmCreateQp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
   return Guarded([=] { return Plane().MakeQueuePair(Own(id), domain, attributes); });
 }
 
+int CmCreateQpEx(rdma_cm_id* id, ibv_qp_init_attr_ex* attributes) {
+  return Guarded([=] { return Plane().MakeExtendedQueuePair(Own(id), attributes); });
+}
+
 void CmDestroyQp(rdma_cm_id* id) {
   Guarded([=] {
     Plane().DropQueuePair(Own(id));

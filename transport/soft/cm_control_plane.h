@@ -33,6 +33,7 @@
 #include <unordered_set>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "transport/soft/cm_control_thread.h"
 #include "transport/soft/cm_deadlines.h"
@@ -98,6 +99,7 @@ class ControlPlane : private ControlThread::Delegate {
 
   // Objects of an id; see cm_api.h. `domain` may be null.
   int MakeQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes);
+  int MakeExtendedQueuePair(CmId& id, ibv_qp_init_attr_ex* attributes);
   void DropQueuePair(CmId& id);
   void ForgetQueuePair(ibv_qp* queue_pair);
   int MakeSharedReceiveQueue(CmId& id, ibv_pd* domain, ibv_srq_init_attr* attributes);
@@ -147,6 +149,10 @@ class ControlPlane : private ControlThread::Delegate {
   PeerSocket& SocketOf(const CmId& id) { return sockets_.at(id.socket_key); }
   void SetDeadline(uint64_t key, std::chrono::milliseconds timeout);
   void OnDeadline(uint64_t key);
+
+  // Queue pairs. `make` makes one in `domain`: 0 or an errno value.
+  using MakeInDomain = absl::FunctionRef<int(ibv_pd* domain, ibv_qp** made)>;
+  int AdoptQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes, MakeInDomain make);
 
   // Events.
   void Post(CmId& id, rdma_cm_event_type type, int status, const CmMessage* message = nullptr);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "transport/soft/cm_address.h"
+#include "transport/soft/cm_agreement.h"
 #include "transport/soft/cm_event_channel.h"
 #include "transport/soft/cm_message.h"
 #include "transport/soft/unique_fd.h"
@@ -36,23 +37,6 @@ enum class IdState {
   kDisconnected,     // The peer ended it. The application's turn: disconnect too.
   kClosed,           // A connection or an attempt is over. Only to be destroyed.
 };
-
-// What the two sides told each other about the queue pairs, from this side's point of view.
-struct Agreement {
-  bool peer_known = false;  // The peer's part is in it.
-  uint32_t peer_queue_pair_number = 0;
-  ConnectionParameters parameters;  // As this side's queue pair is to have them.
-};
-
-// What the peer's part of it comes to: what one side starts, the other responds to. The retry count is the active
-// side's for both.
-inline Agreement AgreementOf(const ConnectionParameters& peers, uint8_t retry_count) {
-  Agreement agreement = {.peer_known = true, .peer_queue_pair_number = peers.qp_num, .parameters = peers};
-  agreement.parameters.responder_resources = peers.initiator_depth;
-  agreement.parameters.initiator_depth = peers.responder_resources;
-  agreement.parameters.retry_count = retry_count;
-  return agreement;
-}
 
 struct CmId : rdma_cm_id {
   explicit CmId(rdma_port_space space) : rdma_cm_id{} { ps = space; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "transport/soft/cm_control_plane.h"
+#include "transport/soft/cm_queue_pair_attributes.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 
@@ -45,19 +46,70 @@ int CompleteQueues(CmId& id, ibv_qp_init_attr* attributes) {
   return error;
 }
 
+ibv_qp_init_attr BasicPartOf(const ibv_qp_init_attr_ex& attributes) {
+  return {
+      .qp_context = attributes.qp_context,
+      .send_cq = attributes.send_cq,
+      .recv_cq = attributes.recv_cq,
+      .srq = attributes.srq,
+      .cap = attributes.cap,
+      .qp_type = attributes.qp_type,
+      .sq_sig_all = attributes.sq_sig_all,
+  };
+}
+
+// In INIT, as rdma_create_qp leaves it. Null with errno set.
+ibv_qp* CreateExtended(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
+  verbs_context* extended = verbs_get_ctx_op(context, create_qp_ex);
+  if (extended == nullptr) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  ibv_qp* made = extended->create_qp_ex(context, attributes);
+  if (made == nullptr) return nullptr;
+  ibv_qp_attr init = {};
+  int mask = AttributesForInit(&init);
+  int error = ModifyQueuePair(made, &init, mask);
+  if (error == 0) return made;
+  DestroyQueuePair(made);
+  errno = error;
+  return nullptr;
+}
+
 bool Contradict(const ibv_cq* own, const ibv_cq* given) { return own != nullptr && given != nullptr && own != given; }
 
 }  // namespace
 
 int ControlPlane::MakeQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
   ControlLock lock(mu_);
+  return AdoptQueuePair(id, domain, attributes,
+                        [=](ibv_pd* own, ibv_qp** made) { return CreateQueuePair(own, attributes, made); });
+}
+
+int ControlPlane::MakeExtendedQueuePair(CmId& id, ibv_qp_init_attr_ex* attributes) {
+  ControlLock lock(mu_);
+  ibv_qp_init_attr basic = BasicPartOf(*attributes);
+  bool has_domain = (attributes->comp_mask & IBV_QP_INIT_ATTR_PD) != 0;
+  ibv_pd* domain = has_domain ? attributes->pd : nullptr;
+  return AdoptQueuePair(id, domain, &basic, [&](ibv_pd* own, ibv_qp** made) {
+    attributes->send_cq = basic.send_cq;
+    attributes->recv_cq = basic.recv_cq;
+    attributes->srq = basic.srq;
+    attributes->pd = own;
+    attributes->comp_mask |= IBV_QP_INIT_ATTR_PD;
+    *made = CreateExtended(id.verbs, attributes);
+    return *made != nullptr ? 0 : errno;
+  });
+}
+
+int ControlPlane::AdoptQueuePair(CmId& id, ibv_pd* domain, ibv_qp_init_attr* attributes, MakeInDomain make) {
   if (domain == nullptr) domain = id.pd;
   if (domain == nullptr || id.verbs == nullptr || domain->context != id.verbs || id.qp != nullptr) return EINVAL;
   if (Contradict(id.send_cq, attributes->send_cq) || Contradict(id.recv_cq, attributes->recv_cq)) return EINVAL;
   if (attributes->srq == nullptr) attributes->srq = id.srq;
   ibv_qp* queue_pair = nullptr;
   int error = CompleteQueues(id, attributes);
-  if (error == 0) error = CreateQueuePair(domain, attributes, &queue_pair);
+  if (error == 0) error = make(domain, &queue_pair);
   if (error != 0) {
     DropQueues(id);
     return error;
@@ -85,6 +137,26 @@ void ControlPlane::ForgetQueuePair(ibv_qp* queue_pair) {
   if (owner == owners_.end()) return;
   owner->second->qp = nullptr;
   owners_.erase(owner);
+}
+
+int ControlPlane::InitAttributes(CmId& id, ibv_qp_attr* attributes, int* mask) {
+  ControlLock lock(mu_);
+  if (id.verbs == nullptr) return EINVAL;
+  switch (attributes->qp_state) {
+    case IBV_QPS_INIT:
+      *mask = AttributesForInit(attributes);
+      return 0;
+    case IBV_QPS_RTR:
+      if (!id.agreement.peer_known) return EINVAL;
+      *mask = AttributesForReadyToReceive(id.destination, id.agreement, attributes);
+      return 0;
+    case IBV_QPS_RTS:
+      if (!id.agreement.peer_known) return EINVAL;
+      *mask = AttributesForReadyToSend(id.agreement, attributes);
+      return 0;
+    default:
+      return EINVAL;
+  }
 }
 
 int ControlPlane::MakeSharedReceiveQueue(CmId& id, ibv_pd* domain, ibv_srq_init_attr* attributes) {
