@@ -7,7 +7,8 @@
 namespace verbena::soft {
 namespace {
 
-// All events of this device belong to an object; every member of the union is its address.
+// The address of the object that the event belongs to, whatever its type: every member of the union is that. For an
+// event of a port the port's number, for one of the device null; nobody asks for those.
 const void* ObjectOf(const ibv_async_event& event) { return event.element.qp; }
 
 }  // namespace
@@ -30,6 +31,19 @@ void AsyncEvents::RaiseForSharedReceiveQueue(ibv_event_type type, ibv_srq* queue
   ibv_async_event event = {};
   event.event_type = type;
   event.element.srq = queue;
+  Raise(event);
+}
+
+void AsyncEvents::RaiseForPort(ibv_event_type type, int port) {
+  ibv_async_event event = {};
+  event.event_type = type;
+  event.element.port_num = port;
+  Raise(event);
+}
+
+void AsyncEvents::RaiseForDevice(ibv_event_type type) {
+  ibv_async_event event = {};
+  event.event_type = type;
   Raise(event);
 }
 

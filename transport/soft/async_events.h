@@ -1,7 +1,7 @@
 // Asynchronous events of the device: what ibv_get_async_event reads.
 //
-// The descriptor is an eventfd in semaphore mode, readable while events wait. Bounded: each object has at most one
-// event of a type waiting.
+// The descriptor is an eventfd in semaphore mode, readable while events wait. Bounded: each object, and so the port and
+// the device, has at most one event of a type waiting.
 //
 // Thread: any.
 
@@ -27,6 +27,8 @@ class AsyncEvents {
   void RaiseForQueuePair(ibv_event_type type, ibv_qp* queue_pair);
   void RaiseForCompletionQueue(ibv_event_type type, ibv_cq* queue);
   void RaiseForSharedReceiveQueue(ibv_event_type type, ibv_srq* queue);
+  void RaiseForPort(ibv_event_type type, int port);
+  void RaiseForDevice(ibv_event_type type);
 
   // The next event. 0, or an errno value: EAGAIN if the descriptor is non-blocking and nothing waits.
   int Get(ibv_async_event* event);

@@ -22,6 +22,20 @@ SoftDevice* UsableDevice() {
   return nullptr;
 }
 
+// Of ibv_port_attr; the InfiniBand specification's numbers, which verbs.h does not name.
+constexpr uint8_t kFourLanes = 2;
+constexpr uint8_t kEnhancedDataRate = 32;  // 25 Gbit/s a lane.
+constexpr uint8_t kPhysicalDisabled = 3;
+constexpr uint8_t kPhysicalLinkUp = 5;
+
+unsigned CapabilityFlags(const Profile& profile) {
+  unsigned flags = IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID;
+  if (!profile.iwarp) flags |= IBV_DEVICE_RC_RNR_NAK_GEN;
+  if (profile.shared_queues_max != 0) flags |= IBV_DEVICE_SRQ_RESIZE;
+  if (profile.memory_windows) flags |= IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  return flags;
+}
+
 }  // namespace
 
 ibv_context* SoftContext() {
@@ -50,42 +64,51 @@ ibv_context* OpenDevice(ibv_device* device) { return SoftContext(); }
 int CloseDevice(ibv_context* context) { return 0; }
 
 int QueryDevice(ibv_context* context, ibv_device_attr* attributes) {
+  const SoftDevice& device = SoftDevice::Existing();
+  const Profile& profile = device.profile();
+  if (int error = device.health().Refusal(); error != 0) return error;
   *attributes = {};
   std::strncpy(attributes->fw_ver, "1.0", sizeof(attributes->fw_ver) - 1);
-  attributes->node_guid = attributes->sys_image_guid = htobe64(SoftDevice::Existing().guid());
+  attributes->node_guid = attributes->sys_image_guid = htobe64(device.guid());
   attributes->max_mr_size = UINT64_MAX;
   attributes->page_size_cap = kPageBytes;
   attributes->max_qp = kQueuePairsMax;
-  attributes->max_qp_wr = kWorkRequestsMax;
-  attributes->device_cap_flags =
-      IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
-  attributes->max_sge = attributes->max_sge_rd = kSegmentsMax;
+  attributes->max_qp_wr = static_cast<int>(profile.work_requests_max);
+  attributes->device_cap_flags = CapabilityFlags(profile);
+  attributes->max_sge = static_cast<int>(profile.segments_max);
+  attributes->max_sge_rd = static_cast<int>(profile.read_segments_max);
   attributes->max_cq = kCompletionQueuesMax;
-  attributes->max_cqe = kCompletionEntriesMax;
-  attributes->max_mr = attributes->max_mw = kMemoryRegionsMax - 1;
+  attributes->max_cqe = static_cast<int>(profile.completion_entries_max);
+  attributes->max_mr = kMemoryRegionsMax - 1;
+  attributes->max_mw = profile.memory_windows ? kMemoryRegionsMax - 1 : 0;
   attributes->max_pd = INT32_MAX;
-  attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 128;
-  attributes->max_res_rd_atom = 128 * kQueuePairsMax;
-  attributes->atomic_cap = IBV_ATOMIC_HCA;
-  attributes->max_srq = kQueuePairsMax;
-  attributes->max_srq_wr = kWorkRequestsMax;
-  attributes->max_srq_sge = kSegmentsMax;
+  attributes->max_qp_rd_atom = static_cast<int>(profile.reads_served_max);
+  attributes->max_qp_init_rd_atom = static_cast<int>(profile.reads_max);
+  attributes->max_res_rd_atom = static_cast<int>(profile.reads_served_max * kQueuePairsMax);
+  attributes->atomic_cap = profile.atomics;
+  attributes->max_srq = static_cast<int>(profile.shared_queues_max);
+  attributes->max_srq_wr = static_cast<int>(profile.shared_requests_max);
+  attributes->max_srq_sge = static_cast<int>(profile.shared_segments_max);
   attributes->max_pkeys = 1;
   attributes->phys_port_cnt = 1;
   return 0;
 }
 
 int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
+  const SoftDevice& device = SoftDevice::Existing();
+  if (int error = device.health().Refusal(); error != 0) return error;
   if (port != 1) return EINVAL;
   *attributes = {};
-  attributes->state = IBV_PORT_ACTIVE;
+  bool up = device.health().port_is_up();
+  attributes->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   attributes->max_mtu = attributes->active_mtu = IBV_MTU_4096;
   attributes->gid_tbl_len = 1;
-  attributes->max_msg_sz = kMessageBytesMax;
+  attributes->max_msg_sz = device.profile().message_bytes_max;
   attributes->pkey_tbl_len = 1;
-  attributes->active_width = 1;
-  attributes->active_speed = 1;
-  attributes->phys_state = 5;  // Link up.
+  // What copying memory reaches on a machine of today is near to 100 Gbit/s.
+  attributes->active_width = kFourLanes;
+  attributes->active_speed = kEnhancedDataRate;
+  attributes->phys_state = up ? kPhysicalLinkUp : kPhysicalDisabled;
   attributes->link_layer = IBV_LINK_LAYER_ETHERNET;
   return 0;
 }
@@ -112,6 +135,10 @@ int GetAsyncEvent(ibv_context* context, ibv_async_event* event) {
 void AckAsyncEvent(ibv_async_event* event) { SoftDevice::Existing().async_events().Acknowledge(*event); }
 
 ibv_pd* AllocProtectionDomain(ibv_context* context) {
+  if (int error = SoftDevice::Existing().health().Refusal(); error != 0) {
+    errno = error;
+    return nullptr;
+  }
   return new ProtectionDomain(context, SoftDevice::Existing().NextDomainNumber());
 }
 

@@ -21,6 +21,7 @@ struct Region : ibv_mr {
 
 // 0 with the key, or an errno value.
 int AddRegion(ibv_pd* domain, void* address, size_t length, int access, uint32_t* key) {
+  if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return error;
   bool writes_remotely = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
   bool writes_locally = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
   auto start = reinterpret_cast<uint64_t>(address);
@@ -90,9 +91,12 @@ int DeregisterMemory(ibv_mr* region) {
 }
 
 ibv_mw* AllocMemoryWindow(ibv_pd* domain, ibv_mw_type type) {
+  const SoftDevice& device = SoftDevice::Existing();
   uint32_t key = 0;
-  int error = type == IBV_MW_TYPE_1 ? EOPNOTSUPP : EINVAL;
-  if (type == IBV_MW_TYPE_2) {
+  int error = device.health().Refusal();
+  if (error == 0 && (type == IBV_MW_TYPE_1 || !device.profile().memory_windows)) error = EOPNOTSUPP;
+  if (error == 0 && type != IBV_MW_TYPE_2) error = EINVAL;
+  if (error == 0) {
     key = SoftDevice::Existing().keys().AddWindow(ProtectionDomain::Number(domain));
     error = key != 0 ? 0 : ENOMEM;
   }

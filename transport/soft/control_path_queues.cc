@@ -27,12 +27,16 @@ std::nullptr_t NullWithErrno(int error) {
 
 // What can be granted of a queue pair's wishes, in place. EINVAL where a wish is beyond the device.
 int Grant(ibv_qp_init_attr* attributes) {
+  const SoftDevice& device = SoftDevice::Existing();
+  const Profile& profile = device.profile();
+  if (int error = device.health().Refusal(); error != 0) return error;
   ibv_qp_cap& cap = attributes->cap;
   if (attributes->qp_type != IBV_QPT_RC || attributes->send_cq == nullptr || attributes->recv_cq == nullptr) {
     return EINVAL;
   }
-  if (cap.max_send_wr > kWorkRequestsMax || cap.max_recv_wr > kWorkRequestsMax || cap.max_send_sge > kSegmentsMax ||
-      cap.max_recv_sge > kSegmentsMax || cap.max_inline_data > kInlineBytesMax) {
+  if (cap.max_send_wr > profile.work_requests_max || cap.max_recv_wr > profile.work_requests_max ||
+      cap.max_send_sge > profile.segments_max || cap.max_recv_sge > profile.segments_max ||
+      cap.max_inline_data > profile.inline_bytes_max) {
     return EINVAL;
   }
   cap.max_send_wr = std::max(cap.max_send_wr, 1u);
@@ -44,6 +48,7 @@ int Grant(ibv_qp_init_attr* attributes) {
 }  // namespace
 
 ibv_comp_channel* CreateCompletionChannel(ibv_context* context) {
+  if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return NullWithErrno(error);
   bool for_wires = TcpIsLikely();
   UniqueFd fd(eventfd(0, EFD_CLOEXEC | (for_wires ? EFD_NONBLOCK : 0)));
   UniqueFd wires(for_wires ? epoll_create1(EPOLL_CLOEXEC) : -1);
@@ -60,18 +65,23 @@ int DestroyCompletionChannel(ibv_comp_channel* channel) {
 
 ibv_cq* CreateCompletionQueue(ibv_context* context, int entries, void* user_context, ibv_comp_channel* channel,
                               int vector) {
-  if (entries < 1 || static_cast<uint32_t>(entries) > kCompletionEntriesMax || vector < 0 ||
+  SoftDevice& device = SoftDevice::Existing();
+  if (int error = device.health().Refusal(); error != 0) return NullWithErrno(error);
+  if (entries < 1 || static_cast<uint32_t>(entries) > device.profile().completion_entries_max || vector < 0 ||
       vector >= context->num_comp_vectors) {
     return NullWithErrno(EINVAL);
   }
-  ibv_cq* queue = SoftDevice::Existing().NewCompletionQueue(static_cast<uint32_t>(entries), user_context,
-                                                            static_cast<CompletionChannel*>(channel));
+  ibv_cq* queue =
+      device.NewCompletionQueue(static_cast<uint32_t>(entries), user_context, static_cast<CompletionChannel*>(channel));
   if (queue == nullptr) errno = ENOMEM;
   return queue;
 }
 
 int ResizeCompletionQueue(ibv_cq* queue, int entries) {
-  if (entries < 1 || static_cast<uint32_t>(entries) > kCompletionEntriesMax) return EINVAL;
+  const SoftDevice& device = SoftDevice::Existing();
+  if (int error = device.health().Refusal(); error != 0) return error;
+  if (!device.profile().resizable_queues) return EOPNOTSUPP;
+  if (entries < 1 || static_cast<uint32_t>(entries) > device.profile().completion_entries_max) return EINVAL;
   return CqOf(queue).Resize(static_cast<uint32_t>(entries));
 }
 
@@ -97,15 +107,22 @@ int GetCompletionEvent(ibv_comp_channel* channel, ibv_cq** queue, void** user_co
 void AckCompletionEvents(ibv_cq* queue, unsigned int count) { CqOf(queue).AcknowledgeEvents(count); }
 
 ibv_srq* CreateSharedReceiveQueue(ibv_pd* domain, ibv_srq_init_attr* attributes) {
+  SoftDevice& device = SoftDevice::Existing();
+  const Profile& profile = device.profile();
+  if (int error = device.health().Refusal(); error != 0) return NullWithErrno(error);
+  if (profile.shared_queues_max == 0) return NullWithErrno(EOPNOTSUPP);
   ibv_srq_attr& wish = attributes->attr;
-  if (wish.max_wr == 0 || wish.max_wr > kWorkRequestsMax || wish.max_sge > kSegmentsMax) return NullWithErrno(EINVAL);
+  if (wish.max_wr == 0 || wish.max_wr > profile.shared_requests_max || wish.max_sge > profile.shared_segments_max) {
+    return NullWithErrno(EINVAL);
+  }
   wish.max_sge = std::max(wish.max_sge, 1u);
-  auto* queue = new SharedReceiveQueue(domain, *attributes, &SoftDevice::Existing().async_events());
+  auto* queue = new SharedReceiveQueue(domain, *attributes, &device.async_events());
   ++ProtectionDomain::Of(domain).users;
   return queue;
 }
 
 int ModifySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes, int mask) {
+  if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return error;
   if ((mask & ~IBV_SRQ_LIMIT) != 0) return EINVAL;
   return (mask & IBV_SRQ_LIMIT) != 0 ? SrqOf(queue).SetLimit(attributes->srq_limit) : 0;
 }
@@ -143,6 +160,7 @@ int DestroyQueuePair(ibv_qp* queue_pair) {
 }
 
 int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
+  if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return error;
   return static_cast<QueuePair*>(queue_pair)->Modify(*attributes, mask);
 }
 

@@ -4,6 +4,7 @@
 #include "transport/soft/control_path.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/shared_receive_queue.h"
+#include "transport/soft/soft_device.h"
 
 namespace verbena::soft {
 namespace {
@@ -13,7 +14,8 @@ int PollQueue(ibv_cq* queue, int count, ibv_wc* completions) {
 }
 
 int RequestNotify(ibv_cq* queue, int solicited_only) {
-  static_cast<CompletionQueue*>(queue)->Arm(solicited_only != 0);
+  bool never_fires = solicited_only != 0 && !SoftDevice::Existing().profile().solicited_events;
+  if (!never_fires) static_cast<CompletionQueue*>(queue)->Arm(solicited_only != 0);
   return 0;
 }
 

@@ -31,6 +31,12 @@ int DestroyQueuePair(ibv_qp* queue_pair);
 // ibv_modify_qp: 0 or an errno value. Moving to ERR flushes and tells the peer's device.
 int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask);
 
+// What may befall the device as a whole; device_health.h says what that means. The port lost its link or has it again:
+// PORT_ERR or PORT_ACTIVE, unless it was so before.
+void RaisePortEvent(bool active);
+// DEVICE_FATAL, once. Every queue pair is in ERR afterwards.
+void RaiseDeviceFatal();
+
 }  // namespace verbena::soft
 
 #endif  // VERBENA_TRANSPORT_SOFT_DEVICE_H_

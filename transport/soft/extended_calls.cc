@@ -9,6 +9,7 @@
 #include "transport/soft/device.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/queue_pair.h"
+#include "transport/soft/soft_device.h"
 
 namespace verbena::soft {
 namespace {
@@ -21,15 +22,20 @@ std::nullptr_t NullWithErrno(int error) {
 
 bool HasOnly(uint64_t flags, uint64_t known) { return (flags & ~known) == 0; }
 
+// Whether a queue pair can be made for these operations of the extended posting API.
+bool CanPost(uint64_t operations) {
+  return SoftDevice::Existing().profile().extended_posting && HasOnly(operations, kSendOperationsKnown);
+}
+
 }  // namespace
 
-void InstallExtendedCalls(verbs_context* context) {
+void InstallExtendedCalls(const Profile& profile, verbs_context* context) {
   context->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   context->sz = sizeof(*context);
   context->query_port = QueryPortSized;
   context->query_device_ex = QueryDeviceExtended;
   context->query_rt_values = QueryRealTimeValues;
-  context->create_cq_ex = CreateCompletionQueueExtended;
+  if (profile.extended_polling) context->create_cq_ex = CreateCompletionQueueExtended;
   context->create_qp_ex = CreateQueuePairExtended;
   context->create_srq_ex = CreateSharedReceiveQueueExtended;
   context->alloc_td = AllocThreadDomain;
@@ -47,7 +53,7 @@ ibv_qp* CreateQueuePairExtended(ibv_context* context, ibv_qp_init_attr_ex* attri
   bool has_flags = (attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0;
   bool has_operations = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if (!HasOnly(attributes->comp_mask, kKnown) || (has_flags && attributes->create_flags != 0) ||
-      (has_operations && !HasOnly(attributes->send_ops_flags, kSendOperationsKnown))) {
+      (has_operations && !CanPost(attributes->send_ops_flags))) {
     return NullWithErrno(EOPNOTSUPP);
   }
   if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return NullWithErrno(EINVAL);

@@ -14,10 +14,12 @@
 
 #include <infiniband/verbs.h>
 
+#include "transport/soft/profile.h"
+
 namespace verbena::soft {
 
-// Makes `context->context` an extended context.
-void InstallExtendedCalls(verbs_context* context);
+// Makes `context->context` an extended context of a device like `profile`.
+void InstallExtendedCalls(const Profile& profile, verbs_context* context);
 
 // ibv_qp_to_qp_ex: null unless the queue pair was made with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS.
 ibv_qp_ex* ExtendedQueuePair(ibv_qp* queue_pair);

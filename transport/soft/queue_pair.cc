@@ -22,6 +22,8 @@ Requester::Options RequesterOptions(ibv_pd* domain, const ibv_qp_init_attr& attr
       .queue_pair_number = surroundings.number,
       .queue_pair_index = surroundings.index,
       .domain = ProtectionDomain::Number(domain),
+      .answer_target_access =
+          uint32_t{IBV_ACCESS_LOCAL_WRITE} | (surroundings.profile->iwarp ? uint32_t{IBV_ACCESS_REMOTE_WRITE} : 0),
       .signal_all = attributes.sq_sig_all != 0,
       .capacity = attributes.cap,
       .own_memory = surroundings.own_memory,
@@ -107,6 +109,7 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
   if (!MayPostSends()) return EINVAL;
   for (const ibv_send_wr& request : requests) {
     if (int error = requester_.Check(request); error != 0) return error;
+    if (int error = surroundings_.profile->Refuses(request); error != 0) return error;
   }
   if (requester_.free_places() < requests.size()) AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
   if (requester_.free_places() < requests.size() || FaultRefusesPost()) return ENOMEM;
@@ -125,6 +128,7 @@ bool QueuePair::MayPostSends() const { return state == IBV_QPS_RTS || state == I
 bool QueuePair::FaultRefusesPost() { return faults_ != nullptr && faults_->RefusesSend(); }
 
 int QueuePair::PostOne(const ibv_send_wr& request) {
+  if (int error = surroundings_.profile->Refuses(request); error != 0) return error;
   int error = requester_.Append(request);
   if (error == ENOMEM) {
     AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
@@ -195,7 +199,7 @@ bool QueuePair::MayHaveNews() const {
 
 void QueuePair::AdvanceSends() {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
-  if (link_ == nullptr) return;
+  if (link_ == nullptr || !surroundings_.health->port_is_up()) return;
   bool peer_was_closed = link_->peer_closed();
   Settle(requester_.Advance(*link_), peer_was_closed);
 }
@@ -204,7 +208,7 @@ void QueuePair::AdvanceSends() {
 // delivered: so no reply is delivered before its request is complete. And a peer that closed has published all it ever
 // will before.
 void QueuePair::AdvanceBoth() {
-  if (link_ == nullptr || !TakesPart(state)) return;
+  if (link_ == nullptr || !TakesPart(state) || !surroundings_.health->port_is_up()) return;
   link_->Pull(Wire::Reach::kWhatIsThere);
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
@@ -233,7 +237,7 @@ void QueuePair::EnterError(ibv_wc_status oldest_status) {
   CloseLink();
   requester_.Flush(oldest_status);
   responder_.Flush();
-  if (srq == nullptr) return;
+  if (srq == nullptr || !surroundings_.profile->last_wqe_events) return;
   if (faults_ == nullptr || !faults_->WithholdsLastWqe()) return RaiseLastWqe();
   AskForProgress();
 }
@@ -261,6 +265,11 @@ void QueuePair::LosePeer() {
   link_->Pull(Wire::Reach::kToTheEnd);
   AdvanceBoth();
   if (TakesPart(state)) EnterError(IBV_WC_RETRY_EXC_ERR);
+}
+
+void QueuePair::Abort() {
+  std::lock_guard lock(mu_);
+  if (state != IBV_QPS_ERR) EnterError(IBV_WC_WR_FLUSH_ERR);
 }
 
 absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own) {

@@ -22,11 +22,13 @@
 #include "absl/types/span.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/device_health.h"
 #include "transport/soft/extended_posting.h"
 #include "transport/soft/extensible.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/link.h"
 #include "transport/soft/pair_link.h"
+#include "transport/soft/profile.h"
 #include "transport/soft/queue_pair_faults.h"
 #include "transport/soft/requester.h"
 #include "transport/soft/responder.h"
@@ -41,6 +43,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
     const PublishedMemory* own_memory;
     KeyTable* keys;
     AsyncEvents* async_events;
+    const DeviceHealth* health;
+    const Profile* profile;
   };
 
   // `attributes` are within the device's limits.
@@ -86,6 +90,12 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // The peer's process or queue pair is gone: see link.h.
   void PeerGone();
 
+  // The device has failed: ERR, whatever the state was.
+  void Abort();
+
+  // Something else than the peer gave this queue pair work to go on with.
+  void AskForProgress();
+
   // From now on; see fault_plan.h.
   void SetFaults(FaultPlan plan);
 
@@ -107,7 +117,6 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void BeginFaultyPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RaiseLastWqe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AskForProgress();
   void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceSends() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -177,7 +177,7 @@ WorkOutcome Requester::CheckLocal(const SendEntry& entry) const {
     if (entry.length != kAtomicBytes) return {.status = IBV_WC_LOC_LEN_ERR};
     if (!IsAtomicAddress(entry.remote_address)) return {.status = IBV_WC_REM_INV_REQ_ERR};
   }
-  uint32_t access = WantsAnswer(entry.opcode) ? IBV_ACCESS_LOCAL_WRITE : 0;
+  uint32_t access = WantsAnswer(entry.opcode) ? options_.answer_target_access : 0;
   bool allowed = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);
   return {.status = allowed ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR};
 }

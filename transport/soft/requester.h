@@ -33,7 +33,8 @@ class Requester {
   struct Options {
     uint32_t queue_pair_number;
     uint32_t queue_pair_index;
-    uint32_t domain;  // Of the queue pair and its local segments.
+    uint32_t domain;                // Of the queue pair and its local segments.
+    uint32_t answer_target_access;  // What the local segments of a READ or atomic must allow.
     bool signal_all;
     ibv_qp_cap capacity;
     const PublishedMemory* own_memory;

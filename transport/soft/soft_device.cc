@@ -59,11 +59,12 @@ SoftDevice* SoftDevice::Get() {
   static SoftDevice* device = nullptr;
   std::lock_guard lock(mu);
   if (device == nullptr) {
-    if (!TakeFaultsOfEnvironment()) {
+    const Profile* profile = ProfileOfEnvironment();
+    if (profile == nullptr || !TakeFaultsOfEnvironment()) {
       errno = EINVAL;
       return nullptr;
     }
-    absl::StatusOr<SoftDevice*> created = Create();
+    absl::StatusOr<SoftDevice*> created = Create(*profile);
     if (!created.ok()) {
       errno = ENOMEM;
       return nullptr;
@@ -74,7 +75,7 @@ SoftDevice* SoftDevice::Get() {
   return device;
 }
 
-absl::StatusOr<SoftDevice*> SoftDevice::Create() {
+absl::StatusOr<SoftDevice*> SoftDevice::Create(const Profile& profile) {
   auto queues = SharedMapping::Create(SharedMapping::Kind::kQueues);
   if (!queues.ok()) return queues.status();
   auto published = SharedMapping::Create(SharedMapping::Kind::kRegions);
@@ -83,15 +84,16 @@ absl::StatusOr<SoftDevice*> SoftDevice::Create() {
   UniqueFd progress_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   UniqueFd watched_fd(epoll_create1(EPOLL_CLOEXEC));
   if (!async_fd.valid() || !progress_fd.valid() || !watched_fd.valid()) return absl::ErrnoToStatus(errno, "eventfd");
-  return new SoftDevice({.queues = *std::move(queues),
-                         .published = *std::move(published),
-                         .async_fd = std::move(async_fd),
-                         .progress_fd = std::move(progress_fd),
-                         .watched_fd = std::move(watched_fd)});
+  return new SoftDevice(profile, {.queues = *std::move(queues),
+                                  .published = *std::move(published),
+                                  .async_fd = std::move(async_fd),
+                                  .progress_fd = std::move(progress_fd),
+                                  .watched_fd = std::move(watched_fd)});
 }
 
-SoftDevice::SoftDevice(Resources resources)
-    : queues_(std::move(resources.queues)),
+SoftDevice::SoftDevice(const Profile& profile, Resources resources)
+    : profile_(profile),
+      queues_(std::move(resources.queues)),
       published_(std::move(resources.published)),
       progress_thread_(std::move(resources.progress_fd), std::move(resources.watched_fd)),
       async_events_(std::move(resources.async_fd)),
@@ -102,15 +104,15 @@ SoftDevice::SoftDevice(Resources resources)
       completion_queues_(kCompletionQueuesMax),
       queue_pairs_(kQueuePairsMax),
       queue_pair_generation_(static_cast<uint32_t>(RandomNumber())) {
-  device_.node_type = IBV_NODE_CA;
-  device_.transport_type = IBV_TRANSPORT_IB;
+  device_.node_type = profile.iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
+  device_.transport_type = profile.iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
   std::strncpy(device_.name, kDeviceName, sizeof(device_.name) - 1);
   context()->device = &device_;
   context()->cmd_fd = -1;
   context()->async_fd = async_events_.fd();
   context()->num_comp_vectors = 1;
   InstallDataPath(&context()->ops);
-  InstallExtendedCalls(&context_);
+  InstallExtendedCalls(profile, &context_);
 }
 
 CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_context, CompletionChannel* channel) {
@@ -143,6 +145,8 @@ QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attr
       .own_memory = &published_->published(),
       .keys = &keys_,
       .async_events = &async_events_,
+      .health = &health_,
+      .profile = &profile_,
   };
   queue_pairs_[index] = new QueuePair(domain, attributes, surroundings);
   return queue_pairs_[index];
@@ -155,6 +159,29 @@ void SoftDevice::DeleteQueuePair(QueuePair* queue_pair) {
   }
   delete queue_pair;
 }
+
+void SoftDevice::SetPort(bool up) {
+  if (!health_.SetPort(up)) return;
+  async_events_.RaiseForPort(up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, 1);
+  if (!up) return;
+  std::lock_guard lock(mu_);
+  for (QueuePair* queue_pair : queue_pairs_) {
+    if (queue_pair != nullptr) queue_pair->AskForProgress();
+  }
+}
+
+void SoftDevice::Fail() {
+  if (!health_.Fail()) return;
+  async_events_.RaiseForDevice(IBV_EVENT_DEVICE_FATAL);
+  std::lock_guard lock(mu_);
+  for (QueuePair* queue_pair : queue_pairs_) {
+    if (queue_pair != nullptr) queue_pair->Abort();
+  }
+}
+
+void RaisePortEvent(bool active) { SoftDevice::Existing().SetPort(active); }
+
+void RaiseDeviceFatal() { SoftDevice::Existing().Fail(); }
 
 int SoftDevice::RevokeKey(uint32_t key) {
   if (IsForkedChild()) return 0;

@@ -16,23 +16,20 @@
 #include "absl/status/statusor.h"
 #include "transport/soft/async_events.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/device_health.h"
 #include "transport/soft/direct_memory.h"
 #include "transport/soft/key_table.h"
+#include "transport/soft/profile.h"
 #include "transport/soft/progress_thread.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/shared_mapping.h"
 
 namespace verbena::soft {
 
-// Limits of single objects; shared_layout.h has those of the process.
-inline constexpr uint32_t kWorkRequestsMax = 32768;         // One send or receive queue.
-inline constexpr uint32_t kCompletionEntriesMax = 1 << 20;  // One completion queue.
-inline constexpr uint32_t kInlineBytesMax = 1024;           // One work request.
-
 class SoftDevice {
  public:
   // Null with errno set: ENOMEM if the kernel refuses the memory (a later call tries again), EINVAL if
-  // $VERBENA_SOFT_FAULTS cannot be understood.
+  // $VERBENA_SOFT_FAULTS or $VERBENA_SOFT_PROFILE cannot be understood.
   static SoftDevice* Get();
   // For calls that were given an object of the device, so that there is one.
   static SoftDevice& Existing() { return *Get(); }
@@ -46,6 +43,8 @@ class SoftDevice {
   KeyTable& keys() { return keys_; }
   const SharedMapping& queues() const { return *queues_; }
   const SharedMapping& published() const { return *published_; }
+  const Profile& profile() const { return profile_; }
+  const DeviceHealth& health() const { return health_; }
   ProgressThread& progress_thread() { return progress_thread_; }
   uint64_t guid() const { return guid_; }
 
@@ -65,6 +64,10 @@ class SoftDevice {
   // for longer than kHazardPatience is taken for broken and its queue pair is put into ERR. 0, or EBUSY: see KeyTable.
   int RevokeKey(uint32_t key);
 
+  // See device_health.h.
+  void SetPort(bool up);
+  void Fail();
+
  private:
   struct LinkToWatch {
     QueuePair* queue_pair;  // May be destroyed meanwhile.
@@ -80,12 +83,13 @@ class SoftDevice {
     UniqueFd watched_fd;
   };
 
-  explicit SoftDevice(Resources resources);
-  static absl::StatusOr<SoftDevice*> Create();
+  SoftDevice(const Profile& profile, Resources resources);
+  static absl::StatusOr<SoftDevice*> Create(const Profile& profile);
 
   std::vector<LinkToWatch> AllLinks();
   void FailSlowPeer(const LinkToWatch& slow);
 
+  const Profile& profile_;
   ibv_device device_ = {};
   verbs_context context_ = {};
   const std::shared_ptr<SharedMapping> queues_;
@@ -95,6 +99,7 @@ class SoftDevice {
   const uint64_t guid_;
   const uint64_t cookie_;
   KeyTable keys_;
+  DeviceHealth health_;
   std::atomic<uint32_t> next_domain_number_{1};
   std::atomic<uint64_t> next_channel_serial_;  // From a random start: process ids are used again.
 

@@ -54,7 +54,7 @@ TestEnd::TestEnd(const EndOptions& options)
                     .max_recv_wr = options.receives_max,
                     .max_send_sge = 2,
                     .max_recv_sge = 2,
-                    .max_inline_data = 128};
+                    .max_inline_data = options.inline_bytes_max};
   Must(CreateQueuePair(domain, &attributes, &queue_pair) == 0);
   region = RegisterMemory(domain, memory.data(), memory.size(), options.access);
   Must(region != nullptr);

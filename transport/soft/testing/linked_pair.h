@@ -30,6 +30,7 @@ struct EndOptions {
   uint32_t receives_max = 64;
   int completions_max = 256;
   size_t memory_bytes = 1 << 20;
+  uint32_t inline_bytes_max = 128;
   int access = kFullAccess;
   ibv_pd* domain = nullptr;  // Somebody else's, who outlives this end. Null: one of its own.
 };
