@@ -26,12 +26,12 @@ class FaultInjector {
   // The fault of this kind that befalls the operation counted last, if any.
   std::optional<Fault> Take(FaultKind kind) { return TakeAt(kind, CountOf(TraitsOf(kind).operation)); }
   bool Befalls(FaultKind kind) { return Take(kind).has_value(); }
-  // Whether the next operation is refused, so that it does not count.
-  bool Refuses(FaultKind kind) { return TakeAt(kind, CountOf(TraitsOf(kind).operation) + 1).has_value(); }
-  // For operations that somebody else counts.
-  std::optional<Fault> TakeAt(FaultKind kind, uint64_t number);
+  // The same for the next operation. One that is refused is not counted.
+  std::optional<Fault> TakeNext(FaultKind kind) { return TakeAt(kind, CountOf(TraitsOf(kind).operation) + 1); }
+  bool Refuses(FaultKind kind) { return TakeNext(kind).has_value(); }
 
  private:
+  std::optional<Fault> TakeAt(FaultKind kind, uint64_t number);
   uint64_t& CountOf(FaultOperation operation) { return counts_[static_cast<size_t>(operation)]; }
 
   FaultPlan plan_;

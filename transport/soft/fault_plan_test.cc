@@ -125,6 +125,73 @@ TEST(FaultPlan, RefusedReceiveIsNoMemoryOnce) {
   EXPECT_EQ(pair.left.Receive(2), 0);
 }
 
+TEST(FaultPlan, EmptyMessageIsDroppedAndOthersAreNot) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kDropEmpty}});
+  for (uint64_t id = 1; id <= 2; ++id) pair.right.Receive(id);
+  pair.left.Send(1, 0, 0);
+  pair.left.Send(2, 0, 5);
+  EXPECT_EQ(pair.right.PollReceives()->byte_len, 5u);
+  EXPECT_FALSE(pair.right.PollReceives().has_value());
+  for (uint64_t id = 1; id <= 2; ++id) EXPECT_EQ(pair.left.PollSends()->wr_id, id);
+}
+
+TEST(FaultPlan, TricklingMessageArrivesWhole) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kTrickle, .operation = 1, .amount = 10}});
+  pair.left.Fill(0, "a message that takes four turns");
+  pair.right.Receive(1, 100);
+  pair.left.Send(1, 0, 31);
+  int polls = 0;
+  while (!pair.right.PollReceives().has_value()) {
+    EXPECT_FALSE(pair.left.PollSends().has_value());
+    ASSERT_LT(++polls, 10);
+  }
+  EXPECT_EQ(polls, 3) << "the first ten bytes were sent when it was posted";
+  EXPECT_EQ(pair.right.Text(100, 31), "a message that takes four turns");
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_SUCCESS);
+}
+
+TEST(FaultPlan, PatientSenderWaitsForAReceiverThatIsNotReady) {
+  LinkedPair pair;
+  PlanFaults(pair.right.queue_pair, {{.kind = FaultKind::kNotReady, .operation = 2, .amount = 3}});
+  for (uint64_t id = 1; id <= 3; ++id) pair.right.Receive(id);
+  for (uint64_t id = 1; id <= 3; ++id) pair.left.Send(id);
+  EXPECT_EQ(pair.right.PollReceives()->wr_id, 1u);
+  for (int poll = 0; poll < 2; ++poll) EXPECT_FALSE(pair.right.PollReceives().has_value());
+  for (uint64_t id = 2; id <= 3; ++id) EXPECT_EQ(pair.right.PollReceives()->wr_id, id);
+}
+
+TEST(FaultPlan, ImpatientSenderFailsAtAReceiverThatIsNotReady) {
+  LinkedPair pair({}, {.rnr_retry_count = 0});
+  PlanFaults(pair.right.queue_pair, {{.kind = FaultKind::kNotReady, .operation = 1, .amount = 1}});
+  pair.right.Receive(1);
+  pair.left.Send(1);
+  EXPECT_FALSE(pair.right.PollReceives().has_value());
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+TEST(FaultPlan, RefusedDirectAccessLeavesReadsToTheResponder) {
+  PlanFaultsOfProcess({{.kind = FaultKind::kRefuseDirect, .object = 1}});
+  LinkedPair pair;
+  PlanFaultsOfProcess({});
+  pair.right.Fill(0, "far away");
+  pair.left.OneSided(1, IBV_WR_RDMA_READ, 100, 8, pair.right.Address(0), pair.right.region->rkey);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  pair.right.PollReceives();
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_SUCCESS);
+  EXPECT_EQ(pair.left.Text(100, 8), "far away");
+}
+
+TEST(FaultPlan, DoubleDoorbellChangesNothing) {
+  LinkedPair pair;
+  PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kDoubleDoorbell}});
+  for (uint64_t id = 1; id <= 5; ++id) pair.right.Receive(id);
+  for (uint64_t id = 1; id <= 5; ++id) pair.left.Send(id);
+  for (uint64_t id = 1; id <= 5; ++id) EXPECT_EQ(pair.right.PollReceives()->wr_id, id);
+  EXPECT_FALSE(pair.right.PollReceives().has_value());
+}
+
 TEST(FaultPlan, LastWqeEventIsLost) {
   LinkedPair pair({.shared_receives = true});
   PlanFaults(pair.left.queue_pair, {{.kind = FaultKind::kLoseLastWqe}});

@@ -58,6 +58,8 @@ class PairLink {
 
   // Null if the peer executes our one-sided requests.
   DirectMemory* direct() { return direct_.has_value() ? &*direct_ : nullptr; }
+  // A fault on purpose: as if the kernel did not let us copy. Before the first request.
+  void RefuseDirect() { direct_.reset(); }
 
   // Tells the end that receives our requests, and the end that waits for what we answer or accept.
   void RingReceiver(News news) {

@@ -141,9 +141,13 @@ int QueuePair::PostOne(const ibv_send_wr& request) {
 void QueuePair::ApplyFaultsOfNewestPost() {
   faults_->CountRequest();
   requester_.HoldCompletions(faults_->holds_sends());
-  if (auto failure = faults_->Take(FaultKind::kFailRequest)) requester_.FailNewest(failure->status);
+  PlannedFaults& planned = requester_.faults_of_newest();
+  if (auto failure = faults_->Take(FaultKind::kFailRequest)) planned.failure = failure->status;
+  if (auto trickle = faults_->Take(FaultKind::kTrickle)) planned.bytes_per_turn = trickle->amount;
+  planned.drops_empty = faults_->Befalls(FaultKind::kDropEmpty);
   if (state != IBV_QPS_RTS || link_ == nullptr) return;
   if (faults_->Befalls(FaultKind::kLoseDoorbell)) link_->LoseNextDoorbell();
+  if (faults_->Befalls(FaultKind::kDoubleDoorbell)) link_->Insist();
   if (faults_->Befalls(FaultKind::kDisconnect)) LosePeer();
 }
 
@@ -155,6 +159,7 @@ void QueuePair::AskForProgress() {
 void QueuePair::SetFaults(FaultPlan plan) {
   std::lock_guard lock(mu_);
   faults_ = plan.empty() ? nullptr : std::make_unique<QueuePairFaults>(std::move(plan));
+  responder_.set_faults(faults_.get());
 }
 
 void PlanFaults(ibv_qp* queue_pair, FaultPlan plan) { static_cast<QueuePair*>(queue_pair)->SetFaults(std::move(plan)); }
@@ -301,6 +306,7 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkP
       return absl::FailedPreconditionError("the queue pair left the state in which it can be linked");
     }
     link_ = std::move(link);
+    if (faults_ != nullptr && faults_->RefusesDirect()) link_->RefuseDirect();
     rnr_retry_ = peer.rnr_retry_count;
     parameters_.initiator_depth = std::min(parameters_.initiator_depth, peer.responder_resources);
     ApplyAttributes();

@@ -31,6 +31,7 @@ bool QueuePairFaults::BeginPoll() {
   bool delayed = CountDown(delay_polls_);
   holds_sends_ = CountDown(hold_sends_polls_) || delayed;
   holds_receives_ = CountDown(hold_receives_polls_) || delayed;
+  CountDown(not_ready_polls_);
   return CountDown(last_wqe_polls_) && last_wqe_polls_ == 0;
 }
 
@@ -38,11 +39,18 @@ bool QueuePairFaults::waits() const {
   return holds_sends_ || holds_receives_ || not_ready_polls_ != 0 || last_wqe_polls_ != 0;
 }
 
-bool QueuePairFaults::MessageMustWait(uint64_t number) {
-  if (number != std::exchange(arrived_, number)) {
-    if (auto fault = injector_.TakeAt(FaultKind::kNotReady, number)) not_ready_polls_ += fault->amount;
+bool QueuePairFaults::MessageMustWait() {
+  if (!not_ready_taken_) {
+    auto fault = injector_.TakeNext(FaultKind::kNotReady);
+    not_ready_taken_ = fault.has_value();
+    if (not_ready_taken_) not_ready_polls_ = fault->amount;
   }
-  return CountDown(not_ready_polls_);
+  return not_ready_polls_ != 0;
+}
+
+void QueuePairFaults::CountMessage() {
+  injector_.Count(FaultOperation::kMessage);
+  not_ready_taken_ = false;
 }
 
 bool QueuePairFaults::WithholdsLastWqe() {

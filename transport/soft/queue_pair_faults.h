@@ -35,8 +35,9 @@ class QueuePairFaults {
   bool holds_receives() const { return holds_receives_; }
   bool waits() const;
 
-  // Whether message `number`, which has arrived, finds no receive in this poll.
-  bool MessageMustWait(uint64_t number);
+  // Whether the message that has arrived finds no receive yet. Asked again until it has found one.
+  bool MessageMustWait();
+  void CountMessage();
 
   // The queue pair entered ERR: whether LAST_WQE_REACHED must not be raised now.
   bool WithholdsLastWqe();
@@ -50,7 +51,7 @@ class QueuePairFaults {
   uint32_t hold_sends_polls_ = 0;
   uint32_t hold_receives_polls_ = 0;
   uint32_t not_ready_polls_ = 0;
-  uint64_t arrived_ = 0;  // The message that MessageMustWait was last asked about.
+  bool not_ready_taken_ = false;  // The fault of the message that waits.
   uint32_t last_wqe_polls_ = 0;
   bool holds_sends_ = false;
   bool holds_receives_ = false;

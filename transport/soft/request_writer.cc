@@ -39,7 +39,8 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
   uint64_t payload_bytes = CarriesPayload(kind) ? entry.length : 0;
   do {
     if (payload_bytes != 0 && *budget == 0) return Written::kThisTurn;
-    auto bytes = static_cast<uint32_t>(std::min<uint64_t>(payload_bytes - entry.sent_bytes, kFragmentBytesMax));
+    uint64_t left = std::min(payload_bytes - entry.sent_bytes, *budget);
+    auto bytes = static_cast<uint32_t>(std::min<uint64_t>(left, kFragmentBytesMax));
     bool first = entry.sent_bytes == 0;
     bool last = entry.sent_bytes + bytes == payload_bytes;
     if (link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes) == nullptr) return Written::kNoRoom;

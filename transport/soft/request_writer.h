@@ -21,7 +21,7 @@ class RequestWriter {
     kNoRoom,
     kThisTurn,  // There is more, but `budget` is used up.
   };
-  // Writes what is left of `entry`, which has its number, or as much as there is room for. At most about `*budget`
+  // Writes what is left of `entry`, which has its number, or as much as there is room for. At most `*budget`
   // bytes are copied, and subtracted from it. `reads_in_flight` as in the record's header.
   Written Write(PairLink& link, SendEntry& entry, uint32_t reads_in_flight, uint64_t* budget);
 

@@ -131,7 +131,13 @@ bool Requester::Transmit(PairLink& link) {
 }
 
 bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
-  if (entry.planned_failure != IBV_WC_SUCCESS) return Fail(entry, {.status = entry.planned_failure});
+  const PlannedFaults& planned = entry.planned;
+  if (planned.failure != IBV_WC_SUCCESS) return Fail(entry, {.status = planned.failure});
+  if (planned.bytes_per_turn != 0) copy_budget_ = std::min<uint64_t>(copy_budget_, planned.bytes_per_turn);
+  if (planned.drops_empty && entry.opcode == IBV_WR_SEND && entry.length == 0) {
+    entry.state = SendEntry::State::kDone;
+    return true;
+  }
   if (!entry.checked) {
     if (WorkOutcome outcome = CheckLocal(entry); !outcome.ok()) return Fail(entry, outcome);
     entry.checked = true;

@@ -51,8 +51,8 @@ class Requester {
   // Appends one request. Errors as SendQueue::Append.
   int Append(const ibv_send_wr& request);
 
-  // A fault on purpose: the newest request is not carried out but completes with `status` in its turn.
-  void FailNewest(ibv_wc_status status) { queue_.newest().planned_failure = status; }
+  // Of the request that was appended last.
+  PlannedFaults& faults_of_newest() { return queue_.newest().planned; }
 
   // A fault on purpose: while on, nothing completes but by Flush. Requests are carried out.
   void HoldCompletions(bool on) { held_ = on; }

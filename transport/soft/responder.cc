@@ -88,7 +88,9 @@ bool Responder::ContinuesRequest(const RequestRecord& record) const {
 Responder::Step Responder::BeginRequest(PairLink& link, const RequestRecord& record) {
   RecordKind kind = record.header.kind;
   if (UsesReceive(kind)) {
-    if (!TakeReceive()) return NotReady(link);
+    bool withheld = faults_ != nullptr && faults_->MessageMustWait();
+    if (withheld || !TakeReceive()) return NotReady(link);
+    if (faults_ != nullptr) faults_->CountMessage();
     receive_in_use_ = true;
   }
   parked_since_.reset();

@@ -19,6 +19,7 @@
 #include "transport/soft/key_table.h"
 #include "transport/soft/one_sided_responder.h"
 #include "transport/soft/pair_link.h"
+#include "transport/soft/queue_pair_faults.h"
 #include "transport/soft/receive_queue.h"
 #include "transport/soft/record.h"
 #include "transport/soft/shared_receive_queue.h"
@@ -62,6 +63,8 @@ class Responder {
   // A message waits for a receive.
   bool parked() const { return parked_since_.has_value(); }
   bool lost_completion() const { return lost_completion_; }
+  // Faults on purpose, or null; owned by the queue pair.
+  void set_faults(QueuePairFaults* faults) { faults_ = faults; }
   void set_min_rnr_timer(uint8_t code) { min_rnr_timer_ = code; }
   uint8_t min_rnr_timer() const { return min_rnr_timer_; }
   ReceiveWaiter waiter() const { return {options_.completions, options_.queue_pair_index}; }
@@ -105,6 +108,7 @@ class Responder {
   uint8_t min_rnr_timer_ = 0;  // InfiniBand's code.
   bool unfinished_answer_ = false;
   std::optional<ibv_event_type> violation_;
+  QueuePairFaults* faults_ = nullptr;
   bool refused_ = false;  // Nothing is taken in any more.
   bool lost_completion_ = false;
 };

@@ -123,7 +123,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
       .number = 0,
       .binding = {},
       .outcome = {},
-      .planned_failure = IBV_WC_SUCCESS,
+      .planned = {},
       .segments = own_segments,
   };
   return 0;

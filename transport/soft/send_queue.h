@@ -22,6 +22,13 @@ namespace verbena::soft {
 // Carried out by this end alone: no bytes move, and what the request says of segments does not count.
 inline bool IsLocalOperation(ibv_wr_opcode opcode) { return opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW; }
 
+// Faults on purpose that befall a request while it is carried out: see fault_plan.h.
+struct PlannedFaults {
+  ibv_wc_status failure = IBV_WC_SUCCESS;  // Instead of being carried out.
+  bool drops_empty = false;                // A SEND of no bytes is done without being sent.
+  uint32_t bytes_per_turn = 0;             // Of the request, in one Advance; 0 = as many as usual.
+};
+
 struct SendEntry {
   enum class State : uint8_t {
     kQueued,  // Waits for its turn, or for room in the ring.
@@ -51,7 +58,7 @@ struct SendEntry {
   uint64_t number;          // Of the request in the ring; 0 = not yet given, or never.
   WindowBinding binding;    // IBV_WR_BIND_MW only.
   WorkOutcome outcome;
-  ibv_wc_status planned_failure;  // A fault on purpose.
+  PlannedFaults planned;
   absl::Span<ibv_sge> segments;
 
   bool begun() const { return number != 0 || copied_bytes != 0; }
