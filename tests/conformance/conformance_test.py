@@ -24,6 +24,10 @@ def main():
     arguments.add_argument("--only", default="", help="run the cases whose name has these words")
     options = arguments.parse_args()
 
+    sanitizer = running.sanitizer_of(options.library)
+    if sanitizer:
+        print(f"skipped: the libraries were built with a sanitizer ({sanitizer}), the programs were not")
+        return
     os.environ["VERBENA_SOFT_LIBRARIES"] = str(options.library.absolute().parent)
     cases = [case for case in conformance_cases.CASES if case.family == options.family and options.only in case.name]
     if not cases:

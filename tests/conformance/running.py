@@ -82,6 +82,13 @@ class Program:
         return f"the {self.role} exited with {status}" if status else ""
 
 
+def sanitizer_of(library):
+    """The run-time library of the sanitizer that `library` was built with, or "": programs that lack it cannot load it."""
+    headers = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\[(lib(?:a|t|ub)san\.so[^\]]*)\]", headers)
+    return found[1] if found else ""
+
+
 def run(case, launcher, directory):
     """`launcher` is the command that puts a program on the device, a list."""
     began = time.monotonic()
