@@ -73,7 +73,7 @@ absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&&
       Link::Create(group_, channel, std::move(id), this, kSendSlots, read_depth);
   if (!link.ok()) return link.status();
   link_ = *std::move(link);
-  absl::StatusOr<protocol::GrantShare> share = group_->grants().Admit(link_->number(), kInitialCredits);
+  absl::StatusOr<protocol::GrantShare> share = link_->receives().grants().Admit(link_->number(), kInitialCredits);
   if (!share.ok()) return share.status();
   share_ = *std::move(share);
   return absl::OkStatus();
@@ -92,7 +92,7 @@ verbs::ConnectionParameters ConnectionSetup::Parameters(absl::Span<const std::by
 
 bool ConnectionSetup::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) {
   if (!pending_ || early_frames_.size() >= share_.granted()) {  // Each would take a receive granted to another peer.
-    group_->RepostUnseen(receive);
+    link_->receives().RepostUnseen(receive);
     Finish(absl::InvalidArgumentError("the peer sent frames beyond its credits before the connection was made"));
     return false;
   }
@@ -127,7 +127,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
 void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
   if (!std::exchange(pending_, false)) return;  // It ended already.
   loop_->CancelTimer(timer_);
-  for (const EarlyFrame& frame : early_frames_) group_->RepostUnseen(frame.receive);
+  for (const EarlyFrame& frame : early_frames_) link_->receives().RepostUnseen(frame.receive);
   early_frames_.clear();
   const bool has_link = link_ != nullptr;
   if (has_link) link_->End();

@@ -62,9 +62,9 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   const TransportOptions options_;
   DeviceContext* device_ = nullptr;  // Set by MakeLink, like the next three.
   PollGroup* group_ = nullptr;
-  protocol::GrantShare share_;  // Destroyed after the link: until then frames may come.
   std::unique_ptr<Link> link_;
-  bool reserved_ = false;  // Counted among connections_max.
+  protocol::GrantShare share_;  // Of the link's receives; given back when the link has ended.
+  bool reserved_ = false;       // Counted among connections_max.
 
  private:
   void LetGo();

@@ -28,8 +28,10 @@ struct TransportOptions {
   std::string device = "";               // "auto", "soft" or a device's name. Empty: $VERBENA_DEVICE, else "auto".
   uint32_t receive_buffer_bytes = 8192;  // One frame; the eager limit.
   uint32_t receive_buffers = 1024;       // In a loop's shared receive queue at the start; grows with connections.
-  uint32_t send_buffers = 512;           // A loop's send slots.
-  uint32_t connections_max = 10000;      // Of one loop on one device.
+  // On a device without shared receive queues each connection has so many receives of its own instead.
+  uint32_t receive_buffers_per_connection = 32;
+  uint32_t send_buffers = 512;                     // A loop's send slots.
+  uint32_t connections_max = 10000;                // Of one loop on one device.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.

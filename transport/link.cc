@@ -13,6 +13,8 @@ namespace {
 // How long the end waits for LAST_WQE_REACHED after the last completion. A device that says it does so at once;
 // Soft-RoCE and iWARP devices never do.
 constexpr absl::Duration kLastReceiveWait = absl::Milliseconds(50);
+// How long a link without any other news waits for the reason why its receives were flushed.
+constexpr absl::Duration kCauseWait = absl::Milliseconds(100);
 // How long the end waits for flushed completions, before the queue pair is destroyed without them: far more than any
 // device needs.
 constexpr absl::Duration kFlushWait = absl::Seconds(2);
@@ -27,7 +29,8 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* 
   verbs::QueuePairOptions options;
   options.send_completions = &group->completions();
   options.receive_completions = &group->completions();
-  options.shared_receives = &group->shared_receives();
+  options.shared_receives = group->shared_queue();
+  options.receives_max = group->receives_per_connection();
   options.sends_max = frames_max + reads_max;
   options.inline_bytes_max = wire::kFrameHeaderBytes;
   absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, group->device().domain(), options);
@@ -47,6 +50,11 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* 
       if (Link* link = group->FindLink(queue_pair_number); link != nullptr) link->OnLastReceiveTaken();
     });
   });
+  if (group->shared_queue() == nullptr) {
+    absl::StatusOr<std::unique_ptr<ReceiveSupply>> receives = group->MakeSupply(&*link->queue_pair_);
+    if (!receives.ok()) return receives.status();
+    link->own_receives_ = *std::move(receives);
+  }
   return link;
 }
 
@@ -154,16 +162,22 @@ void Link::FailLater(absl::Status status) {
 }
 
 void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
-  if (phase_ != Phase::kOpen) return group_->RepostUnseen(receive);
+  ReceiveSupply& supply = receives();
+  supply.OnCompleted();
+  if (phase_ != Phase::kOpen) {
+    supply.RepostUnseen(receive);
+    if (own_receives_ != nullptr && own_receives_->posted() == 0) OnLastReceiveTaken();
+    return;
+  }
   if (completion.status != IBV_WC_SUCCESS) {
-    group_->RepostUnseen(receive);
-    return Fail(completion, "RECEIVE");
+    supply.RepostUnseen(receive);
+    return completion.status == IBV_WC_WR_FLUSH_ERR ? AwaitCause(completion) : Fail(completion, "RECEIVE");
   }
   group_->counters().frames_received.Add(1);
   // A WRITE with immediate takes a receive and leaves in it what stood there, somebody else's frame perhaps: no frame.
   const size_t length = completion.opcode == IBV_WC_RECV ? completion.byte_len : 0;
-  const absl::Span<const std::byte> bytes(group_->receive_data(receive), length);
-  if (owner_->OnFrame(receive, bytes)) group_->RepostReceive(receive);
+  const absl::Span<const std::byte> bytes(supply.data(receive), length);
+  if (owner_->OnFrame(receive, bytes)) supply.Repost(receive);
 }
 
 void Link::Landed(const Flight& flight) {
@@ -190,6 +204,16 @@ void Link::OnQueueFailed(const absl::Status& status) {
   if (!std::exchange(failed_, true)) owner_->OnFailure(status);
 }
 
+// A flushed receive says that the queue pair has failed and not why. A failed send or the connection manager does,
+// soon.
+void Link::AwaitCause(const ibv_wc& flushed) {
+  if (end_timer_ != 0) return;
+  end_timer_ = group_->loop()->AddTimer(group_->loop()->Now() + kCauseWait, [this, flushed] {
+    end_timer_ = 0;
+    Fail(flushed, "RECEIVE");
+  });
+}
+
 void Link::Fail(const ibv_wc& completion, const char* operation) {
   if (std::exchange(failed_, true)) return;
   owner_->OnFailure(verbs::CompletionError(completion, operation));
@@ -207,10 +231,12 @@ void Link::End() {
   Post();
   phase_ = Phase::kFlushing;
   failed_ = true;  // Whatever fails from here on is the consequence.
+  if (own_receives_ != nullptr) own_receives_->Close();
   // Neither can fail in a way that matters: the peer may be gone, the queue pair in ERR already.
   id_.Disconnect().IgnoreError();
   queue_pair_->ModifyToError().IgnoreError();
   const absl::Time now = group_->loop()->Now();
+  group_->loop()->CancelTimer(std::exchange(end_timer_, 0));
   if (in_flight_ == 0) {
     EndSoon();
   } else {
@@ -253,6 +279,7 @@ void Link::Destroy() {
   const uint32_t queue_pair_number = queue_pair_->number();
   group_->device().RemoveQueuePair(queue_pair_number);
   queue_pair_.reset();
+  if (own_receives_ != nullptr) own_receives_->Retire();
   if (in_flight_ > 0) group_->DropFlights(number_);
   in_flight_ = 0;
   channel_->RemoveHandler(id_);

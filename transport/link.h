@@ -36,7 +36,7 @@ class LinkOwner {
   virtual ~LinkOwner() = default;
   virtual void OnCmEvent(verbs::CmEvent& event) = 0;
   // A frame arrived. The bytes are valid during the call, unless it returns false: then the owner keeps the buffer and
-  // gives it back by PollGroup::RepostReceive.
+  // gives it back by ReceiveSupply::Repost.
   virtual bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
   virtual void OnFrameSent() = 0;  // The oldest frame in flight completed.
   virtual void OnReadDone(uint64_t fetch_id) = 0;
@@ -68,6 +68,8 @@ class Link : private CmHandler {
   verbs::ConnectionId& id() { return id_; }
   void set_owner(LinkOwner* owner) { owner_ = owner; }
   uint32_t number() const { return number_; }  // Of the link, in its poll group.
+  // Where its frames arrive: the group's receives, or its own on a device without shared receive queues.
+  ReceiveSupply& receives() { return own_receives_ != nullptr ? *own_receives_ : group_->shared_supply(); }
 
   // --- Send buffers. No link may hold more of them than it leaves free, so that peers that take nothing in never hold
   // all: with n of those, the pool falls into n + 1 equal parts. The last free one goes to a link that holds none.
@@ -97,6 +99,7 @@ class Link : private CmHandler {
   void OnTurnEnd() {
     waiting_ = false;
     owner_->OnTurnEnd();
+    if (own_receives_ != nullptr) own_receives_->ReportGrants();
   }
   void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
   void OnExportsStalled(const absl::Status& why) { owner_->OnExportsStalled(why); }
@@ -121,6 +124,7 @@ class Link : private CmHandler {
   void Fail(const ibv_wc& completion, const char* operation);
   void Landed(const Flight& flight);  // It is not in flight any more.
   void FailLater(absl::Status status);
+  void AwaitCause(const ibv_wc& flushed);
   void OnLastReceiveTaken();
   void EndSoon();
   void FinishWhenDrained();
@@ -136,6 +140,7 @@ class Link : private CmHandler {
   // Owned by the loop.
   LinkOwner* owner_;
   std::optional<verbs::QueuePair> queue_pair_;
+  std::unique_ptr<ReceiveSupply> own_receives_;  // Of the queue pair; null where the group's are shared.
   SendList sends_;
   std::array<std::array<std::byte, wire::kFrameHeaderBytes>, SendList::kCapacity> headers_;
   size_t headers_queued_ = 0;

@@ -17,23 +17,38 @@ constexpr int kCompletionsPerReap = 32;
 constexpr int kReapsPerTurn = 8;
 // Empty polls between two looks at what the grant budget wants: it changes with traffic, and slowly with time.
 constexpr uint32_t kIdlePollsPerWakeup = 64;
-// Receives are reposted in lists of this many, or when there is nothing else to do.
-constexpr size_t kRepostBatch = 32;
 // Work requests in flight that name no send buffer: frame headers and READs.
 constexpr uint32_t kUnbufferedFlightsMax = 4096;
 // Receive and header buffers are added in slabs of this many.
 constexpr uint32_t kSlabBuffers = 128;
+// Connections whose receives the completion queue has room for on a device without shared receive queues: it is made
+// once, for all that may come.
+constexpr uint64_t kConnectionsWithOwnReceivesMax = 1024;
 
 absl::Status CheckSizes(const TransportOptions& options, const ibv_device_attr& device, absl::string_view name) {
-  if (device.max_srq <= 0) {
-    return absl::FailedPreconditionError(absl::StrCat(name, ": the device has no shared receive queue"));
+  const auto own_receives_max = static_cast<uint32_t>(std::max(device.max_qp_wr, 0));
+  if (device.max_srq <= 0 && options.receive_buffers_per_connection > own_receives_max) {
+    return absl::InvalidArgumentError(absl::StrCat("receive_buffers_per_connection is ",
+                                                   options.receive_buffers_per_connection, "; ", name, " has room for ",
+                                                   own_receives_max, " in a queue pair"));
   }
+  if (device.max_srq <= 0) return absl::OkStatus();
   const auto receives_max = static_cast<uint32_t>(std::max(device.max_srq_wr, 0));
   if (options.receive_buffers > receives_max) {
     return absl::InvalidArgumentError(absl::StrCat("receive_buffers is ", options.receive_buffers, "; ", name,
                                                    " has room for ", receives_max, " in a shared receive queue"));
   }
   return absl::OkStatus();
+}
+
+uint64_t ReceivesWanted(const TransportOptions& options, const ibv_device_attr& device) {
+  const uint64_t connections_max = options.connections_max;
+  if (device.max_srq <= 0) {
+    return options.receive_buffers_per_connection * std::min(connections_max, kConnectionsWithOwnReceivesMax);
+  }
+  return std::min<uint64_t>(
+      options.receive_buffers + protocol::kCreditsPerConnectionMin * connections_max + kSlabBuffers,
+      static_cast<uint64_t>(device.max_srq_wr));
 }
 
 }  // namespace
@@ -68,30 +83,23 @@ absl::Status PollGroup::Initialize() {
   channel_ = *std::move(channel);
 
   flights_max_ = options_.send_buffers + kUnbufferedFlightsMax;
-  const uint64_t receives_wanted =
-      options_.receive_buffers + uint64_t{protocol::kCreditsPerConnectionMin} * options_.connections_max + kSlabBuffers;
+  const uint64_t receives_wanted = ReceivesWanted(options_, attributes);
   const auto completions_max = static_cast<uint64_t>(std::max(attributes.max_cqe, 0));
   if (completions_max <= flights_max_ + options_.receive_buffers) {
     return absl::InvalidArgumentError(
         absl::StrCat("receive_buffers and send_buffers need a completion queue of more than ",
                      flights_max_ + options_.receive_buffers, " entries; ", name, " has ", completions_max));
   }
-  const uint64_t receives_max =
-      std::min({receives_wanted, static_cast<uint64_t>(attributes.max_srq_wr), completions_max - flights_max_});
+  receives_max_ = static_cast<uint32_t>(std::min(receives_wanted, completions_max - flights_max_));
   absl::StatusOr<verbs::CompletionQueue> completions =
-      verbs::CompletionQueue::Create(device_.device(), static_cast<int>(receives_max + flights_max_), &*channel_, 0);
+      verbs::CompletionQueue::Create(device_.device(), static_cast<int>(receives_max_ + flights_max_), &*channel_, 0);
   if (!completions.ok()) return completions.status();
   completions_.emplace(*std::move(completions));
-  deferred_.set_capacity(receives_max + flights_max_);
-  absl::StatusOr<verbs::SharedReceiveQueue> shared =
-      verbs::SharedReceiveQueue::Create(device_.domain(), static_cast<uint32_t>(receives_max), 1);
-  if (!shared.ok()) return shared.status();
-  shared_receives_ = *std::move(shared);
+  deferred_.set_capacity(receives_max_ + flights_max_);
 
-  if (absl::Status status = AddReceives(options_.receive_buffers); !status.ok()) return status;
-  // Half of them serve whoever is active; the other half, and what is added later, provide each connection's minimum.
-  grants_.OnReceivesAdded(receives_kept_ / 2);
-  receives_kept_ -= receives_kept_ / 2;
+  if (attributes.max_srq > 0) {
+    if (absl::Status status = MakeSharedSupply(receives_max_); !status.ok()) return status;
+  }
   if (absl::Status status = sends_.Grow(options_.send_buffers); !status.ok()) return status;
   if (absl::Status status = loop_->AddFd(channel_->fd(), this); !status.ok()) return status;
   if (absl::Status status = loop_->AddFd(device_.device().async_event_fd(), this); !status.ok()) return status;
@@ -111,25 +119,30 @@ PollGroup::~PollGroup() {
     loop_->RemoveFd(device_.device().async_event_fd());
     loop_->RemoveFd(channel_->fd());
   }
-  shared_receives_.reset();  // Before the receive buffers that it names.
+  shared_queue_.reset();  // Before the receive buffers that it names.
 }
 
-absl::Status PollGroup::AddReceives(uint32_t count) {
-  if (posted_.size() + count > shared_receives_->receives_max()) {
-    return absl::ResourceExhaustedError(absl::StrCat("the shared receive queue of ", device_.device().name(),
-                                                     " is full: ", shared_receives_->receives_max(), " receives"));
-  }
-  if (absl::Status status = receives_.Grow(count); !status.ok()) return status;
-  for (uint32_t i = 0; i < count; ++i) {
-    RegisteredPool::Buffer buffer = *receives_.Take();
-    used_.push_back(buffer.index());
-    posted_.push_back(std::move(buffer));
-  }
-  counters_.receive_buffers.Add(count);
-  // Slab by slab the pool hands out its buffers in order, so posted_ is indexed by the buffer's number.
-  receives_new_ += count;
-  PostReceives();
+absl::Status PollGroup::MakeSharedSupply(uint32_t receives_max) {
+  absl::StatusOr<verbs::SharedReceiveQueue> queue =
+      verbs::SharedReceiveQueue::Create(device_.domain(), receives_max, 1);
+  if (!queue.ok()) return queue.status();
+  shared_queue_ = *std::move(queue);
+  shared_supply_ = std::make_unique<ReceiveSupply>(
+      ReceiveSupply::Surroundings{.pool = &receives_, .counters = &counters_, .used = &used_supplies_}, &*shared_queue_,
+      shared_queue_->receives_max());
+  if (absl::Status status = shared_supply_->Add(options_.receive_buffers); !status.ok()) return status;
+  // Half of them serve whoever is active; the other half, and what is added later, provide each connection's minimum.
+  shared_supply_->PutInBudget(shared_supply_->kept() / 2);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ReceiveSupply>> PollGroup::MakeSupply(verbs::QueuePair* queue_pair) {
+  auto supply = std::make_unique<ReceiveSupply>(
+      ReceiveSupply::Surroundings{.pool = &receives_, .counters = &counters_, .used = &used_supplies_}, queue_pair,
+      receives_per_connection());
+  if (absl::Status status = supply->Add(receives_per_connection()); !status.ok()) return status;
+  supply->PutInBudget(supply->kept());
+  return supply;
 }
 
 absl::Status PollGroup::ReserveConnection() {
@@ -140,18 +153,27 @@ absl::Status PollGroup::ReserveConnection() {
   if (connections > options_.connections_max) {
     return absl::ResourceExhaustedError(absl::StrCat("connections_max of ", options_.connections_max, " is reached"));
   }
-  if (connections > connections_provided_) {
-    if (receives_kept_ < protocol::kCreditsPerConnectionMin) {
-      if (absl::Status status = AddReceives(kSlabBuffers); !status.ok()) return status;
-    }
-    if (receives_kept_ < protocol::kCreditsPerConnectionMin) {
-      return absl::ResourceExhaustedError("the device refused receives for one more connection");
-    }
-    receives_kept_ -= protocol::kCreditsPerConnectionMin;
-    grants_.OnReceivesAdded(protocol::kCreditsPerConnectionMin);
-    ++connections_provided_;
-  }
+  if (absl::Status status = ProvideForConnection(connections); !status.ok()) return status;
   counters_.connections.Add(1);
+  return absl::OkStatus();
+}
+
+absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
+  if (shared_supply_ == nullptr) {
+    if (connections * receives_per_connection() <= receives_max_) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        device_.device().name(), " has no shared receive queue, and the completion queue has room for the receives of ",
+        receives_max_ / receives_per_connection(), " connections"));
+  }
+  if (connections <= connections_provided_) return absl::OkStatus();
+  if (shared_supply_->kept() < protocol::kCreditsPerConnectionMin) {
+    if (absl::Status status = shared_supply_->Add(kSlabBuffers); !status.ok()) return status;
+  }
+  if (shared_supply_->kept() < protocol::kCreditsPerConnectionMin) {
+    return absl::ResourceExhaustedError("the device refused receives for one more connection");
+  }
+  shared_supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
+  ++connections_provided_;
   return absl::OkStatus();
 }
 
@@ -193,19 +215,29 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 int PollGroup::Poll() {
   const int reaped = Reap();
   int handled = reaped + RunDirty();
-  if (reaped > 0 || grants_grew_ || ++idle_polls_ % kIdlePollsPerWakeup == 0) WakeForGrants();
+  const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
+  if (look_at_grants && shared_supply_ != nullptr) WakeForGrants(*shared_supply_);
   handled += static_cast<int>(dirty_.size());  // Woken just now: their turn is the next.
   if (!deferred_.empty()) {
     deferred_.RunRipe();
     ++handled;
   }
-  if (used_.size() >= kRepostBatch || (handled == 0 && !used_.empty())) {
-    const size_t used = used_.size();
-    PostReceives();
-    if (used_.size() < used) ++handled;  // Whoever waits for grants has them now: a turn more before the loop sleeps.
-  }
-  counters_.credits_granted.Set(grants_.outstanding());
+  handled += PostReceives(/*idle=*/handled == 0);
+  if (shared_supply_ != nullptr) shared_supply_->ReportGrants();
   return handled;
+}
+
+// Each supply that has posted is something handled: whoever waits for grants has them now, and a turn more before the
+// loop sleeps.
+int PollGroup::PostReceives(bool idle) {
+  int posted = 0;
+  for (size_t i = used_supplies_.size(); i > 0; --i) {  // From the back: a supply leaves the list when all is posted.
+    ReceiveSupply& supply = *used_supplies_[i - 1];
+    if ((!idle && !supply.WorthPosting()) || !supply.PostUsed()) continue;
+    WakeForGrants(supply);
+    ++posted;
+  }
+  return posted;
 }
 
 int PollGroup::Reap() {
@@ -241,13 +273,11 @@ void PollGroup::DropFlights(uint32_t link) {
 void PollGroup::HandleCompletion(const ibv_wc& completion) {
   const auto token = verbs::CompletionToken::FromWorkRequestId(completion.wr_id);
   if (token.kind<WorkKind>() == WorkKind::kReceive) {
-    counters_.receives_posted.Subtract(1);
     Link* const link = FindLink(completion.qp_num);
-    if (link != nullptr) {
-      link->OnReceive(token.index(), completion);
-    } else {
-      RepostUnseen(token.index());
-    }
+    if (link != nullptr) return link->OnReceive(token.index(), completion);
+    if (shared_supply_ == nullptr) return;  // It went with its queue pair.
+    shared_supply_->OnCompleted();
+    shared_supply_->RepostUnseen(token.index());
     return;
   }
   Flight flight;
@@ -274,9 +304,8 @@ void PollGroup::Fail(const absl::Status& status) {
   }
 }
 
-void PollGroup::WakeForGrants() {
-  grants_grew_ = false;
-  while (const std::optional<uint32_t> number = grants_.NextWakeup(loop_->Now())) {
+void PollGroup::WakeForGrants(ReceiveSupply& supply) {
+  while (const std::optional<uint32_t> number = supply.grants().NextWakeup(loop_->Now())) {
     if (links_[*number] != nullptr) links_[*number]->OnGrantsWakeup();
   }
 }
@@ -309,41 +338,6 @@ void PollGroup::RelieveBudgets() {
       absl::StrCat("the peer has finished none of the ", holder->bytes, " bytes exported to it within the ",
                    "memory_wait_timeout of ", absl::FormatDuration(options_.memory_wait_timeout),
                    ", and others wait for exported memory")));
-}
-
-void PollGroup::PostReceives() {
-  std::array<ibv_recv_wr, kRepostBatch> requests;
-  std::array<ibv_sge, kRepostBatch> segments;
-  while (!used_.empty()) {
-    const size_t count = std::min(used_.size(), kRepostBatch);
-    const uint32_t* const numbers = used_.data() + used_.size() - count;
-    for (size_t i = 0; i < count; ++i) {
-      const RegisteredPool::Buffer& buffer = posted_[numbers[i]];
-      segments[i] = {.addr = reinterpret_cast<uint64_t>(buffer.data()),
-                     .length = static_cast<uint32_t>(receives_.buffer_bytes()),
-                     .lkey = buffer.lkey()};
-      requests[i] = {};
-      requests[i].wr_id = verbs::CompletionToken::Of(WorkKind::kReceive, numbers[i], 0).work_request_id();
-      requests[i].sg_list = &segments[i];
-      requests[i].num_sge = 1;
-      requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
-    }
-    ibv_recv_wr* unposted = nullptr;
-    const absl::Status status = shared_receives_->PostReceives(requests.data(), &unposted);
-    const size_t posted = status.ok() ? count : static_cast<size_t>(unposted - requests.data());
-    used_.erase(used_.end() - static_cast<ptrdiff_t>(count), used_.end() - static_cast<ptrdiff_t>(count - posted));
-    CountPosted(static_cast<uint32_t>(posted));
-    if (!status.ok()) return Log(Severity::kError, status.message());  // Tried again in a later turn.
-  }
-}
-
-void PollGroup::CountPosted(uint32_t count) {
-  const uint32_t added = std::min(count, receives_new_);
-  receives_new_ -= added;
-  receives_kept_ += added;
-  if (count > added) grants_.OnReceivesReposted(count - added);
-  grants_grew_ = true;
-  counters_.receives_posted.Add(count);
 }
 
 void PollGroup::Arm() {

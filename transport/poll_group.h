@@ -1,5 +1,5 @@
-// One loop's share of one device: a completion queue, a shared receive queue, frame buffers, the grant budget, and the
-// links that use them. Nothing of it is shared with another loop.
+// One loop's share of one device: a completion queue, a shared receive queue where the device has one, frame buffers,
+// budgets, and the links that use them. Nothing of it is shared with another loop.
 //
 // Its Poll is the hot path: reap completions, feed the links, let each link that has something to say say it with one
 // doorbell, repost the receives that were used.
@@ -25,7 +25,7 @@
 #include "transport/flight_table.h"
 #include "transport/landing_loans.h"
 #include "transport/memory_budget.h"
-#include "transport/protocol/grant_budget.h"
+#include "transport/receive_supply.h"
 #include "transport/registered_pool.h"
 #include "transport/verbs/completion_channel.h"
 #include "transport/verbs/completion_queue.h"
@@ -45,7 +45,6 @@ class PollGroup : public PollSource {
   EventLoop* loop() const { return loop_; }
   DeviceContext& device() const { return device_; }
   CounterBlock& counters() { return counters_; }
-  protocol::GrantBudget& grants() { return grants_; }
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   LandingLoans& landing_loans() { return landing_loans_; }
   MemoryBudget& export_budget() { return export_budget_; }
@@ -54,7 +53,15 @@ class PollGroup : public PollSource {
   void WatchBudgets();
   size_t receive_buffer_bytes() const { return receives_.buffer_bytes(); }
   const verbs::CompletionQueue& completions() const { return *completions_; }
-  const verbs::SharedReceiveQueue& shared_receives() const { return *shared_receives_; }
+
+  // Null on a device without shared receive queues: then each link has a supply of its own, of
+  // TransportOptions::receive_buffers_per_connection receives, made by MakeSupply.
+  const verbs::SharedReceiveQueue* shared_queue() const {
+    return shared_queue_.has_value() ? &*shared_queue_ : nullptr;
+  }
+  ReceiveSupply& shared_supply() { return *shared_supply_; }
+  uint32_t receives_per_connection() const { return options_.receive_buffers_per_connection; }
+  absl::StatusOr<std::unique_ptr<ReceiveSupply>> MakeSupply(verbs::QueuePair* queue_pair);
 
   // --- Links.
 
@@ -89,14 +96,6 @@ class PollGroup : public PollSource {
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
   // Drops what the link has in flight: its queue pair is destroyed and can complete no more.
   void DropFlights(uint32_t link);
-  const std::byte* receive_data(uint32_t receive) const { return posted_[receive].data(); }
-  // Gives back a receive whose frame was handed to a connection's machine, which accounts for it.
-  void RepostReceive(uint32_t receive) { used_.push_back(receive); }
-  // Gives back a receive that no machine has seen.
-  void RepostUnseen(uint32_t receive) {
-    grants_.OnReceiveTaken();
-    used_.push_back(receive);
-  }
 
   // --- PollSource.
   int Poll() override;
@@ -106,16 +105,16 @@ class PollGroup : public PollSource {
  private:
   PollGroup(EventLoop* loop, DeviceContext& device, const TransportOptions& options);
   absl::Status Initialize();
-  absl::Status AddReceives(uint32_t count);
+  absl::Status MakeSharedSupply(uint32_t receives_max);
+  absl::Status ProvideForConnection(uint64_t connections);
   int Reap();
   void Fail(const absl::Status& status);
   void HandleCompletion(const ibv_wc& completion);
   int RunDirty();
   void WakeWaiting();
-  void WakeForGrants();
+  void WakeForGrants(ReceiveSupply& supply);
   void RelieveBudgets();
-  void PostReceives();
-  void CountPosted(uint32_t count);
+  int PostReceives(bool idle);
 
   // Constant after construction.
   EventLoop* const loop_;
@@ -130,20 +129,15 @@ class PollGroup : public PollSource {
   FlightTable flights_;
   std::optional<verbs::CompletionChannel> channel_;
   std::optional<verbs::CompletionQueue> completions_;
-  std::optional<verbs::SharedReceiveQueue> shared_receives_;
-  protocol::GrantBudget grants_;
+  std::optional<verbs::SharedReceiveQueue> shared_queue_;
+  ReceiveSupply::UsedList used_supplies_;
+  std::unique_ptr<ReceiveSupply> shared_supply_;
   MemoryBudget fetch_budget_;
   LandingLoans landing_loans_;
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
   TimerId watch_timer_ = 0;  // While somebody waits for memory.
 
-  std::vector<RegisteredPool::Buffer>
-      posted_;                  // The receive buffers, by number: all belong to the shared receive queue or to `used_`.
-  std::vector<uint32_t> used_;  // Receives to post.
-  uint32_t receives_new_ = 0;   // Of those, never posted yet.
-  // Posted, but not in the grant budget yet: kept for the minimum of connections to come.
-  uint32_t receives_kept_ = 0;
   uint64_t connections_provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
   std::vector<Link*> links_;
   std::vector<uint32_t> free_links_;
@@ -152,9 +146,9 @@ class PollGroup : public PollSource {
   std::vector<uint32_t> running_dirty_;
   std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue; once each.
   DeferredTasks deferred_;
-  uint32_t flights_max_ = 0;  // Set once, by Initialize.
+  uint32_t flights_max_ = 0;   // Set once, by Initialize.
+  uint32_t receives_max_ = 0;  // The same: what the completion queue has room for.
   uint32_t idle_polls_ = 0;
-  bool grants_grew_ = false;  // Receives were posted since WakeForGrants.
   bool armed_ = false;
   bool failed_ = false;  // The completion queue overran: every link was told, and no connection is made any more.
 };

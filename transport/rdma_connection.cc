@@ -119,7 +119,7 @@ void RdmaConnection::OnTurnEnd() {
   early.swap(early_frames_);
   for (const EarlyFrame& frame : early) {
     OnFrame(frame.receive, frame.bytes);
-    group_.RepostReceive(frame.receive);
+    link_->receives().Repost(frame.receive);
   }
   Perform();
   link_->Flush();
@@ -137,7 +137,7 @@ void RdmaConnection::OnExportsStalled(const absl::Status& why) {
 }
 
 void RdmaConnection::OnEnded() {
-  for (const EarlyFrame& frame : early_frames_) group_.RepostUnseen(frame.receive);
+  for (const EarlyFrame& frame : early_frames_) link_->receives().RepostUnseen(frame.receive);
   early_frames_.clear();
   machine_.OnDisconnected(end_status_);
   Perform();

@@ -10,6 +10,7 @@ constexpr uint32_t kReceiveBufferBytesMin = 512;
 constexpr uint32_t kReceiveBufferBytesMax = 1 << 20;
 constexpr uint32_t kBuffersMin = 16;
 constexpr uint32_t kBuffersMax = 1 << 20;
+constexpr uint32_t kOwnReceiveBuffersMin = 8;  // Less than that keeps a connection waiting for credits.
 constexpr uint32_t kReadChunkBytesMin = 4096;
 constexpr uint32_t kReadChunkBytesMax = 1 << 30;
 constexpr uint16_t kReadDepthMax = 255;
@@ -32,6 +33,8 @@ absl::Status CheckOptions(const TransportOptions& options) {
   status.Update(
       CheckRange("receive_buffer_bytes", options.receive_buffer_bytes, kReceiveBufferBytesMin, kReceiveBufferBytesMax));
   status.Update(CheckRange("receive_buffers", options.receive_buffers, kBuffersMin, kBuffersMax));
+  status.Update(CheckRange("receive_buffers_per_connection", options.receive_buffers_per_connection,
+                           kOwnReceiveBuffersMin, kBuffersMax));
   status.Update(CheckRange("send_buffers", options.send_buffers, kBuffersMin, kBuffersMax));
   status.Update(CheckRange("connections_max", options.connections_max, 1, kBuffersMax));
   status.Update(CheckRange("message_bytes_max", options.message_bytes_max, 1, uint64_t{1} << 48));

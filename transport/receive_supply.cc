@@ -1,0 +1,120 @@
+#include "transport/receive_supply.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "transport/flight_table.h"
+#include "transport/log.h"
+#include "transport/verbs/completion_token.h"
+
+namespace verbena::transport {
+namespace {
+
+// Receives are posted again in lists of this many, or when there is nothing else to do.
+constexpr size_t kListMax = 32;
+// A small queue must not wait for a whole list: its peer would run out of credits first.
+constexpr uint32_t kListsInQueue = 4;
+
+}  // namespace
+
+ReceiveSupply::ReceiveSupply(const Surroundings& surroundings, Queue queue, uint32_t receives_max)
+    : pool_(surroundings.pool),
+      counters_(surroundings.counters),
+      used_list_(surroundings.used),
+      queue_(queue),
+      receives_max_(receives_max),
+      batch_(std::clamp<size_t>(receives_max / kListsInQueue, 1, kListMax)) {}
+
+ReceiveSupply::~ReceiveSupply() { Retire(); }
+
+void ReceiveSupply::Close() {
+  closed_ = true;
+  if (!std::exchange(used_, {}).empty()) std::erase(*used_list_, this);
+}
+
+// What surrounds the supply may be gone when a supply that was retired is destroyed.
+void ReceiveSupply::Retire() {
+  Close();
+  if (buffers_.empty()) return;
+  counters_->receive_buffers.Subtract(buffers_.size());
+  counters_->receives_posted.Subtract(std::exchange(posted_, 0));
+  counters_->credits_granted.Subtract(std::exchange(reported_grants_, 0));
+  buffers_.clear();
+}
+
+absl::Status ReceiveSupply::Add(uint32_t count) {
+  if (buffers_.size() + count > receives_max_) {
+    return absl::ResourceExhaustedError(absl::StrCat("the receive queue is full: ", receives_max_, " receives"));
+  }
+  if (pool_->free() < count) {
+    if (absl::Status status = pool_->Grow(count - pool_->free()); !status.ok()) return status;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    Repost(static_cast<uint32_t>(buffers_.size()));
+    buffers_.push_back(*pool_->Take());
+  }
+  counters_->receive_buffers.Add(count);
+  new_ += count;
+  PostUsed();
+  return absl::OkStatus();
+}
+
+void ReceiveSupply::PutInBudget(uint32_t count) {
+  assert(count <= kept_);
+  kept_ -= count;
+  grants_.OnReceivesAdded(count);
+}
+
+bool ReceiveSupply::PostUsed() {
+  const size_t used = used_.size();
+  while (!used_.empty() && PostSome() > 0) {
+  }
+  if (used_.empty() && used > 0) std::erase(*used_list_, this);
+  return used_.size() < used;
+}
+
+uint32_t ReceiveSupply::PostSome() {
+  std::array<ibv_recv_wr, kListMax> requests;
+  std::array<ibv_sge, kListMax> segments;
+  const size_t count = std::min(used_.size(), kListMax);
+  const uint32_t* const numbers = used_.data() + used_.size() - count;
+  for (size_t i = 0; i < count; ++i) {
+    const RegisteredPool::Buffer& buffer = buffers_[numbers[i]];
+    segments[i] = {.addr = reinterpret_cast<uint64_t>(buffer.data()),
+                   .length = static_cast<uint32_t>(pool_->buffer_bytes()),
+                   .lkey = buffer.lkey()};
+    requests[i] = {};
+    requests[i].wr_id = verbs::CompletionToken::Of(WorkKind::kReceive, numbers[i], 0).work_request_id();
+    requests[i].sg_list = &segments[i];
+    requests[i].num_sge = 1;
+    requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
+  }
+  ibv_recv_wr* unposted = nullptr;
+  const absl::Status status =
+      std::visit([&](auto* queue) { return queue->PostReceives(requests.data(), &unposted); }, queue_);
+  const size_t posted = status.ok() ? count : static_cast<size_t>(unposted - requests.data());
+  used_.erase(used_.end() - static_cast<ptrdiff_t>(count), used_.end() - static_cast<ptrdiff_t>(count - posted));
+  CountPosted(static_cast<uint32_t>(posted));
+  if (status.ok()) return static_cast<uint32_t>(posted);
+  Log(Severity::kError, status.message());  // Tried again in a later turn.
+  return 0;
+}
+
+void ReceiveSupply::CountPosted(uint32_t count) {
+  const uint32_t added = std::min(count, new_);
+  new_ -= added;
+  kept_ += added;
+  if (count > added) grants_.OnReceivesReposted(count - added);
+  posted_ += count;
+  counters_->receives_posted.Add(count);
+}
+
+void ReceiveSupply::ReportGrants() {
+  counters_->credits_granted.Add(grants_.outstanding() - reported_grants_);
+  reported_grants_ = grants_.outstanding();
+}
+
+}  // namespace verbena::transport
