@@ -21,7 +21,8 @@ enum class ArmedFor : uint8_t { kNothing = 0, kSolicited = 1, kAnything = 2 };
 enum class News : uint8_t {
   kWork,       // Something to be done that completes nothing here: a one-sided request.
   kMessage,    // May complete something.
-  kImportant,  // Is worth waking an owner that waits for solicited completions only.
+  kImportant,  // The same, and is worth waking an owner that waits for solicited completions only.
+  kAnswer,     // Completes something that the owner posted, when he looks; until then nobody needs it.
 };
 
 // The owner's side. Thread: under the completion queue's lock.
@@ -74,8 +75,9 @@ class ArmedWordWatcher {
     uint64_t word = word_->load();
     if ((word & 7) == 0) return Wake::kNobody;
     auto armed_for = static_cast<ArmedFor>(word & 3);
-    bool for_application = (news == News::kImportant && armed_for != ArmedFor::kNothing) ||
+    bool for_application = (news >= News::kImportant && armed_for != ArmedFor::kNothing) ||
                            (news == News::kMessage && armed_for == ArmedFor::kAnything);
+    if (news == News::kAnswer && !for_application) return Wake::kNobody;
     uint64_t& woken = for_application ? channel_woken_ : device_woken_;
     if (word >> 3 == woken) return Wake::kNobody;
     woken = word >> 3;

@@ -11,11 +11,13 @@ namespace verbena::soft {
 
 CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
                                  CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed,
-                                 AsyncEvents* events)
+                                 AsyncEvents* events, ProgressThread* progress_thread)
     : index_(index),
       channel_(event_channel),
       async_events_(events),
+      progress_thread_(progress_thread),
       ready_(std::move(ready)),
+      unattended_(progress_thread->enabled()),
       capacity_(capacity),
       entries_(capacity),
       armed_(armed) {
@@ -25,24 +27,29 @@ CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, ui
   handle = index;
   cqe = static_cast<int>(capacity);
   armed_.Disarm();
+  SetUnattended(unattended_);
   FaultPlan faults = FaultsOfNewObject(FaultObject::kCompletionQueue);
   if (!faults.empty()) faults_ = std::make_unique<FaultInjector>(std::move(faults));
   if (channel_ != nullptr) channel_->Join(this);
+  progress_thread_->Join(this);
 }
 
 CompletionQueue::~CompletionQueue() {
+  progress_thread_->Leave(this);
   if (channel_ != nullptr) channel_->Leave(this);
   std::unique_lock lock(events_mu_);
   events_acknowledged_.wait(lock, [this] { return unacknowledged_events_ == 0; });
 }
 
 int CompletionQueue::Poll(int count, ibv_wc* completions) {
+  CountPoll();
   if (size_.load(std::memory_order_relaxed) == 0) Progress();
   return Pop(count, completions, nullptr);
 }
 
 int CompletionQueue::PollTimed(ibv_wc* completion, uint64_t* time_ns) {
   *time_ns = 0;
+  CountPoll();
   if (size_.load(std::memory_order_relaxed) == 0) Progress();
   return Pop(1, completion, time_ns);
 }
@@ -156,18 +163,16 @@ void CompletionQueue::MuteWire(int descriptor) {
 }
 
 void CompletionQueue::Progress() {
-  if (!ready_.AnyReady() && !wires_.any() && !scan_due_.load(std::memory_order_relaxed)) {
-    uint32_t polls = empty_polls_.load(std::memory_order_relaxed) + 1;
-    empty_polls_.store(polls, std::memory_order_relaxed);
-    if (polls % kEmptyPollsBetweenScans != 0) return;
+  if (!ready_.AnyReady() && !scan_due_.load(std::memory_order_relaxed)) {
+    uint32_t polls = polls_.load(std::memory_order_relaxed);
+    if (polls - polls_at_scan_.load(std::memory_order_relaxed) < kPollsBetweenScans) return;
+    polls_at_scan_.store(polls, std::memory_order_relaxed);
     scan_due_.store(true, std::memory_order_relaxed);
   }
   std::lock_guard lock(progress_mu_);
-  auto progress = [this](uint32_t index) {
+  ready_.Take([this](uint32_t index) {
     if (index < targets_.size() && targets_[index] != nullptr) targets_[index]->Progress();
-  };
-  ready_.Take(progress);
-  if (wires_.any()) wires_.ForEachToLookAt(progress);
+  });
   if (!scan_due_.exchange(false)) return;
   for (uint32_t index : attached_indices_) {
     if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
@@ -176,15 +181,49 @@ void CompletionQueue::Progress() {
 
 void CompletionQueue::MarkReady(uint32_t queue_pair_index) {
   ready_.Set(queue_pair_index);
-  if (channel_ == nullptr) return;
   std::lock_guard lock(entries_mu_);
-  if (armed_.armed_for() != ArmedFor::kNothing) channel_->Wake();
+  if (armed_.armed_for() == ArmedFor::kNothing && !armed_.unattended()) return;
+  if (progress_thread_->enabled()) {
+    progress_thread_->Wake();
+  } else if (channel_ != nullptr) {
+    channel_->Wake();
+  }
+}
+
+void CompletionQueue::Attend() {
+  SetUnattended(false);
+  progress_thread_->Attend();
+}
+
+void CompletionQueue::SetUnattended(bool unattended) {
+  std::lock_guard lock(entries_mu_);
+  armed_.SetUnattended(unattended);
+  unattended_.store(unattended);
+}
+
+bool CompletionQueue::StillAttended() {
+  uint32_t polls = polls_.load(std::memory_order_relaxed);
+  if (polls_at_tick_.exchange(polls, std::memory_order_relaxed) != polls) return true;
+  SetUnattended(true);
+  Progress();  // What came before peers could see that.
+  return false;
+}
+
+bool CompletionQueue::Help(bool scan) {
+  {
+    std::lock_guard lock(entries_mu_);
+    if (armed_.unattended() || armed_.armed_for() != ArmedFor::kNothing) armed_.Renew();
+  }
+  bool found = ready_.AnyReady();
+  if (scan) scan_due_.store(true);
+  Progress();
+  return found;
 }
 
 void CompletionQueue::ProgressAfterWake() {
   {
     std::lock_guard lock(entries_mu_);
-    armed_.Renew();
+    if (armed_.armed_for() != ArmedFor::kNothing) armed_.Renew();
   }
   Progress();
 }

@@ -1,7 +1,8 @@
 // A completion queue: finished work of many queue pairs, and the place from which those queue pairs make progress.
 //
-// There is no device thread. Messages are taken from the rings, acknowledged and completed by whoever polls the queue,
-// arms it, or reads its channel. The ready map says which queue pairs have news.
+// Messages are taken from the rings, acknowledged and completed by whoever polls the queue, or reads its channel. Where
+// nobody does, the queue is "unattended", and the device's progress thread does it. The ready map says which queue
+// pairs have news.
 //
 // Owner: the application, as an ibv_cq. Outlives its queue pairs. Thread: any; the locking order is in
 // completion_channel.h.
@@ -24,6 +25,7 @@
 #include "transport/soft/extended_poll.h"
 #include "transport/soft/extensible.h"
 #include "transport/soft/fault_injector.h"
+#include "transport/soft/progress_thread.h"
 #include "transport/soft/ready_map.h"
 #include "transport/soft/wire_set.h"
 
@@ -45,7 +47,8 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
  public:
   // `index` is this queue's place in the published memory, `armed` the word there. `ready` is fresh.
   CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
-                  CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed, AsyncEvents* events);
+                  CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed, AsyncEvents* events,
+                  ProgressThread* progress_thread);
   // Waits until every event that was read for it is acknowledged, as ibv_destroy_cq must.
   ~CompletionQueue();
   CompletionQueue(const CompletionQueue&) = delete;
@@ -87,10 +90,22 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
     if (!wires_.looks_at_all()) LookAgain(queue_pair_index);
   }
 
-  // Something of ours wants this queue pair to progress soon: the next poll does it; a sleeper is woken.
+  // Something of ours wants this queue pair to progress soon: the next poll does it; if there may be none, the progress
+  // thread.
   void MarkReady(uint32_t queue_pair_index);
-  // The same without waking anybody: for a queue pair that waits for time to pass.
-  void LookAgain(uint32_t queue_pair_index) { ready_.Set(queue_pair_index); }
+  // For a queue pair that waits for time to pass: polls look at it each time. The progress thread knows when by itself.
+  void LookAgain(uint32_t queue_pair_index) {
+    if (attended()) ready_.Set(queue_pair_index);
+  }
+
+  // For the progress thread. Whether the queue was polled lately; without such a thread, always.
+  bool attended() const { return !unattended_.load(); }
+  // Of an attended queue: whether it was polled since the last call. If not, it is not attended any more, and has had
+  // its turn.
+  bool StillAttended();
+  // Lets the queue make progress for those who do not look: with `scan`, whatever the ready map says. True if the map
+  // said something.
+  bool Help(bool scan);
 
   // For the channel: its descriptor was drained, perhaps of a peer's wake-up meant for this queue.
   void ProgressAfterWake();
@@ -103,21 +118,31 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   const ReadyMap& ready() const { return ready_; }
 
  private:
-  // Empty polls between two looks at every queue pair, in case a peer that shares the ready map has cleared bits.
-  static constexpr uint32_t kEmptyPollsBetweenScans = 4096;
+  // Polls between two looks at every queue pair, in case a peer that shares the ready map has cleared bits.
+  static constexpr uint32_t kPollsBetweenScans = 4096;
   // Value of size_ that keeps an overrun queue from looking merely empty.
   static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;
 
   int Pop(int count, ibv_wc* completions, uint64_t* times_ns);
   bool FaultOverruns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(entries_mu_);
   void Progress();
+  void CountPoll() {
+    polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (unattended_.load(std::memory_order_relaxed)) Attend();
+  }
+  void Attend();
+  void SetUnattended(bool unattended);
 
   const uint32_t index_;
   CompletionChannel* const channel_;  // May be null.
   AsyncEvents* const async_events_;
+  ProgressThread* const progress_thread_;
   ReadyMap ready_;
   std::atomic<bool> scan_due_{false};
-  std::atomic<uint32_t> empty_polls_{0};
+  std::atomic<bool> unattended_;
+  std::atomic<uint32_t> polls_{0};  // A count that may miss some: threads that poll together do not lock it.
+  std::atomic<uint32_t> polls_at_scan_{0};
+  std::atomic<uint32_t> polls_at_tick_{0};
 
   std::mutex progress_mu_;
   std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.

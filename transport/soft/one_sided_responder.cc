@@ -110,7 +110,8 @@ void OneSidedResponder::Commit(PairLink& link, size_t bytes) {
 void OneSidedResponder::Publish(PairLink& link) {
   if (unpublished_bytes_ == 0) return;
   link.responses_out().Publish();
-  link.RingSender();
+  // In the middle of an answer the ring must be emptied, whether or not the sender looks.
+  link.RingSender(answered_bytes_ != 0 ? News::kImportant : News::kAnswer);
   unpublished_bytes_ = 0;
 }
 

@@ -65,7 +65,7 @@ class PairLink {
   void RingReceiver(News news) {
     if (!std::exchange(lose_doorbell_, false)) receiving_->Ring(news);
   }
-  void RingSender() { (sending_ != nullptr ? *sending_ : *receiving_).Ring(News::kImportant); }
+  void RingSender(News news) { (sending_ != nullptr ? *sending_ : *receiving_).Ring(news); }
   // The receiver has shown no sign of life for a while.
   void Insist() { receiving_->Insist(); }
 
@@ -93,7 +93,7 @@ class PairLink {
     own_.state.closed.store(1);
     if (wire_ != nullptr) wire_->Close();
     RingReceiver(News::kImportant);
-    if (sending_ != nullptr) RingSender();
+    if (sending_ != nullptr) RingSender(News::kImportant);
   }
 
   bool peer_closed() const { return peer_.state.closed.load() != 0; }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -12,7 +13,9 @@
 #include <thread>
 #include <utility>
 
+#include "transport/soft/completion_queue.h"
 #include "transport/soft/event_fd.h"
+#include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {
 namespace {
@@ -26,7 +29,8 @@ bool ThreadIsWanted() {
 
 }  // namespace
 
-ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched) : wake_(std::move(wake)), watched_(std::move(watched)) {
+ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched)
+    : enabled_(ThreadIsWanted()), wake_(std::move(wake)), watched_(std::move(watched)) {
   epoll_event event = {.events = EPOLLIN, .data = {.fd = wake_.get()}};
   epoll_ctl(watched_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
 }
@@ -34,7 +38,7 @@ ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched) : wake_(std::mov
 // The application's signals are not for this thread.
 void ProgressThread::Start() {
   std::call_once(start_once_, [this] {
-    if (!ThreadIsWanted()) return;
+    if (!enabled_) return;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -49,6 +53,31 @@ void ProgressThread::Start() {
 void ProgressThread::Wake() { SignalEventFd(wake_.get()); }
 
 UniqueFd ProgressThread::DuplicateFd() const { return UniqueFd(fcntl(wake_.get(), F_DUPFD_CLOEXEC, 0)); }
+
+void ProgressThread::Join(CompletionQueue* queue) {
+  std::lock_guard lock(roster_mu_);
+  queues_.push_back(queue);
+}
+
+void ProgressThread::Leave(CompletionQueue* queue) {
+  std::lock_guard lock(roster_mu_);
+  std::erase(queues_, queue);
+}
+
+void ProgressThread::Leave(QueuePair* queue_pair) {
+  std::lock_guard lock(roster_mu_);
+  std::lock_guard newcomers_lock(newcomers_mu_);
+  std::erase(supervised_, queue_pair);
+  std::erase(newcomers_, queue_pair);
+}
+
+void ProgressThread::Supervise(QueuePair* queue_pair) {
+  {
+    std::lock_guard lock(newcomers_mu_);
+    newcomers_.push_back(queue_pair);
+  }
+  WakeIfIdle();
+}
 
 int ProgressThread::Watch(int fd, std::function<void()> on_ready) {
   std::lock_guard lock(callbacks_mu_);
@@ -71,17 +100,64 @@ void ProgressThread::Unwatch(int fd) {
 }
 
 void ProgressThread::Run() {
+  while (true) Sleep(Tick(Clock::now()));
+}
+
+std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::time_point now) {
+  std::lock_guard lock(roster_mu_);
+  std::optional<Clock::time_point> next;
+  for (CompletionQueue* queue : queues_) {
+    if (queue->attended() && queue->StillAttended()) next = now + kTick;
+  }
+  {
+    std::lock_guard newcomers_lock(newcomers_mu_);
+    supervised_.insert(supervised_.end(), newcomers_.begin(), newcomers_.end());
+    newcomers_.clear();
+  }
+  std::erase_if(supervised_, [&](QueuePair* queue_pair) {
+    std::optional<Clock::time_point> due = queue_pair->Supervise(now);
+    if (due.has_value() && (!next.has_value() || *due < *next)) next = due;
+    return !due.has_value();
+  });
+  return next;
+}
+
+void ProgressThread::Sleep(std::optional<Clock::time_point> next) {
+  idle_.store(!next.has_value());
+  int timeout_ms = -1;
+  if (next.has_value()) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
+    timeout_ms = static_cast<int>(std::max<int64_t>(left.count(), 0));
+  } else if (SomethingIsDue()) {
+    timeout_ms = 0;
+  }
   std::array<epoll_event, kEventsMax> events;
-  while (true) {
-    int count = epoll_wait(watched_.get(), events.data(), kEventsMax, -1);
-    for (int i = 0; i < count; ++i) {
-      if (events[i].data.fd == wake_.get()) {
-        DrainEventFd(wake_.get());
-      } else {
-        CallBack(events[i].data.fd);
-      }
+  int count = epoll_wait(watched_.get(), events.data(), kEventsMax, timeout_ms);
+  idle_.store(false);
+  for (int i = 0; i < count; ++i) {
+    if (events[i].data.fd == wake_.get()) {
+      DrainEventFd(wake_.get());
+      HelpEverybody();
+    } else {
+      CallBack(events[i].data.fd);
     }
   }
+}
+
+bool ProgressThread::SomethingIsDue() {
+  std::lock_guard lock(roster_mu_);
+  std::lock_guard newcomers_lock(newcomers_mu_);
+  return !newcomers_.empty() ||
+         std::any_of(queues_.begin(), queues_.end(), [](const CompletionQueue* queue) { return queue->attended(); });
+}
+
+// If nobody has news, news were lost: a peer that shares a ready map can clear the bits of others.
+void ProgressThread::HelpEverybody() {
+  std::lock_guard lock(roster_mu_);
+  bool found = false;
+  for (CompletionQueue* queue : queues_) found = queue->Help(false) || found;
+  if (found) return;
+  for (CompletionQueue* queue : queues_) queue->Help(true);
 }
 
 void ProgressThread::CallBack(int fd) {

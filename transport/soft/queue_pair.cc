@@ -76,6 +76,7 @@ QueuePair::~QueuePair() {
   if (&send_completions() != &receive_completions()) send_completions().Detach(index());
   receive_completions().Detach(index());
   if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
+  surroundings_.progress_thread->Leave(this);
   {
     std::lock_guard lock(mu_);
     CloseLink();
@@ -116,6 +117,7 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
   for (const ibv_send_wr& request : requests) PostOne(request);
   AdvanceSends();
   requester_.KeepInlineBytes();
+  if (!requester_.idle()) AskForSupervision();
   return 0;
 }
 
@@ -204,9 +206,11 @@ bool QueuePair::MayHaveNews() const {
 
 void QueuePair::AdvanceSends() {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
-  if (link_ == nullptr || !surroundings_.health->port_is_up()) return;
-  bool peer_was_closed = link_->peer_closed();
-  Settle(requester_.Advance(*link_), peer_was_closed);
+  if (link_ != nullptr && surroundings_.health->port_is_up()) {
+    bool peer_was_closed = link_->peer_closed();
+    Settle(requester_.Advance(*link_), peer_was_closed);
+  }
+  if (!requester_.idle()) AskForSupervision();
 }
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
@@ -220,6 +224,7 @@ void QueuePair::AdvanceBoth() {
   bool healthy = requester_.Advance(*link_);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);
+  if (responder_.parked_for_a_time()) AskForSupervision();
 }
 
 void QueuePair::Settle(bool healthy, bool peer_was_closed) {
@@ -297,6 +302,7 @@ absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
 }
 
 absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer) {
+  surroundings_.progress_thread->Start();
   if (link->wire() != nullptr) {
     if (absl::Status status = AddWire(*link->wire()); !status.ok()) return status;
   }
@@ -328,6 +334,7 @@ void QueuePair::ApplyAttributes() {
   requester_.set_read_depth(parameters_.initiator_depth);
   responder_.one_sided().set_read_depth(parameters_.responder_resources);
   responder_.one_sided().set_access(access_);
+  patience_.Configure(timeout_, parameters_.retry_count);
   if (pending_.memory == nullptr) return;
   EndControl& own = pending_.memory->pair().control.ends[pending_.own_end];
   own.state.domain.store(ProtectionDomain::Number(pd));

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -28,6 +29,7 @@
 #include "transport/soft/key_table.h"
 #include "transport/soft/link.h"
 #include "transport/soft/pair_link.h"
+#include "transport/soft/peer_patience.h"
 #include "transport/soft/profile.h"
 #include "transport/soft/queue_pair_faults.h"
 #include "transport/soft/requester.h"
@@ -45,6 +47,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
     AsyncEvents* async_events;
     const DeviceHealth* health;
     const Profile* profile;
+    ProgressThread* progress_thread;
   };
 
   // `attributes` are within the device's limits.
@@ -68,6 +71,11 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // ibv_modify_qp, ibv_query_qp.
   int Modify(const ibv_qp_attr& attributes, int mask);
   void Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes);
+
+  // For the progress thread, while there are requests that the peer has not carried out, or one of the peer's that
+  // waits for a limited time: has a turn, and looks whether the peer is alive. When to call again; none: not before the
+  // next ProgressThread::Supervise.
+  std::optional<PeerPatience::Clock::time_point> Supervise(PeerPatience::Clock::time_point now);
 
   void Progress() override;
   bool MayHaveNews() const override;
@@ -111,12 +119,19 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   CompletionQueue& receive_completions() const { return *static_cast<CompletionQueue*>(recv_cq); }
 
  private:
+  // Until ibv_modify_qp sets another: what the Linux connection manager arrives at for Ethernet (packet life time 18,
+  // plus one). With seven retries a peer is given up after 17 s.
+  static constexpr uint8_t kTimeoutOfLinks = 19;
+
   bool MayPostSends() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool FaultRefusesPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void BeginFaultyPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RaiseLastWqe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AskForSupervision() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  PeerPatience::Signs SignsOfPeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ProbePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceSends() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -146,7 +161,10 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.
   uint8_t rnr_retry_ ABSL_GUARDED_BY(mu_) = 7;
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
-  uint8_t timeout_ ABSL_GUARDED_BY(mu_) = 0;
+  uint8_t timeout_ ABSL_GUARDED_BY(mu_) = kTimeoutOfLinks;
+  PeerPatience patience_ ABSL_GUARDED_BY(mu_);
+  uint64_t probes_ ABSL_GUARDED_BY(mu_) = 0;
+  bool supervised_ ABSL_GUARDED_BY(mu_) = false;  // By the progress thread.
 };
 
 }  // namespace verbena::soft

@@ -27,11 +27,15 @@ Responder::Responder(const Options& options)
 
 bool Responder::Advance(PairLink& link) {
   unfinished_answer_ = false;
-  if (refused_) return true;
+  if (refused_) {
+    AnswerProbe(link);
+    return true;
+  }
   Step step = Step::kContinue;
   while (step == Step::kContinue && link.requests_in().available() != 0) step = TakeRecord(link);
   one_sided_.Publish(link);
   if (unpublished_bytes_ != 0 || accepted_ != published_accepted_) Publish(link);
+  AnswerProbe(link);
   return step != Step::kFail && !link.broken();
 }
 
@@ -191,7 +195,8 @@ void Responder::Complete(ibv_wc completion, bool solicited) {
 
 Responder::Step Responder::NotReady(PairLink& link) {
   uint32_t retries = link.peer().requests_out.rnr_retry.load(std::memory_order_relaxed);
-  if (retries == kRnrRetryForEver) {
+  sender_is_impatient_ = retries != kRnrRetryForEver;
+  if (!sender_is_impatient_) {
     if (!parked_since_.has_value()) parked_since_.emplace();
     return Step::kWait;
   }
@@ -217,7 +222,7 @@ void Responder::Refuse(PairLink& link, ibv_wc_status at_sender) {
   refused_ = true;
   Publish(link);
   link.own().requests_in.refusal.store(at_sender);
-  link.RingSender();
+  link.RingSender(News::kImportant);
 }
 
 void Responder::Publish(PairLink& link) {
@@ -228,9 +233,21 @@ void Responder::Publish(PairLink& link) {
   link.requests_in().Publish();
   uint64_t watch = sender.accept_watch.load();
   bool watched = watch > published_accepted_ && watch <= accepted_;
-  if (watched || sender.ring.wants_space.load() != 0) link.RingSender();
+  if (sender.ring.wants_space.load() != 0) {
+    link.RingSender(News::kImportant);
+  } else if (watched) {
+    link.RingSender(News::kAnswer);
+  }
   published_accepted_ = accepted_;
   unpublished_bytes_ = 0;
+}
+
+void Responder::AnswerProbe(PairLink& link) {
+  uint64_t probe = link.peer().requests_out.probe.load(std::memory_order_relaxed);
+  if (probe == answered_probe_) return;
+  answered_probe_ = probe;
+  link.own().requests_in.probe_answer.store(probe);
+  link.RingSender(News::kWork);
 }
 
 void Responder::Flush() {

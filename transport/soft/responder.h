@@ -62,6 +62,8 @@ class Responder {
 
   // A message waits for a receive.
   bool parked() const { return parked_since_.has_value(); }
+  // And its sender waits for a limited time: another Advance is needed when that is over.
+  bool parked_for_a_time() const { return parked() && sender_is_impatient_; }
   bool lost_completion() const { return lost_completion_; }
   // Faults on purpose, or null; owned by the queue pair.
   void set_faults(QueuePairFaults* faults) { faults_ = faults; }
@@ -90,6 +92,7 @@ class Responder {
   Step RefuseOneSided(PairLink& link, ibv_wc_status at_sender);
   void Refuse(PairLink& link, ibv_wc_status at_sender);
   void Publish(PairLink& link);
+  void AnswerProbe(PairLink& link);
   void Complete(ibv_wc completion, bool solicited);
 
   const Options options_;
@@ -97,6 +100,7 @@ class Responder {
   ReceiveQueue receives_;
   uint64_t accepted_ = 0;  // Requests.
   uint64_t published_accepted_ = 0;
+  uint64_t answered_probe_ = 0;
   uint64_t unpublished_bytes_ = 0;  // Consumed from the ring; the sender was not told.
   bool in_request_ = false;
   bool answering_ = false;  // The request in progress is a READ or atomic; its record is in the ring still.
@@ -109,7 +113,8 @@ class Responder {
   bool unfinished_answer_ = false;
   std::optional<ibv_event_type> violation_;
   QueuePairFaults* faults_ = nullptr;
-  bool refused_ = false;  // Nothing is taken in any more.
+  bool sender_is_impatient_ = false;  // The sender of the message that is parked.
+  bool refused_ = false;              // Nothing is taken in any more.
   bool lost_completion_ = false;
 };
 

@@ -120,9 +120,9 @@ CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_co
   std::lock_guard lock(mu_);
   size_t index = FindFree(completion_queues_, 0);
   if (!ready.ok() || index == completion_queues_.size()) return nullptr;
-  completion_queues_[index] =
-      new CompletionQueue(context(), static_cast<uint32_t>(index), capacity, user_context, channel,
-                          ReadyMap(*std::move(ready)), &queues_->own_queues().queues[index].armed, &async_events_);
+  completion_queues_[index] = new CompletionQueue(
+      context(), static_cast<uint32_t>(index), capacity, user_context, channel, ReadyMap(*std::move(ready)),
+      &queues_->own_queues().queues[index].armed, &async_events_, &progress_thread_);
   return completion_queues_[index];
 }
 
@@ -147,6 +147,7 @@ QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attr
       .async_events = &async_events_,
       .health = &health_,
       .profile = &profile_,
+      .progress_thread = &progress_thread_,
   };
   queue_pairs_[index] = new QueuePair(domain, attributes, surroundings);
   return queue_pairs_[index];

@@ -100,7 +100,11 @@ class PeerProcess {
     OnPeerGone(end.queue_pair);
   }
 
-  void Stop() { kill(process_, SIGSTOP); }
+  // Returns when no thread of it runs any more.
+  void Stop() {
+    kill(process_, SIGSTOP);
+    waitpid(process_, nullptr, WUNTRACED);
+  }
 
   TestEnd end{{.memory_bytes = 2 * kMegabyte}};
   RemoteMemory memory = {};

@@ -1,0 +1,64 @@
+// How long a requester waits for a peer that shows no sign of life, and when it asks for one.
+//
+// While requests are outstanding, somebody looks every now and then. As long as the peer gets on with them nothing
+// happens. After a millisecond without progress the peer is probed, and again, less and less often; an answer to a
+// probe says that the peer is there but cannot get on (it has no receive posted). Without any sign for 4.096 us *
+// 2^timeout * (retry_count + 1) (InfiniBand's "transport timer" and "retry counter", as ibv_modify_qp(3) has them) the
+// peer is given up. It had three probes at least: a process that was not running itself has not waited.
+//
+// Pure: the caller brings the time. Thread: one at a time.
+
+#ifndef VERBENA_TRANSPORT_SOFT_PEER_PATIENCE_H_
+#define VERBENA_TRANSPORT_SOFT_PEER_PATIENCE_H_
+
+#include <chrono>
+#include <cstdint>
+
+namespace verbena::soft {
+
+class PeerPatience {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `timeout` is InfiniBand's code; 0 is for ever.
+  void Configure(uint8_t timeout, uint8_t retry_count);
+
+  // What the peer has published, as far as it tells of progress, and its last answer to a probe.
+  struct Signs {
+    uint64_t progress = 0;  // Changes with every step.
+    uint64_t answer = 0;
+    bool operator==(const Signs&) const = default;
+  };
+
+  enum class Verdict {
+    kWait,    // Look again at next_look().
+    kProbe,   // The same, and ask the peer for a sign.
+    kGiveUp,  // The peer has not answered in time.
+  };
+  Verdict Look(const Signs& signs, Clock::time_point now);
+  Clock::time_point next_look() const { return next_look_; }
+
+  // Nothing is outstanding: the next Look begins afresh.
+  void Rest() { waiting_ = false; }
+
+ private:
+  static constexpr std::chrono::microseconds kFirstProbe{1000};
+  static constexpr std::chrono::microseconds kProbeIntervalMax{100'000};
+  // Whatever is configured: a process may have to wait for a processor that long.
+  static constexpr std::chrono::microseconds kLimitMin{100'000};
+  static constexpr int kProbesMin = 3;
+
+  void Begin(const Signs& signs, Clock::time_point now);
+
+  std::chrono::microseconds limit_{0};  // 0: for ever.
+  bool waiting_ = false;
+  Signs signs_;                  // As last seen.
+  Clock::time_point last_sign_;  // When they last changed.
+  int probes_ = 0;               // Since then.
+  std::chrono::microseconds interval_ = kFirstProbe;
+  Clock::time_point next_look_;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_PEER_PATIENCE_H_
