@@ -1,6 +1,7 @@
 // ControlPlane: the active side of a connection, and its end.
 
 #include <cerrno>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -49,9 +50,22 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
                 rejected ? static_cast<int>(fault->amount) : -ETIMEDOUT);
     return 0;
   }
+  id.request.parameters = parameters;
+  id.request.private_data = private_data;
+  id.lose_request = fault.has_value();
+  id.patience_end = std::chrono::steady_clock::now() + limits_.listener_patience;
+  return Reach(id);
+}
+
+int ControlPlane::Reach(CmId& id) {
   UniqueFd connected;
   ucred peer;
   int error = ConnectToAddress(id.destination, &connected, &peer);
+  if (error == ECONNREFUSED && std::chrono::steady_clock::now() < id.patience_end) {
+    id.state = IdState::kConnecting;
+    StartWaiting(id, limits_.listener_interval);
+    return 0;
+  }
   if (error != 0 && IsLocal(error)) return error;
   if (error != 0) {
     ConnectFailure failure = FailureOf(error);
@@ -60,10 +74,9 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   }
   PeerSocket socket = {.control = MakeUnixControlSocket(std::move(connected), peer), .id = &id};
   std::vector<UniqueFd> fds;
-  absl::StatusOr<CmMessage> request = MakeRequest(id, *socket.control, parameters, &fds);
+  absl::StatusOr<CmMessage> request = MakeRequest(id, *socket.control, &fds);
   if (!request.ok()) return ErrnoOf(request.status());
-  request->private_data = private_data;
-  error = fault.has_value() ? 0 : socket.control->Send(*request, fds);
+  error = id.lose_request ? 0 : socket.control->Send(*request, fds);
   if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
   // If the listener went away in between, the control thread finds the socket at its end.
   error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);
@@ -71,18 +84,17 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   return error;
 }
 
-absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& socket,
-                                                    const ConnectionParameters& parameters,
-                                                    std::vector<UniqueFd>* fds) {
+absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& socket, std::vector<UniqueFd>* fds) {
   CmMessage request;
   request.type = MessageType::kRequest;
-  request.parameters = parameters;
+  request.parameters = id.request.parameters;
+  request.private_data = id.request.private_data;
   request.source = id.source;
   request.destination = id.destination;
-  id.agreement.parameters = parameters;
+  id.agreement.parameters = request.parameters;
   id.offered = id.qp != nullptr;
   if (!id.offered) return request;
-  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(parameters));
+  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(id.request.parameters));
   if (!offer.ok()) return offer.status();
   request.parameters.qp_num = id.qp->qp_num;
   request.parameters.srq = id.qp->srq != nullptr;
@@ -134,7 +146,7 @@ int ControlPlane::Disconnect(CmId& id) {
       [[fallthrough]];
     case IdState::kDisconnected:
       id.state = IdState::kClosed;
-      EnterTimewait(id);
+      StartWaiting(id, limits_.timewait);
       [[fallthrough]];
     case IdState::kClosed:
       MoveToError(id.qp);

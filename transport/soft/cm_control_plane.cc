@@ -103,10 +103,12 @@ void ControlPlane::OnDeadline(uint64_t key) {
     thread_.Watch(port_sockets_.at(key), key);
     return;
   }
-  if ((key & kTimewaitKeyBit) != 0) {
-    CmId& id = *timewait_.at(key);
-    LeaveTimewait(id);
-    return Post(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+  if ((key & kWaitKeyBit) != 0) {
+    CmId& id = *waiting_.at(key);
+    StopWaiting(id);
+    if (id.state != IdState::kConnecting) return Post(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+    if (int error = Reach(id); error != 0) FailAttempt(id, RDMA_CM_EVENT_CONNECT_ERROR, -error);
+    return;
   }
   CmId* id = sockets_.at(key).id;
   if (id == nullptr) return CloseSocket(key);

@@ -58,6 +58,11 @@ struct ControlLimits {
   // From the end of a connection on both sides to TIMEWAIT_EXIT: what a queue pair number rests on a network where the
   // kernel assumes packets to live 4.096 us * 2^18.
   std::chrono::milliseconds timewait = std::chrono::milliseconds(1074);
+  // How long a connect request looks for a listener before it is rejected for want of one, and how often. Programs
+  // connect again while the peer still closes one listener and opens the next: on a fabric the time that addresses and
+  // routes take to be resolved hides that, here it is no time at all.
+  std::chrono::milliseconds listener_patience = std::chrono::milliseconds(50);
+  std::chrono::milliseconds listener_interval = std::chrono::milliseconds(2);
 };
 
 class ControlPlane : private ControlThread::Delegate {
@@ -122,9 +127,9 @@ class ControlPlane : private ControlThread::Delegate {
   };
 
   // Keys of sockets and deadlines count up from 1; those of sockets that peers connect to have this bit, those of ids
-  // in timewait the other one.
+  // that wait the other one.
   static constexpr uint64_t kPortKeyBit = uint64_t{1} << 63;
-  static constexpr uint64_t kTimewaitKeyBit = uint64_t{1} << 62;
+  static constexpr uint64_t kWaitKeyBit = uint64_t{1} << 62;
 
   // ControlThread::Delegate.
   void OnReadable(uint64_t key) override;
@@ -137,8 +142,9 @@ class ControlPlane : private ControlThread::Delegate {
   void Delete(CmId& id);
   // The application takes a connect request: 0, or an errno value, and then the request is rejected and forgotten.
   int TakeRequest(CmId& listener, CmId& request, EventChannel& channel);
-  void EnterTimewait(CmId& id);
-  void LeaveTimewait(CmId& id);
+  // An id waits in one of two ways: for a listener (kConnecting) or in timewait.
+  void StartWaiting(CmId& id, std::chrono::milliseconds time);
+  void StopWaiting(CmId& id);
 
   // Sockets and deadlines. AddSocket watches it and sets the deadline; 0 or an errno value, and then `fd` is closed.
   int AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key);
@@ -178,9 +184,10 @@ class ControlPlane : private ControlThread::Delegate {
   void DropRequest(CmId& request);
   void DropQueuedEvents(CmId& id);
 
+  // Sends the request to the peer, or waits to try again. 0, or an error of this process.
+  int Reach(CmId& id);
   // What travels, with an offer of the id's queue pair or the answer to one, if the id has a queue pair.
-  absl::StatusOr<CmMessage> MakeRequest(CmId& id, ControlSocket& socket, const ConnectionParameters& parameters,
-                                        std::vector<UniqueFd>* fds);
+  absl::StatusOr<CmMessage> MakeRequest(CmId& id, ControlSocket& socket, std::vector<UniqueFd>* fds);
   absl::StatusOr<CmMessage> MakeReply(CmId& id, const ConnectionParameters& agreed, std::vector<UniqueFd>* fds);
 
   // Addresses and listening.
@@ -203,7 +210,7 @@ class ControlPlane : private ControlThread::Delegate {
   std::unordered_map<uint64_t, int> port_sockets_ ABSL_GUARDED_BY(mu_);  // Of listeners; owned by ports_.
   std::map<uint64_t, PeerSocket> sockets_ ABSL_GUARDED_BY(mu_);
   size_t silent_peers_ ABSL_GUARDED_BY(mu_) = 0;  // Sockets without an id.
-  std::unordered_map<uint64_t, CmId*> timewait_ ABSL_GUARDED_BY(mu_);
+  std::unordered_map<uint64_t, CmId*> waiting_ ABSL_GUARDED_BY(mu_);
   uint64_t last_key_ ABSL_GUARDED_BY(mu_) = 0;
   Deadlines deadlines_ ABSL_GUARDED_BY(mu_);
   ControlThread thread_{*this};  // Last: its destructor stops what uses the rest.

@@ -9,6 +9,7 @@
 #include <rdma/rdma_cma.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,7 +30,7 @@ enum class IdState {
   kAddressResolved,  // Active. The application's turn: resolve the route.
   kRouteResolved,    // Active. The application's turn: connect.
   kListening,        // Peers make connect requests.
-  kConnecting,       // Active. REQUEST sent; the peer answers, or a deadline ends it.
+  kConnecting,       // Active. REQUEST sent, or a listener looked for; the peer answers, or a deadline ends it.
   kAnswered,         // Active, with a queue pair that the application connects itself. Its turn: establish.
   kRequested,        // Passive. REQUEST received; the application accepts or rejects, or the peer gives up.
   kAccepted,         // Passive. REPLY sent; the peer confirms, or a deadline ends it.
@@ -69,14 +70,17 @@ struct CmId : rdma_cm_id {
 
   // A connection's.
   uint64_t socket_key = 0;        // In ControlPlane's socket table; 0 = none.
-  uint64_t timewait_key = 0;      // In ControlPlane's table of those; 0 = not waiting.
+  uint64_t wait_key = 0;          // In ControlPlane's table of those that wait for a time; 0 = not waiting.
   bool offered = false;           // Active: the request had an offer for `qp`, so the reply is to have one.
   CmId* listener = nullptr;       // Passive, until the request is taken.
   bool confirmation_due = false;  // Passive: established by CmNotify, before READY_TO_USE.
-  CmMessage request;              // Passive: what the peer asked for.
-  Agreement agreement;            // For CmInitQpAttr.
-  std::vector<UniqueFd> fds;      // Passive: what came with it, until accepted.
-  ibv_sa_path_rec path = {};      // What route.path_rec points to.
+  CmMessage request;              // Passive: what the peer asked for. Active: parameters and data of Connect.
+  bool lose_request = false;      // Active: by a fault plan.
+  // Active: until then it looks for a listener.
+  std::chrono::steady_clock::time_point patience_end;
+  Agreement agreement;        // For CmInitQpAttr.
+  std::vector<UniqueFd> fds;  // Passive: what came with it, until accepted.
+  ibv_sa_path_rec path = {};  // What route.path_rec points to.
 };
 
 }  // namespace verbena::soft

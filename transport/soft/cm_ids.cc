@@ -31,7 +31,7 @@ CmId* ControlPlane::NewId(rdma_port_space space) {
 }
 
 void ControlPlane::Delete(CmId& id) {
-  LeaveTimewait(id);
+  StopWaiting(id);
   if (id.qp != nullptr) owners_.erase(id.qp);
   ids_.erase(&id);
   delete &id;
@@ -46,7 +46,7 @@ void ControlPlane::DestroyId(CmId& id) {
   CloseConnection(id);
   ReleasePort(id);
   id.state = IdState::kClosed;
-  LeaveTimewait(id);
+  StopWaiting(id);
   DropQueuedEvents(id);
   event_acknowledged_.wait(lock, [&id] { return id.events_unacknowledged == 0; });
   Delete(id);
@@ -77,16 +77,16 @@ int ControlPlane::SetIpv6Only(CmId& id, bool ipv6_only) {
   return 0;
 }
 
-void ControlPlane::EnterTimewait(CmId& id) {
-  id.timewait_key = kTimewaitKeyBit | ++last_key_;
-  timewait_.emplace(id.timewait_key, &id);
-  SetDeadline(id.timewait_key, limits_.timewait);
+void ControlPlane::StartWaiting(CmId& id, std::chrono::milliseconds time) {
+  id.wait_key = kWaitKeyBit | ++last_key_;
+  waiting_.emplace(id.wait_key, &id);
+  SetDeadline(id.wait_key, time);
 }
 
-void ControlPlane::LeaveTimewait(CmId& id) {
-  if (id.timewait_key == 0) return;
-  deadlines_.Cancel(id.timewait_key);
-  timewait_.erase(std::exchange(id.timewait_key, 0));
+void ControlPlane::StopWaiting(CmId& id) {
+  if (id.wait_key == 0) return;
+  deadlines_.Cancel(id.wait_key);
+  waiting_.erase(std::exchange(id.wait_key, 0));
 }
 
 }  // namespace verbena::soft
