@@ -1,7 +1,9 @@
 """Posting by ibv_wr_* and polling by ibv_cq_ex."""
 
+import time
+
 import pyverbs.enums as e
-from pair import BYTES, DEPTH, SGE, connected, equal
+from pair import BYTES, DEPTH, SECONDS_MAX, SGE, connected, equal
 from pyverbs.cq import CQEX, CqInitAttrEx, PollCqAttr
 from pyverbs.qp import QPEx, QPInitAttrEx
 
@@ -37,8 +39,9 @@ def make_qp(end):
 
 def next_completion(end):
     """(wr_id, opcode, bytes) of the next."""
+    deadline = time.monotonic() + SECONDS_MAX
     while end.cq.start_poll(PollCqAttr()) != 0:
-        pass
+        assert time.monotonic() < deadline, "no completion"
     equal(end.cq.status, e.IBV_WC_SUCCESS)
     completion = (end.cq.wr_id, end.cq.read_opcode(), end.cq.read_byte_len())
     end.cq.end_poll()
