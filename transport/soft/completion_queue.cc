@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "transport/soft/forked_child.h"
 #include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
@@ -35,6 +36,7 @@ CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, ui
 }
 
 CompletionQueue::~CompletionQueue() {
+  if (IsForkedChild()) return;  // Another thread of the parent may have held any of the locks.
   progress_thread_->Leave(this);
   if (channel_ != nullptr) channel_->Leave(this);
   std::unique_lock lock(events_mu_);

@@ -42,6 +42,9 @@ struct LinkParameters {
   uint8_t initiator_depth = 1;      // READs we may have outstanding at the peer.
   uint8_t retry_count = 7;
   uint8_t rnr_retry_count = 7;  // 7 = for ever, as in InfiniBand.
+  // As ibv_qp_attr::timeout. By default what the Linux connection manager arrives at for Ethernet (packet life time 18,
+  // plus one): with seven retries a peer that gives no sign of life is given up after 17 s.
+  uint8_t timeout = 19;
 };
 
 absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* qp, const LinkParameters& parameters);

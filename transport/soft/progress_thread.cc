@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "transport/soft/completion_queue.h"
@@ -36,18 +35,27 @@ ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched)
 }
 
 // The application's signals are not for this thread.
-void ProgressThread::Start() {
-  std::call_once(start_once_, [this] {
-    if (!enabled_) return;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread([this] { Run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread.native_handle(), "soft-progress");
-    thread.detach();
-  });
+int ProgressThread::Start() {
+  std::lock_guard lock(start_mu_);
+  if (started_ || !enabled_) return 0;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  int error = pthread_create(
+      &thread, nullptr,
+      [](void* self) -> void* {
+        static_cast<ProgressThread*>(self)->Run();
+        return nullptr;
+      },
+      this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) return error;
+  pthread_setname_np(thread, "soft-progress");
+  pthread_detach(thread);
+  started_ = true;
+  return 0;
 }
 
 void ProgressThread::Wake() { SignalEventFd(wake_.get()); }
@@ -84,8 +92,7 @@ int ProgressThread::Watch(int fd, std::function<void()> on_ready) {
   epoll_event event = {.events = EPOLLONESHOT, .data = {.fd = fd}};
   if (epoll_ctl(watched_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return errno;
   callbacks_[fd] = std::move(on_ready);
-  Start();
-  return 0;
+  return Start();
 }
 
 int ProgressThread::Await(int fd, uint32_t events) {
@@ -156,7 +163,7 @@ void ProgressThread::HelpEverybody() {
   std::lock_guard lock(roster_mu_);
   bool found = false;
   for (CompletionQueue* queue : queues_) found = queue->Help(false) || found;
-  if (found) return;
+  if (found || woken_by_us_.exchange(false)) return;
   for (CompletionQueue* queue : queues_) queue->Help(true);
 }
 

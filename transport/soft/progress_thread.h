@@ -48,15 +48,15 @@ class ProgressThread {
 
   // False: there is no thread and will be none.
   bool enabled() const { return enabled_; }
-  // Starts the thread unless it runs already, or must not. Before the first link, or Await.
-  void Start();
+  // Starts the thread unless it runs already, or must not. Before the first link. 0, or an errno value.
+  int Start();
 
   // Has the thread let every completion queue make progress.
   void Wake();
   // The eventfd by which peers wake it. Empty handed if the process is out of descriptors.
   UniqueFd DuplicateFd() const;
 
-  // Leave returns when the thread does not use the object and will not.
+  // Leave returns when the thread does not use the object and will not. Not in a child made by fork.
   void Join(CompletionQueue* queue);
   void Leave(CompletionQueue* queue);
   void Leave(QueuePair* queue_pair);
@@ -86,16 +86,20 @@ class ProgressThread {
   void HelpEverybody();
   void CallBack(int fd);
   void WakeIfIdle() {
-    if (idle_.load()) Wake();
+    if (!idle_.load()) return;
+    woken_by_us_.store(true);
+    Wake();
   }
 
   const bool enabled_;
   const UniqueFd wake_;
   const UniqueFd watched_;
-  std::once_flag start_once_;
+  std::mutex start_mu_;
+  bool started_ ABSL_GUARDED_BY(start_mu_) = false;
   // The thread sleeps, or is about to, and nothing but a wake-up ends that. Whoever gives it something to do does that
   // first and then looks here; the thread sets this first and then looks whether there is something to do.
   std::atomic<bool> idle_{false};
+  std::atomic<bool> woken_by_us_{false};  // The wake-up is about something to do here, not about anybody's news.
 
   std::mutex roster_mu_;  // Held during every use of a member.
   std::vector<CompletionQueue*> queues_ ABSL_GUARDED_BY(roster_mu_);

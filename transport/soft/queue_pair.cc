@@ -72,6 +72,7 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
 }
 
 QueuePair::~QueuePair() {
+  if (IsForkedChild()) return;  // Another thread of the parent may have held any of the locks.
   attendance_.reset();
   if (&send_completions() != &receive_completions()) send_completions().Detach(index());
   receive_completions().Detach(index());
@@ -302,7 +303,9 @@ absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
 }
 
 absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer) {
-  surroundings_.progress_thread->Start();
+  if (int error = surroundings_.progress_thread->Start(); error != 0) {
+    return absl::ErrnoToStatus(error, "starting the thread of the soft device");
+  }
   if (link->wire() != nullptr) {
     if (absl::Status status = AddWire(*link->wire()); !status.ok()) return status;
   }
@@ -334,7 +337,7 @@ void QueuePair::ApplyAttributes() {
   requester_.set_read_depth(parameters_.initiator_depth);
   responder_.one_sided().set_read_depth(parameters_.responder_resources);
   responder_.one_sided().set_access(access_);
-  patience_.Configure(timeout_, parameters_.retry_count);
+  patience_.Configure(parameters_.timeout, parameters_.retry_count);
   if (pending_.memory == nullptr) return;
   EndControl& own = pending_.memory->pair().control.ends[pending_.own_end];
   own.state.domain.store(ProtectionDomain::Number(pd));

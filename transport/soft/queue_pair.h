@@ -119,10 +119,6 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   CompletionQueue& receive_completions() const { return *static_cast<CompletionQueue*>(recv_cq); }
 
  private:
-  // Until ibv_modify_qp sets another: what the Linux connection manager arrives at for Ethernet (packet life time 18,
-  // plus one). With seven retries a peer is given up after 17 s.
-  static constexpr uint8_t kTimeoutOfLinks = 19;
-
   bool MayPostSends() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool FaultRefusesPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -161,7 +157,6 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.
   uint8_t rnr_retry_ ABSL_GUARDED_BY(mu_) = 7;
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
-  uint8_t timeout_ ABSL_GUARDED_BY(mu_) = kTimeoutOfLinks;
   PeerPatience patience_ ABSL_GUARDED_BY(mu_);
   uint64_t probes_ ABSL_GUARDED_BY(mu_) = 0;
   bool supervised_ ABSL_GUARDED_BY(mu_) = false;  // By the progress thread.

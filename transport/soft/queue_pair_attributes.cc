@@ -30,7 +30,7 @@ int QueuePair::Modify(const ibv_qp_attr& attributes, int mask) {
   if ((mask & IBV_QP_MIN_RNR_TIMER) != 0) responder_.set_min_rnr_timer(attributes.min_rnr_timer);
   if ((mask & IBV_QP_RNR_RETRY) != 0) rnr_retry_ = attributes.rnr_retry;
   if ((mask & IBV_QP_RETRY_CNT) != 0) parameters_.retry_count = attributes.retry_cnt;
-  if ((mask & IBV_QP_TIMEOUT) != 0) timeout_ = attributes.timeout;
+  if ((mask & IBV_QP_TIMEOUT) != 0) parameters_.timeout = attributes.timeout;
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) parameters_.initiator_depth = attributes.max_rd_atomic;
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) parameters_.responder_resources = attributes.max_dest_rd_atomic;
   ApplyAttributes();
@@ -69,7 +69,7 @@ void QueuePair::Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes
   attributes->max_dest_rd_atomic = parameters_.responder_resources;
   attributes->min_rnr_timer = responder_.min_rnr_timer();
   attributes->port_num = 1;
-  attributes->timeout = timeout_;
+  attributes->timeout = parameters_.timeout;
   attributes->retry_cnt = parameters_.retry_count;
   attributes->rnr_retry = rnr_retry_;
   *init_attributes = init_attributes_;

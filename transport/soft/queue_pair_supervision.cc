@@ -16,10 +16,11 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   std::unique_lock lock(mu_, std::try_to_lock);
   if (!lock.owns_lock()) return now + kSoon;  // Somebody is at work here.
   AdvanceBoth();
-  supervised_ = state != IBV_QPS_ERR && (!requester_.idle() || responder_.parked_for_a_time());
-  if (!requester_.awaits_peer() || !supervised_) patience_.Rest();
+  bool awaits_peer = state != IBV_QPS_ERR && requester_.awaits_peer();
+  supervised_ = awaits_peer || (state != IBV_QPS_ERR && responder_.parked_for_a_time());
+  if (!awaits_peer) patience_.Rest();
   if (!supervised_) return std::nullopt;
-  if (!requester_.awaits_peer()) return now + kSoon;
+  if (!awaits_peer) return now + kSoon;
   switch (patience_.Look(SignsOfPeer(), now)) {
     case PeerPatience::Verdict::kGiveUp:
       supervised_ = false;

@@ -78,7 +78,7 @@ class Requester {
   void set_read_depth(uint8_t depth) { read_depth_ = depth; }
   bool idle() const { return queue_.empty(); }
   // Only the peer can take the oldest request further.
-  bool awaits_peer() const { return !queue_.empty() && !unfinished_copy_ && !paused_; }
+  bool awaits_peer() const { return !queue_.empty() && !unfinished_copy_ && !(paused_ && drained()); }
   // A completion could not be delivered: its queue has overrun.
   bool lost_completion() const { return lost_completion_; }
   const SendQueue& queue() const { return queue_; }

@@ -1,13 +1,16 @@
 // The engine between two processes: this program starts itself again as the peer, and links over a socket pair.
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "gtest/gtest.h"
 #include "transport/soft/testing/linked_pair.h"
@@ -57,10 +60,13 @@ void Echo(TestEnd& end) {
 }
 
 int RunPeer(const std::string& role) {
-  TestEnd end({.memory_bytes = 2 * kMegabyte});
-  for (uint64_t id = 0; id < 8; ++id) end.Receive(id, id * 4096);
+  TestEnd end({.with_channel = true, .memory_bytes = 2 * kMegabyte});
+  bool unready = role == "unready" || role == "unready for a time";
+  for (uint64_t id = 0; id < 8 && !unready; ++id) end.Receive(id, id * 4096);
   for (size_t i = kMegabyte; i < 2 * kMegabyte; ++i) end.memory[i] = static_cast<std::byte>(i * 7 >> 3);
-  LinkOverSocket(end.queue_pair, kPeerSocket, false);
+  LinkOverSocket(end.queue_pair, kPeerSocket, false,
+                 {.rnr_retry_count = static_cast<uint8_t>(role == "unready for a time" ? 2 : 7)});
+  if (role == "armed") ibv_req_notify_cq(end.receive_queue, 0);
   if (role == "one send") end.Send(1, kMegabyte, 100, 0);
   RemoteMemory memory = {.address = end.Address(0), .key = end.region->rkey};
   if (write(kPeerSocket, &memory, sizeof(memory)) != sizeof(memory)) return 1;
@@ -73,7 +79,7 @@ int RunPeer(const std::string& role) {
 
 class PeerProcess {
  public:
-  explicit PeerProcess(const char* role) {
+  explicit PeerProcess(const char* role, const LinkParameters& parameters = {}) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
     process_ = fork();
@@ -84,7 +90,7 @@ class PeerProcess {
     }
     close(ends[1]);
     socket_ = UniqueFd(ends[0]);
-    LinkOverSocket(end.queue_pair, socket_.get(), true);
+    LinkOverSocket(end.queue_pair, socket_.get(), true, parameters);
     if (read(socket_.get(), &memory, sizeof(memory)) != sizeof(memory)) std::abort();
   }
   ~PeerProcess() {
@@ -105,8 +111,9 @@ class PeerProcess {
     kill(process_, SIGSTOP);
     waitpid(process_, nullptr, WUNTRACED);
   }
+  void Continue() { kill(process_, SIGCONT); }
 
-  TestEnd end{{.memory_bytes = 2 * kMegabyte}};
+  TestEnd end{{.with_channel = true, .memory_bytes = 2 * kMegabyte}};
   RemoteMemory memory = {};
 
  private:
@@ -178,6 +185,99 @@ TEST(TwoProcesses, ReadFromAKilledPeerIsAnErrorNotAHang) {
   peer.KillAndNotice();
   peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, 64, peer.memory.address, peer.memory.key);
   EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+// Peers that never look: their process is blocked outside the device, having armed its queue or not.
+
+class PeerThatDoesNotPoll : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  PeerThatDoesNotPoll() { setenv("VERBENA_SOFT_ONE_SIDED", std::get<0>(GetParam()), 1); }
+  ~PeerThatDoesNotPoll() override { unsetenv("VERBENA_SOFT_ONE_SIDED"); }
+  const char* role() const { return std::get<1>(GetParam()); }
+};
+
+TEST_P(PeerThatDoesNotPoll, AcceptsSends) {
+  PeerProcess peer(role());
+  for (uint64_t id = 0; id < 8; ++id) {
+    peer.end.Send(id);
+    EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  }
+}
+
+TEST_P(PeerThatDoesNotPoll, IsReadAndWritten) {
+  PeerProcess peer(role());
+  peer.end.Fill(0, "written");
+  peer.end.OneSided(5, IBV_WR_RDMA_WRITE, 0, 7, peer.memory.address + 50, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  peer.end.OneSided(6, IBV_WR_RDMA_READ, 100, 7, peer.memory.address + 50, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(peer.end.Text(100, 7), "written");
+}
+
+TEST_P(PeerThatDoesNotPoll, AnswersALongRead) {
+  PeerProcess peer(role());
+  peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, kMegabyte, peer.memory.address + kMegabyte, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(peer.end.memory[kMegabyte - 1], static_cast<std::byte>((2 * kMegabyte - 1) * 7 >> 3));
+}
+
+TEST_P(PeerThatDoesNotPoll, CarriesOutAtomics) {
+  PeerProcess peer(role());
+  ibv_sge segment = peer.end.Segment(0, 8);
+  ibv_send_wr request = {};
+  request.sg_list = &segment;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.atomic = {.remote_addr = peer.memory.address, .compare_add = 5, .swap = 0, .rkey = peer.memory.key};
+  for (uint64_t before : {0, 5, 10}) {
+    ASSERT_EQ(peer.end.Post(request), 0);
+    ASSERT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(std::memcmp(peer.end.memory.data(), &before, 8), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ByWhomAndHow, PeerThatDoesNotPoll,
+                         testing::Combine(testing::Values("direct", "responder"), testing::Values("idle", "armed")),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                         });
+
+TEST(TwoProcesses, StoppedPeerIsGivenUpAfterItsTimeout) {
+  PeerProcess peer("idle", {.retry_count = 7, .timeout = 14});  // 537 ms.
+  peer.Stop();
+  auto start = std::chrono::steady_clock::now();
+  peer.end.Send(8);
+  peer.end.Send(9);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_WR_FLUSH_ERR);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  peer.Continue();
+}
+
+TEST(TwoProcesses, StoppedPeerIsGivenUpByASleeperToo) {
+  PeerProcess peer("idle", {.retry_count = 1, .timeout = 14});
+  peer.Stop();
+  peer.end.Send(8);
+  ibv_req_notify_cq(peer.end.send_queue, 0);
+  pollfd event = {.fd = peer.end.channel->fd, .events = POLLIN, .revents = 0};
+  poll(&event, 1, -1);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_RETRY_EXC_ERR);
+  peer.Continue();
+}
+
+TEST(TwoProcesses, PatienceForAReceiveEndsThoughThePeerDoesNotPoll) {
+  PeerProcess peer("unready for a time");
+  peer.end.Send(8);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+TEST(TwoProcesses, ReceiverThatIsNotReadyIsNoTimeout) {
+  PeerProcess peer("unready", {.retry_count = 0, .timeout = 14});
+  peer.end.Send(8);
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
+  while (std::chrono::steady_clock::now() < end) ASSERT_FALSE(peer.end.PollSends().has_value());
+  EXPECT_EQ(peer.end.State(), IBV_QPS_RTS);
 }
 
 }  // namespace
