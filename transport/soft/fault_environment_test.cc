@@ -27,6 +27,17 @@ class FaultsOfTheEnvironment : public testing::Test {
   std::exit(pair.left.Send(1));
 }
 
+// Whether the device has failed with the second of three sends.
+[[noreturn]] void SendThriceWith(const char* plan) {
+  setenv("VERBENA_SOFT_FAULTS", plan, 1);
+  LinkedPair pair;
+  for (uint64_t id = 1; id <= 3; ++id) pair.left.Send(id);
+  auto event = NextAsyncEvent();
+  bool fatal = event.has_value() && event->event_type == IBV_EVENT_DEVICE_FATAL;
+  bool flushed = pair.left.State() == IBV_QPS_ERR && pair.left.PollSends()->status != IBV_WC_SUCCESS;
+  std::_Exit(fatal && flushed ? 0 : 1);
+}
+
 TEST_F(FaultsOfTheEnvironment, MalformedPlanIsExplainedAndTheDeviceDoesNotOpen) {
   EXPECT_EXIT(OpenWith("qp=1:explode"), testing::ExitedWithCode(EINVAL),
               "VERBENA_SOFT_FAULTS: fault plan: .qp=1:explode.: what can happen there: refuse-direct");
@@ -34,6 +45,10 @@ TEST_F(FaultsOfTheEnvironment, MalformedPlanIsExplainedAndTheDeviceDoesNotOpen) 
 
 TEST_F(FaultsOfTheEnvironment, PlanBefallsTheFirstQueuePair) {
   EXPECT_EXIT(PostWith("qp=1,request=1:refuse"), testing::ExitedWithCode(ENOMEM), "");
+}
+
+TEST_F(FaultsOfTheEnvironment, PlanMakesTheDeviceFail) {
+  EXPECT_EXIT(SendThriceWith("post=2:device-fatal"), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

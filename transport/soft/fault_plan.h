@@ -97,7 +97,7 @@ FaultPlan RandomFaultPlan(const RandomFaults& choice);
 // A plan as text: faults separated by ';', each "where:what", spaces allowed between words.
 //   qp=2,request=5:fail=REM_ACCESS_ERR;qp=*,request=1:delay=30;connect=1:reject=28
 // A number may be '*': each. "seed=7;count=3", with "objects" and "operations" if wished, stands for a random plan;
-// other faults may follow it. docs/soft-device.md lists the words. InvalidArgument says what cannot be understood.
+// other faults may follow it. docs/fault-plans.md lists the words. InvalidArgument says what cannot be understood.
 absl::StatusOr<FaultPlan> ParseFaultPlan(absl::string_view text);
 
 // The text that ParseFaultPlan reads as `plan`.

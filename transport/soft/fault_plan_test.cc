@@ -280,6 +280,16 @@ TEST(FaultPlan, OverrunLosesThatCompletionAndFailsItsQueue) {
   EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_FATAL);
 }
 
+TEST(FaultPlan, PortGoesDownAndUpAtPostsOfWhicheverQueuePair) {
+  PlanFaultsOfProcess({{.kind = FaultKind::kPortDown, .operation = 1}, {.kind = FaultKind::kPortUp, .operation = 2}});
+  LinkedPair pair;
+  pair.left.Send(1);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_PORT_ERR);
+  pair.right.Send(2);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_PORT_ACTIVE);
+  PlanFaultsOfProcess({});
+}
+
 TEST(FaultPlan, EveryRequestCompletesExactlyOnceUnderAnyPlan) {
   constexpr uint64_t kRequests = 40;
   for (uint64_t seed = 1; seed <= 200; ++seed) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
+#include "transport/soft/device.h"
 #include "transport/soft/forked_child.h"
 #include "transport/soft/process_faults.h"
 #include "transport/soft/protection_domain.h"
@@ -87,7 +89,7 @@ QueuePair::~QueuePair() {
 }
 
 int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request) {
-  std::lock_guard lock(mu_);
+  std::unique_lock lock(mu_);
   if (!MayPostSends()) {
     *bad_request = requests;
     return EINVAL;
@@ -103,11 +105,13 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
   AdvanceSends();
   requester_.KeepInlineBytes();
   PushWire();
+  CarryOutDeviceFault(std::move(lock));
   return error;
 }
 
 int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
-  std::lock_guard lock(mu_);
+  if (IsForkedChild()) return ENODEV;  // This way in is not among those that InstallDeadDataPath closes.
+  std::unique_lock lock(mu_);
   if (!MayPostSends()) return EINVAL;
   for (const ibv_send_wr& request : requests) {
     if (int error = requester_.Check(request); error != 0) return error;
@@ -118,8 +122,19 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
   for (const ibv_send_wr& request : requests) PostOne(request);
   AdvanceSends();
   requester_.KeepInlineBytes();
+  PushWire();
   if (!requester_.idle()) AskForSupervision();
+  CarryOutDeviceFault(std::move(lock));
   return 0;
+}
+
+// Under no lock: a failing device visits every queue pair.
+void QueuePair::CarryOutDeviceFault(std::unique_lock<std::mutex> lock) {
+  std::optional<FaultKind> fault = faults_ == nullptr ? std::nullopt : faults_->TakeDeviceFault();
+  lock.unlock();
+  if (!fault.has_value()) return;
+  if (*fault == FaultKind::kDeviceFatal) return RaiseDeviceFatal();
+  RaisePortEvent(*fault == FaultKind::kPortUp);
 }
 
 void QueuePair::EnableExtendedPosting(uint64_t operations) {
