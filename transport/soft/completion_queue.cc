@@ -51,6 +51,7 @@ int CompletionQueue::Poll(int count, ibv_wc* completions) {
 
 int CompletionQueue::PollTimed(ibv_wc* completion, uint64_t* time_ns) {
   *time_ns = 0;
+  if (IsForkedChild()) return -ENODEV;  // This way in is not among those that InstallDeadDataPath closes.
   CountPoll();
   if (size_.load(std::memory_order_relaxed) == 0) Progress();
   return Pop(1, completion, time_ns);

@@ -126,7 +126,7 @@ int QueryGid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) {
 }
 
 int GetAsyncEvent(ibv_context* context, ibv_async_event* event) {
-  int error = SoftDevice::Existing().async_events().Get(event);
+  int error = IsForkedChild() ? ENODEV : SoftDevice::Existing().async_events().Get(event);
   if (error == 0) return 0;
   errno = error;
   return -1;
@@ -143,6 +143,7 @@ ibv_pd* AllocProtectionDomain(ibv_context* context) {
 }
 
 int DeallocProtectionDomain(ibv_pd* domain) {
+  if (IsForkedChild()) return 0;
   if (ProtectionDomain::Of(domain).users != 0) return EBUSY;
   delete &ProtectionDomain::Of(domain);
   return 0;

@@ -84,6 +84,7 @@ int ReregisterMemory(ibv_mr* raw, int flags, ibv_pd* domain, void* address, size
 }
 
 int DeregisterMemory(ibv_mr* region) {
+  if (IsForkedChild()) return 0;
   if (int error = SoftDevice::Existing().RevokeKey(region->lkey); error != 0) return error;
   --ProtectionDomain::Of(region->pd).users;
   delete static_cast<Region*>(region);
@@ -109,6 +110,7 @@ ibv_mw* AllocMemoryWindow(ibv_pd* domain, ibv_mw_type type) {
 }
 
 int DeallocMemoryWindow(ibv_mw* window) {
+  if (IsForkedChild()) return 0;
   SoftDevice::Existing().RevokeKey(window->rkey);  // Nothing can be bound to a window.
   --ProtectionDomain::Of(window->pd).users;
   delete window;

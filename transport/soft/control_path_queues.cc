@@ -8,6 +8,7 @@
 
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/forked_child.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/shared_receive_queue.h"
 #include "transport/soft/soft_device.h"
@@ -57,6 +58,7 @@ ibv_comp_channel* CreateCompletionChannel(ibv_context* context) {
 }
 
 int DestroyCompletionChannel(ibv_comp_channel* channel) {
+  if (IsForkedChild()) return 0;
   auto* own = static_cast<CompletionChannel*>(channel);
   if (own->HasMembers()) return EBUSY;
   delete own;
@@ -86,6 +88,7 @@ int ResizeCompletionQueue(ibv_cq* queue, int entries) {
 }
 
 int DestroyCompletionQueue(ibv_cq* queue) {
+  if (IsForkedChild()) return 0;
   SoftDevice& device = SoftDevice::Existing();
   if (CqOf(queue).HasTargets()) return EBUSY;
   device.async_events().Forget(queue);
@@ -95,7 +98,8 @@ int DestroyCompletionQueue(ibv_cq* queue) {
 
 int GetCompletionEvent(ibv_comp_channel* channel, ibv_cq** queue, void** user_context) {
   CompletionQueue* ready = nullptr;
-  if (int error = static_cast<CompletionChannel*>(channel)->GetEvent(&ready); error != 0) {
+  int error = IsForkedChild() ? ENODEV : static_cast<CompletionChannel*>(channel)->GetEvent(&ready);
+  if (error != 0) {
     errno = error;
     return -1;
   }
@@ -133,6 +137,7 @@ int QuerySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes) {
 }
 
 int DestroySharedReceiveQueue(ibv_srq* queue) {
+  if (IsForkedChild()) return 0;
   if (SrqOf(queue).users != 0) return EBUSY;
   SoftDevice::Existing().async_events().Forget(queue);
   --ProtectionDomain::Of(queue->pd).users;
@@ -151,6 +156,7 @@ int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue
 }
 
 int DestroyQueuePair(ibv_qp* queue_pair) {
+  if (IsForkedChild()) return 0;
   ibv_pd* domain = queue_pair->pd;
   ibv_srq* shared = queue_pair->srq;
   SoftDevice::Existing().DeleteQueuePair(static_cast<QueuePair*>(queue_pair));

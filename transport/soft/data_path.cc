@@ -1,5 +1,7 @@
 #include "transport/soft/data_path.h"
 
+#include <cerrno>
+
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/queue_pair.h"
@@ -40,6 +42,12 @@ int PostSharedReceive(ibv_srq* queue, ibv_recv_wr* requests, ibv_recv_wr** bad_r
   return error;
 }
 
+template <typename Object, typename Request>
+int RefusePost(Object*, Request* requests, Request** bad_request) {
+  *bad_request = requests;
+  return ENODEV;
+}
+
 }  // namespace
 
 void InstallDataPath(ibv_context_ops* operations) {
@@ -51,6 +59,14 @@ void InstallDataPath(ibv_context_ops* operations) {
   operations->alloc_mw = AllocMemoryWindow;
   operations->bind_mw = BindMemoryWindow;
   operations->dealloc_mw = DeallocMemoryWindow;
+}
+
+void InstallDeadDataPath(ibv_context_ops* operations) {
+  operations->poll_cq = [](ibv_cq*, int, ibv_wc*) { return -ENODEV; };
+  operations->req_notify_cq = [](ibv_cq*, int) { return ENODEV; };
+  operations->post_send = RefusePost<ibv_qp, ibv_send_wr>;
+  operations->post_recv = RefusePost<ibv_qp, ibv_recv_wr>;
+  operations->post_srq_recv = RefusePost<ibv_srq, ibv_recv_wr>;
 }
 
 }  // namespace verbena::soft

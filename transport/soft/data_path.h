@@ -9,6 +9,9 @@ namespace verbena::soft {
 
 void InstallDataPath(ibv_context_ops* operations);
 
+// Entries that do nothing but fail with ENODEV.
+void InstallDeadDataPath(ibv_context_ops* operations);
+
 }  // namespace verbena::soft
 
 #endif  // VERBENA_TRANSPORT_SOFT_DATA_PATH_H_

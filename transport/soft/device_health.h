@@ -3,7 +3,7 @@
 // While the port is down nothing passes between a queue pair and its peer, so that requests in flight meet their
 // time-outs; what was posted goes on when the port is up again. (A peer that copies directly needs no port of ours.) A
 // device that has failed stays failed for the life of the process: its queue pairs are in ERR and flushed, calls that
-// make, change or query objects give EIO, calls that destroy them work.
+// make, change or query objects give EIO, calls that destroy them work. In a child made by fork such calls give ENODEV.
 //
 // Owner: the device. Thread: any.
 
@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "transport/soft/forked_child.h"
+
 namespace verbena::soft {
 
 class DeviceHealth {
@@ -20,7 +22,7 @@ class DeviceHealth {
   bool port_is_up() const { return port_is_up_.load(std::memory_order_relaxed); }
   bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
   // 0, or the errno value of a call that needs a working device.
-  int Refusal() const { return has_failed() ? EIO : 0; }
+  int Refusal() const { return IsForkedChild() ? ENODEV : has_failed() ? EIO : 0; }
 
   // False if that is nothing new.
   bool SetPort(bool up) { return port_is_up_.exchange(up) != up; }

@@ -135,6 +135,19 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
   return mapping;
 }
 
+// Without waiting: whoever held the lock is not in this process.
+void SharedMapping::SeverAll() {
+  Registry& registry = TheRegistry();
+  std::unique_lock lock(registry.mu, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  for (const auto& [id, known] : registry.by_file) {
+    std::shared_ptr<SharedMapping> mapping = known.lock();
+    if (mapping == nullptr) continue;
+    mmap(mapping->base_, MappedBytes(mapping->kind_), PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  }
+}
+
 SharedMapping::~SharedMapping() {
   Registry& registry = TheRegistry();
   {

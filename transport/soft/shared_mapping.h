@@ -31,6 +31,10 @@ class SharedMapping {
   // raise SIGBUS when it is touched.
   static absl::StatusOr<std::shared_ptr<SharedMapping>> Attach(Kind kind, const UniqueFd& fd);
 
+  // In a child made by fork: puts private memory of zeros in the place of every mapping. One that another thread was
+  // making or dropping at the moment of the fork may be left out.
+  static void SeverAll();
+
   SharedMapping(const SharedMapping&) = delete;
   SharedMapping& operator=(const SharedMapping&) = delete;
   ~SharedMapping();

@@ -56,8 +56,10 @@ bool WaitForHazard(const HazardLine& hazard, uint32_t key) {
 
 SoftDevice* SoftDevice::Get() {
   static std::mutex mu;
-  static SoftDevice* device = nullptr;
+  static std::atomic<SoftDevice*> made{nullptr};
+  if (SoftDevice* device = made.load(std::memory_order_acquire); device != nullptr) return device;
   std::lock_guard lock(mu);
+  SoftDevice* device = made.load(std::memory_order_relaxed);
   if (device == nullptr) {
     const Profile* profile = ProfileOfEnvironment();
     if (profile == nullptr || !TakeFaultsOfEnvironment()) {
@@ -70,7 +72,11 @@ SoftDevice* SoftDevice::Get() {
       return nullptr;
     }
     device = *created;
-    RecognizeForkedChildren();
+    made.store(device, std::memory_order_release);
+    RecognizeForkedChildren([] {
+      SharedMapping::SeverAll();
+      InstallDeadDataPath(&Existing().context()->ops);
+    });
   }
   return device;
 }
@@ -185,7 +191,6 @@ void RaisePortEvent(bool active) { SoftDevice::Existing().SetPort(active); }
 void RaiseDeviceFatal() { SoftDevice::Existing().Fail(); }
 
 int SoftDevice::RevokeKey(uint32_t key) {
-  if (IsForkedChild()) return 0;
   std::optional<uint32_t> in_use = keys_.Revoke(key);
   if (!in_use.has_value()) return EBUSY;
   if (*in_use != 0) {
