@@ -1,4 +1,4 @@
-// ControlPlane: what an id is bound to, and where it wants to go. Nothing here waits: the network is this host.
+// ControlPlane: what an id is bound to, and where it wants to go. Nothing here waits: routes are looked up, not tried.
 
 #include <cerrno>
 
@@ -7,6 +7,8 @@
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/process_faults.h"
+#include "transport/soft/stream/fabric.h"
+#include "transport/soft/stream/tcp_socket.h"
 
 namespace verbena::soft {
 namespace {
@@ -75,7 +77,14 @@ void ControlPlane::SetPath(CmId& id) {
 int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& source,
                                  const SocketAddress& destination) {
   SocketAddress target = destination.AsDestination();
-  bool reachable = IsAddressOfThisHost(target);
+  absl::StatusOr<Fabric> fabric = TheFabric();
+  if (!fabric.ok()) return EINVAL;
+  bool local = IsAddressOfThisHost(target);
+  bool over_tcp = *fabric == Fabric::kTcp || (*fabric == Fabric::kAuto && !local);
+  // To reach one of its own addresses a host uses that very address as the source.
+  SocketAddress usual_source = target;
+  int unreachable = local ? 0 : ENETUNREACH;
+  if (!local && over_tcp) unreachable = FindSource(target, &usual_source);
   if (source.has_value() && !source->IsWildcard() && !IsAddressOfThisHost(*source)) return EADDRNOTAVAIL;
   if (SoftContext() == nullptr) return errno;
   ControlLock lock(mu_);
@@ -87,15 +96,15 @@ int ControlPlane::ResolveAddress(CmId& id, const std::optional<SocketAddress>& s
       id.state == IdState::kBound ? id.source : source.value_or(SocketAddress::Wildcard(target.family, 0));
   if (from.family != target.family) return EINVAL;
   bool times_out = FaultOfNextCall(FaultOperation::kResolve).has_value();
-  if (!reachable || times_out) {
-    Post(id, RDMA_CM_EVENT_ADDR_ERROR, times_out ? -ETIMEDOUT : -ENETUNREACH);
+  if (unreachable != 0 || times_out) {
+    Post(id, RDMA_CM_EVENT_ADDR_ERROR, times_out ? -ETIMEDOUT : -unreachable);
     return 0;
   }
-  // To reach one of its own addresses a host uses that very address as the source.
-  if (from.IsWildcard()) from = target.WithPort(from.port);
+  if (from.IsWildcard()) from = usual_source.WithPort(from.port);
   if (from.port == 0) from.port = ports_.AnyPortNumber();
   SetSource(id, from);
   SetDestination(id, target);
+  id.over_tcp = over_tcp;
   id.state = IdState::kAddressResolved;
   Post(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
   return 0;

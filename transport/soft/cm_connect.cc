@@ -8,6 +8,7 @@
 #include "transport/soft/cm_control_plane.h"
 #include "transport/soft/link.h"
 #include "transport/soft/process_faults.h"
+#include "transport/soft/stream/control_stream.h"
 
 namespace verbena::soft {
 namespace {
@@ -58,9 +59,8 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
 }
 
 int ControlPlane::Reach(CmId& id) {
-  UniqueFd connected;
-  ucred peer;
-  int error = ConnectToAddress(id.destination, &connected, &peer);
+  PeerSocket socket = {.control = nullptr, .watched_events = 0, .id = &id};
+  int error = OpenSocket(id, &socket.control);
   if (error == ECONNREFUSED && std::chrono::steady_clock::now() < id.patience_end) {
     id.state = IdState::kConnecting;
     StartWaiting(id, limits_.listener_interval);
@@ -72,7 +72,6 @@ int ControlPlane::Reach(CmId& id) {
     FailAttempt(id, failure.type, failure.status);
     return 0;
   }
-  PeerSocket socket = {.control = MakeUnixControlSocket(std::move(connected), peer), .id = &id};
   std::vector<UniqueFd> fds;
   absl::StatusOr<CmMessage> request = MakeRequest(id, *socket.control, &fds);
   if (!request.ok()) return ErrnoOf(request.status());
@@ -81,6 +80,15 @@ int ControlPlane::Reach(CmId& id) {
   // If the listener went away in between, the control thread finds the socket at its end.
   error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);
   if (error == 0) id.state = IdState::kConnecting;
+  return error;
+}
+
+int ControlPlane::OpenSocket(const CmId& id, std::unique_ptr<ControlSocket>* socket) {
+  if (id.over_tcp) return OpenControlStream(id.source, id.destination, socket);
+  UniqueFd connected;
+  ucred peer;
+  int error = ConnectToAddress(id.destination, &connected, &peer);
+  if (error == 0) *socket = MakeUnixControlSocket(std::move(connected), peer);
   return error;
 }
 

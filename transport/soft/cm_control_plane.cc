@@ -100,7 +100,7 @@ std::optional<ControlPlane::TimePoint> ControlPlane::OnTime(TimePoint now) {
 
 void ControlPlane::OnDeadline(uint64_t key) {
   if ((key & kPortKeyBit) != 0) {
-    thread_.Watch(port_sockets_.at(key), key);
+    thread_.Watch(port_sockets_.at(key).fd, key);
     return;
   }
   if ((key & kWaitKeyBit) != 0) {

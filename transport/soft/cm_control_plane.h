@@ -126,6 +126,12 @@ class ControlPlane : private ControlThread::Delegate {
     CmId* id = nullptr;  // Null until the peer has sent its request.
   };
 
+  // A listening one.
+  struct PortSocket {
+    int fd;  // Owned by ports_, or by the id if it is for streams.
+    bool for_streams;
+  };
+
   // Keys of sockets and deadlines count up from 1; those of sockets that peers connect to have this bit, those of ids
   // that wait the other one.
   static constexpr uint64_t kPortKeyBit = uint64_t{1} << 63;
@@ -186,12 +192,16 @@ class ControlPlane : private ControlThread::Delegate {
 
   // Sends the request to the peer, or waits to try again. 0, or an error of this process.
   int Reach(CmId& id);
+  int OpenSocket(const CmId& id, std::unique_ptr<ControlSocket>* socket);
   // What travels, with an offer of the id's queue pair or the answer to one, if the id has a queue pair.
   absl::StatusOr<CmMessage> MakeRequest(CmId& id, ControlSocket& socket, std::vector<UniqueFd>* fds);
   absl::StatusOr<CmMessage> MakeReply(CmId& id, const ConnectionParameters& agreed, std::vector<UniqueFd>* fds);
 
   // Addresses and listening.
   int WatchPort(CmId& id);
+  int WatchPortSocket(CmId& id, PortSocket socket);
+  int ListenForStreams(CmId& id);
+  int AcceptFrom(const PortSocket& port, std::unique_ptr<ControlSocket>* accepted);
   void ReleasePort(CmId& id);
   int BindLocked(CmId& id, const SocketAddress& address);
   void SetSource(CmId& id, const SocketAddress& source);
@@ -207,7 +217,7 @@ class ControlPlane : private ControlThread::Delegate {
   std::unordered_map<const ibv_qp*, CmId*> owners_ ABSL_GUARDED_BY(mu_);  // Of the queue pairs made here.
   ibv_pd* default_domain_ ABSL_GUARDED_BY(mu_) = nullptr;                 // Made on first use; the process'.
   PortTable ports_ ABSL_GUARDED_BY(mu_);
-  std::unordered_map<uint64_t, int> port_sockets_ ABSL_GUARDED_BY(mu_);  // Of listeners; owned by ports_.
+  std::unordered_map<uint64_t, PortSocket> port_sockets_ ABSL_GUARDED_BY(mu_);  // Of listeners.
   std::map<uint64_t, PeerSocket> sockets_ ABSL_GUARDED_BY(mu_);
   size_t silent_peers_ ABSL_GUARDED_BY(mu_) = 0;  // Sockets without an id.
   std::unordered_map<uint64_t, CmId*> waiting_ ABSL_GUARDED_BY(mu_);

@@ -52,6 +52,7 @@ struct CmId : rdma_cm_id {
   IdState state = IdState::kIdle;
   SocketAddress source;       // From kBound on.
   SocketAddress destination;  // Of a connection.
+  bool over_tcp = false;      // How that is reached.
   bool ipv6_only = false;     // RDMA_OPTION_ID_AFONLY.
 
   uint32_t events_unacknowledged = 0;  // Taken by the application; accounted to this id.
@@ -64,9 +65,10 @@ struct CmId : rdma_cm_id {
   std::vector<std::byte> private_data_prefix;       // Active: of the request.
 
   // A listener's.
-  int backlog = 0;                  // Connect requests that may be queued; more are rejected.
-  int requests_queued = 0;          // Not yet taken by the application.
-  std::vector<uint64_t> port_keys;  // Of its sockets, in ControlPlane's table.
+  int backlog = 0;                      // Connect requests that may be queued; more are rejected.
+  int requests_queued = 0;              // Not yet taken by the application.
+  std::vector<uint64_t> port_keys;      // Of its sockets, in ControlPlane's table.
+  std::vector<UniqueFd> tcp_listeners;  // Those of them that the port table does not own.
 
   // A connection's.
   uint64_t socket_key = 0;        // In ControlPlane's socket table; 0 = none.

@@ -7,6 +7,9 @@
 #include "transport/soft/device.h"
 #include "transport/soft/link.h"
 #include "transport/soft/process_faults.h"
+#include "transport/soft/stream/control_stream.h"
+#include "transport/soft/stream/fabric.h"
+#include "transport/soft/stream/tcp_socket.h"
 
 namespace verbena::soft {
 namespace {
@@ -37,6 +40,11 @@ int ControlPlane::Listen(CmId& id, int backlog) {
   if (int error = thread_.Start(); error != 0) return error;
   if (int error = ports_.Listen(&id); error != 0) return error;
   if (int error = WatchPort(id); error != 0) return error;
+  if (int error = ListenForStreams(id); error != 0) {
+    ReleasePort(id);
+    id.state = IdState::kIdle;
+    return error;
+  }
   id.backlog = backlog > 0 && backlog < limits_.backlog_max ? backlog : limits_.backlog_max;
   id.state = IdState::kListening;
   return 0;
@@ -44,10 +52,30 @@ int ControlPlane::Listen(CmId& id, int backlog) {
 
 int ControlPlane::WatchPort(CmId& id) {
   for (int socket : ports_.SocketsOf(&id)) {
-    uint64_t key = kPortKeyBit | ++last_key_;
-    if (int error = thread_.Watch(socket, key); error != 0) return error;
-    port_sockets_.emplace(key, socket);
-    id.port_keys.push_back(key);
+    if (int error = WatchPortSocket(id, {.fd = socket, .for_streams = false}); error != 0) return error;
+  }
+  return 0;
+}
+
+int ControlPlane::WatchPortSocket(CmId& id, PortSocket socket) {
+  uint64_t key = kPortKeyBit | ++last_key_;
+  if (int error = thread_.Watch(socket.fd, key); error != 0) return error;
+  port_sockets_.emplace(key, socket);
+  id.port_keys.push_back(key);
+  return 0;
+}
+
+int ControlPlane::ListenForStreams(CmId& id) {
+  absl::StatusOr<std::vector<SocketAddress>> addresses = TcpListeningAddresses(id.source);
+  if (!addresses.ok()) return EINVAL;
+  if (addresses->empty()) return 0;
+  if (int error = CheckSecretFile(); error != 0) return error;
+  for (const SocketAddress& address : *addresses) {
+    UniqueFd listener;
+    int error = ListenTcp(address, &listener);
+    if (error == 0) error = WatchPortSocket(id, {.fd = listener.get(), .for_streams = true});
+    if (error != 0) return error;
+    id.tcp_listeners.push_back(std::move(listener));
   }
   return 0;
 }
@@ -58,6 +86,7 @@ void ControlPlane::ReleasePort(CmId& id) {
     port_sockets_.erase(key);
     deadlines_.Cancel(key);
   }
+  id.tcp_listeners.clear();
   ports_.Release(&id);
 }
 
@@ -65,20 +94,27 @@ void ControlPlane::AcceptPeers(uint64_t key) {
   auto found = port_sockets_.find(key);
   if (found == port_sockets_.end()) return;  // Released since epoll_wait returned.
   for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
-    UniqueFd connected;
-    ucred peer;
-    int error = AcceptPeer(found->second, &connected, &peer);
+    PeerSocket socket;
+    int error = AcceptFrom(found->second, &socket.control);
     if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
-      thread_.Unwatch(found->second);
+      thread_.Unwatch(found->second.fd);
       return SetDeadline(key, kAcceptPause);
     }
     if (error == EAGAIN) return;
     if (error != 0) continue;  // This peer is refused or gone.
     if (silent_peers_ >= limits_.silent_peers_max) continue;
-    PeerSocket socket = {.control = MakeUnixControlSocket(std::move(connected), peer)};
     uint64_t added;
     if (AddSocket(std::move(socket), limits_.silence_timeout, &added) == 0) ReadRequest(added);
   }
+}
+
+int ControlPlane::AcceptFrom(const PortSocket& port, std::unique_ptr<ControlSocket>* accepted) {
+  if (port.for_streams) return AcceptControlStream(port.fd, accepted);
+  UniqueFd connected;
+  ucred peer;
+  int error = AcceptPeer(port.fd, &connected, &peer);
+  if (error == 0) *accepted = MakeUnixControlSocket(std::move(connected), peer);
+  return error;
 }
 
 void ControlPlane::ReadRequest(uint64_t key) {

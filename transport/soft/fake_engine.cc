@@ -11,6 +11,7 @@
 
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/stream/stream_link.h"
 
 namespace verbena::soft {
 namespace {
@@ -209,6 +210,20 @@ absl::Status CompleteOffer(ibv_qp* qp, LinkOffer peer_answer, const ucred& peer)
 void OnPeerGone(ibv_qp* qp) {
   std::lock_guard<std::mutex> lock(TheFake().mu);
   ++TheFake().queue_pairs[qp->qp_num].peer_gone_count;
+}
+
+// stream_link.h: nobody connects fake queue pairs by TCP.
+
+absl::StatusOr<LinkOffer> MakeStreamOffer(ibv_qp*, const LinkParameters&) {
+  return absl::UnimplementedError("no streams");
+}
+
+absl::StatusOr<LinkOffer> AcceptStreamOffer(ibv_qp*, const LinkOffer&, std::shared_ptr<Stream>, const LinkParameters&) {
+  return absl::UnimplementedError("no streams");
+}
+
+absl::Status CompleteStreamOffer(ibv_qp*, const LinkOffer&, std::shared_ptr<Stream>) {
+  return absl::UnimplementedError("no streams");
 }
 
 }  // namespace verbena::soft

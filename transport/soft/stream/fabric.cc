@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -28,6 +29,11 @@ std::optional<SocketAddress> Parse(const std::string& text) {
   return std::nullopt;
 }
 
+absl::Status Invalid(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  return absl::InvalidArgumentError(what);
+}
+
 SocketAddress Loopback(sa_family_t family, uint16_t port) {
   return SocketAddress::Wildcard(family, port).AsDestination();
 }
@@ -39,17 +45,19 @@ absl::StatusOr<Fabric> TheFabric() {
   if (value.empty() || value == "auto") return Fabric::kAuto;
   if (value == "shm") return Fabric::kSharedMemory;
   if (value == "tcp") return Fabric::kTcp;
-  return absl::InvalidArgumentError(absl::StrCat(kFabricVariable, " is \"", value, "\", not auto, shm or tcp"));
+  return Invalid(absl::StrCat(kFabricVariable, " is \"", value, "\", not auto, shm or tcp"));
 }
 
-absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(Fabric fabric, const SocketAddress& address) {
+absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(const SocketAddress& address) {
+  absl::StatusOr<Fabric> fabric = TheFabric();
+  if (!fabric.ok()) return fabric.status();
   std::string value = Value(kBindVariable);
-  if (fabric == Fabric::kSharedMemory || (fabric == Fabric::kAuto && value.empty()))
-    return std::vector<SocketAddress>();
+  bool none = *fabric == Fabric::kSharedMemory || (*fabric == Fabric::kAuto && value.empty());
+  if (none) return std::vector<SocketAddress>();
   if (!value.empty()) {
     std::optional<SocketAddress> bind = Parse(value);
     if (!bind.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(kBindVariable, " is \"", value, "\", which is no IP address"));
+      return Invalid(absl::StrCat(kBindVariable, " is \"", value, "\", which is no IP address"));
     }
     return std::vector{bind->WithPort(address.port)};
   }

@@ -22,12 +22,12 @@ namespace verbena::soft {
 
 enum class Fabric { kAuto, kSharedMemory, kTcp };
 
-// InvalidArgument, in words, for a value that is none of these.
+// InvalidArgument for a value that is none of these. What is wrong is said on standard error too: the callers of verbs
+// get no more than a number.
 absl::StatusOr<Fabric> TheFabric();
 
-// Where a listener bound to `address` accepts TCP connections; nowhere if it does not. InvalidArgument for a
-// VERBENA_SOFT_TCP_BIND that is no address.
-absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(Fabric fabric, const SocketAddress& address);
+// Where a listener bound to `address` accepts TCP connections; nowhere if it does not. Errors as above.
+absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(const SocketAddress& address);
 
 // Whether queue pairs of this process are likely to use TCP, so that descriptors to wait at should cover it.
 bool TcpIsLikely();

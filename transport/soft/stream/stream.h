@@ -37,17 +37,17 @@ class Stream {
   bool input_given() const { return input_given_.load(std::memory_order_acquire); }
   bool output_given() const { return output_given_.load(std::memory_order_acquire); }
 
-  // The end of our direction, when nothing is left to write.
+  // The end of our direction, when the wire has said its last word.
   void Finish() {
     std::lock_guard lock(mu_);
     finish_wanted_ = true;
-    if (!write_pending_) shutdown(fd(), SHUT_WR);
+    if (!wire_talks_) shutdown(fd(), SHUT_WR);
   }
-  // Whether an update could only be written in part, as the wire knows.
-  void SetWritePending(bool pending) {
+  // Whether the wire has or may yet have something to write.
+  void SetWireTalks(bool talks) {
     std::lock_guard lock(mu_);
-    write_pending_ = pending;
-    if (finish_wanted_ && !pending) shutdown(fd(), SHUT_WR);
+    wire_talks_ = talks;
+    if (finish_wanted_ && !talks) shutdown(fd(), SHUT_WR);
   }
   // The peer is not to be talked to any more. Both users find the stream at its end.
   void Break() { shutdown(fd(), SHUT_RDWR); }
@@ -59,7 +59,7 @@ class Stream {
 
   std::mutex mu_;
   bool finish_wanted_ ABSL_GUARDED_BY(mu_) = false;
-  bool write_pending_ ABSL_GUARDED_BY(mu_) = false;
+  bool wire_talks_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace verbena::soft

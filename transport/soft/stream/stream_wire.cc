@@ -32,7 +32,11 @@ StreamWire::StreamWire(std::shared_ptr<SharedMapping> memory, std::shared_ptr<St
     : memory_(std::move(memory)),
       stream_(std::move(stream)),
       attended_(std::move(attended)),
-      mirror_(&memory_->pair()) {}
+      mirror_(&memory_->pair()) {
+  stream_->SetWireTalks(true);
+}
+
+StreamWire::~StreamWire() { stream_->SetWireTalks(false); }
 
 bool StreamWire::Pull(Reach reach) {
   attended_->CountLook();
@@ -69,11 +73,16 @@ void StreamWire::End() {
 
 bool StreamWire::Push(Haste haste) {
   Mirror::Demand demand = mirror_.demand();
-  if (demand == Mirror::Demand::kNone || output_ended_) return true;
+  if (demand == Mirror::Demand::kNone || output_ended_) return AllSaid();
   bool polite = haste == Haste::kPolite && demand == Mirror::Demand::kLater && quiet_pulls_ < kQuietPullsBeforePush;
-  if (!polite && stream_->output_given() && WriteAll()) return true;
+  if (!polite && stream_->output_given() && WriteAll()) return AllSaid();
   attended_->AskForAttention();
   return false;
+}
+
+bool StreamWire::AllSaid() {
+  if (closed_) stream_->SetWireTalks(false);
+  return true;
 }
 
 // False if the socket takes no more for now.
@@ -86,14 +95,13 @@ bool StreamWire::WriteAll() {
     if (transfer.error != 0) break;
     mirror_.Sent(transfer.bytes);
   }
-  stream_->SetWritePending(pending);
   return !pending;
 }
 
 uint32_t StreamWire::awaited_events() const { return input_ended_ ? 0u : static_cast<uint32_t>(EPOLLIN); }
 
 void StreamWire::Close() {
-  input_ended_ = true;
+  input_ended_ = closed_ = true;
   Push(Haste::kAll);
 }
 

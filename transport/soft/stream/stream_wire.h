@@ -28,6 +28,8 @@ class StreamWire final : public Wire {
   StreamWire(std::shared_ptr<SharedMapping> memory, std::shared_ptr<Stream> stream,
              std::shared_ptr<AttendedWire> attended);
 
+  ~StreamWire() override;
+
   bool Pull(Reach reach) override;
   bool Push(Haste haste) override;
   void Close() override;
@@ -37,6 +39,7 @@ class StreamWire final : public Wire {
  private:
   void End();
   bool WriteAll();
+  bool AllSaid();
 
   const std::shared_ptr<SharedMapping> memory_;
   const std::shared_ptr<Stream> stream_;
@@ -45,6 +48,7 @@ class StreamWire final : public Wire {
   int quiet_pulls_ = 0;        // In a row.
   bool input_ended_ = false;   // Nothing more will come.
   bool output_ended_ = false;  // Nothing more can be written.
+  bool closed_ = false;        // Nothing new will be said.
 };
 
 }  // namespace verbena::soft

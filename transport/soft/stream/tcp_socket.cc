@@ -38,12 +38,10 @@ int MakeSocket(sa_family_t family, int type, UniqueFd* result) {
   return result->valid() ? 0 : errno;
 }
 
-std::string NameEnd(const sockaddr_storage& raw) {
-  std::optional<SocketAddress> address = SocketAddress::From(reinterpret_cast<const sockaddr*>(&raw));
-  if (!address.has_value()) return "";
+std::string NameEnd(const SocketAddress& address) {
   char text[INET6_ADDRSTRLEN] = {};
-  inet_ntop(address->family, address->address.data(), text, sizeof(text));
-  return absl::StrCat("[", text, "]:", address->port);
+  inet_ntop(address.family, address.address.data(), text, sizeof(text));
+  return absl::StrCat("[", text, "]:", address.port);
 }
 
 }  // namespace
@@ -93,16 +91,25 @@ int AcceptTcp(int listener, UniqueFd* socket) {
   return 0;
 }
 
-std::string NameEnds(int socket, bool connected_by_us) {
+std::optional<Ends> EndsOf(int socket) {
   sockaddr_storage own = {};
   sockaddr_storage peer = {};
   socklen_t own_length = sizeof(own);
   socklen_t peer_length = sizeof(peer);
   bool connected = getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_length) == 0 &&
                    getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_length) == 0;
-  if (!connected) return "";
-  return connected_by_us ? absl::StrCat(NameEnd(own), ">", NameEnd(peer))
-                         : absl::StrCat(NameEnd(peer), ">", NameEnd(own));
+  if (!connected) return std::nullopt;
+  auto own_address = SocketAddress::From(reinterpret_cast<const sockaddr*>(&own));
+  auto peer_address = SocketAddress::From(reinterpret_cast<const sockaddr*>(&peer));
+  if (!own_address.has_value() || !peer_address.has_value()) return std::nullopt;
+  return Ends{*own_address, *peer_address};
+}
+
+std::string NameEnds(int socket, bool connected_by_us) {
+  std::optional<Ends> ends = EndsOf(socket);
+  if (!ends.has_value()) return "";
+  if (!connected_by_us) std::swap(ends->own, ends->peer);
+  return absl::StrCat(NameEnd(ends->own), ">", NameEnd(ends->peer));
 }
 
 void SetPatience(int socket, std::chrono::milliseconds patience) {

@@ -8,8 +8,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "transport/soft/cm_address.h"
@@ -27,7 +27,13 @@ int ListenTcp(const SocketAddress& address, UniqueFd* socket);
 // EAGAIN: nobody waits.
 int AcceptTcp(int listener, UniqueFd* socket);
 
-// Both ends' addresses and ports in words, that of the end that connected first. Empty if the connection is gone.
+// Both ends of a connection; nothing if it is not connected, or not any more.
+struct Ends {
+  SocketAddress own;
+  SocketAddress peer;
+};
+std::optional<Ends> EndsOf(int socket);
+// The same in words, that of the end that connected first. Empty if there are none.
 std::string NameEnds(int socket, bool connected_by_us);
 
 // How long the far host may leave bytes unacknowledged, or not answer while there are none, before the connection is
