@@ -35,6 +35,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
   void OnFrameSent() override {}
   void OnReadDone(uint64_t) override {}
+  void OnInvalidated() override {}
   void OnFailure(const absl::Status& status) override { Finish(status); }
   void OnTurnEnd() override {}
   void OnGrantsWakeup() override {}

@@ -22,6 +22,7 @@ Registry& GetRegistry() {
 }
 
 std::atomic<int64_t> pinned_bytes = 0;
+std::atomic<uint64_t> registrations = 0;
 
 void AddTotals(const CounterBlock& block, TransportCounters* sum) {
   sum->frames_sent += block.frames_sent.value();
@@ -58,6 +59,8 @@ CounterBlock::~CounterBlock() {
 
 void AddPinnedBytes(int64_t bytes) { pinned_bytes.fetch_add(bytes, std::memory_order_relaxed); }
 
+void CountRegistration() { registrations.fetch_add(1, std::memory_order_relaxed); }
+
 TransportCounters ReadTransportCounters() {
   Registry& registry = GetRegistry();
   const std::lock_guard lock(registry.mu);
@@ -67,6 +70,7 @@ TransportCounters ReadTransportCounters() {
     AddPresent(*block, &sum);
   }
   sum.pinned_bytes = static_cast<uint64_t>(pinned_bytes.load(std::memory_order_relaxed));
+  sum.registrations = registrations.load(std::memory_order_relaxed);
   return sum;
 }
 

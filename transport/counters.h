@@ -48,6 +48,8 @@ struct CounterBlock {
 
 // Registered memory of the process, whoever registered it. Thread: any.
 void AddPinnedBytes(int64_t bytes);
+// Payload memory was registered. Thread: any.
+void CountRegistration();
 
 }  // namespace verbena::transport
 

@@ -39,9 +39,9 @@ absl::StatusOr<DeviceContext*> DeviceContext::For(const verbs::VerbsApi& api, ib
   return made;
 }
 
-int DeviceContext::landing_access() const {
+int DeviceContext::block_access() const {
   const bool iwarp = device_.context()->device->transport_type == IBV_TRANSPORT_IWARP;
-  return iwarp ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_LOCAL_WRITE;
+  return IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0) | (has_windows_ ? IBV_ACCESS_MW_BIND : 0);
 }
 
 uint16_t DeviceContext::read_depth_max() const {

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "transport/verbs/async_event.h"
 #include "transport/verbs/device.h"
+#include "transport/verbs/memory_window.h"
 #include "transport/verbs/protection_domain.h"
 
 namespace verbena::transport {
@@ -28,8 +29,11 @@ class DeviceContext {
   const verbs::Device& device() const { return device_; }
   const verbs::ProtectionDomain& domain() const { return domain_; }
 
-  // Access flags of memory that our own RDMA READs land in. iWARP devices write such memory as if the peer did.
-  int landing_access() const;
+  // Whether keys can be given to the peer of one queue pair alone (type 2B memory windows).
+  bool has_windows() const { return has_windows_; }
+  // Access flags of payload blocks: our own RDMA READs land in them (iWARP devices write such memory as if the peer
+  // did), and windows are bound to them.
+  int block_access() const;
   // RDMA READs that a queue pair may have in flight, here and as the answering side.
   uint16_t read_depth_max() const;
 
@@ -43,10 +47,11 @@ class DeviceContext {
 
  private:
   DeviceContext(verbs::Device device, verbs::ProtectionDomain domain)
-      : device_(std::move(device)), domain_(std::move(domain)) {}
+      : device_(std::move(device)), domain_(std::move(domain)), has_windows_(verbs::HasMemoryWindows(device_)) {}
 
   verbs::Device device_;
   const verbs::ProtectionDomain domain_;
+  const bool has_windows_;
   std::mutex mu_;
   absl::flat_hash_map<uint32_t, QueuePairHandler> queue_pairs_ ABSL_GUARDED_BY(mu_);
 };

@@ -74,6 +74,7 @@ struct TransportCounters {
   uint64_t frames_received = 0;
   uint64_t doorbells = 0;
   uint64_t reads = 0;
+  uint64_t registrations = 0;  // Of payload memory. In the steady state none, on a device with memory windows.
   uint64_t protocol_errors = 0;
 };
 TransportCounters ReadTransportCounters();

@@ -2,11 +2,16 @@
 // attachment.
 //
 // Pieces that stand in payload memory are exported where they are; everything else is copied, in order, into one block
-// whose first bytes are the identity. Each export has registrations of its own, made for this message and gone with it:
-// a key that a peer has seen never opens memory that holds something else later.
+// whose first bytes are the identity. A key that a peer has seen never opens memory that holds something else later:
+//   - On a device with memory windows each block is registered once, for this process alone, and a window opens the
+//     bytes of this message to this connection's peer and nobody else. Bind gives the windows their keys.
+//   - On others each piece has a registration of its own, made for this message and gone with it. Until then another
+//     peer in the protection domain that knows address and key can read it.
 //
-// Owner: the connection's outbound table; destroying it takes the peer's access away, so it must not happen before the
-// peer finished or the queue pair is destroyed (quarantine). Thread: its loop's.
+// Owner: the connection's outbound table, then, where it was bound, its list of exports that are taken back. Destroying
+// it takes the peer's access away, so it must not happen before the peer finished or the queue pair is destroyed
+// (quarantine); one that is bound, not before its windows are invalidated or the queue pair is destroyed. Thread: its
+// loop's.
 
 #ifndef VERBENA_TRANSPORT_EXPORTED_PAYLOAD_H_
 #define VERBENA_TRANSPORT_EXPORTED_PAYLOAD_H_
@@ -14,25 +19,51 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
 #include "transport/connection.h"
+#include "transport/device_context.h"
 #include "transport/payload_arena.h"
-#include "transport/verbs/memory_region.h"
-#include "transport/verbs/protection_domain.h"
+#include "transport/pinned_region.h"
+#include "transport/verbs/memory_window.h"
+#include "transport/window_pool.h"
 #include "transport/wire/frame.h"
 
 namespace verbena::transport {
 
 class ExportedPayload {
  public:
-  // Writes and registers. `source` may be null. With `checksum` the identity carries the payload's CRC32C.
-  // ResourceExhausted when payload memory or memory to pin is short.
-  static absl::StatusOr<ExportedPayload> Make(const verbs::ProtectionDomain& domain, uint64_t epoch, uint64_t call_id,
-                                              PayloadSource* source, const absl::Cord& attachment, bool checksum,
+  // Windows of one export at most; attachments of more pieces are copied in part.
+  static constexpr size_t kWindowsMax = 8;
+
+  // What a message is made of. `source` may be null. With `checksum` the identity carries the payload's CRC32C.
+  struct Content {
+    uint64_t epoch;
+    uint64_t call_id;
+    PayloadSource* source;
+    const absl::Cord& attachment;
+    bool checksum;
+  };
+  // Bytes of registered memory that the peer is let see through a window.
+  struct Opening {
+    verbs::MemoryWindow window;
+    const verbs::MemoryRegion* region;
+    absl::Span<const std::byte> bytes;
+  };
+
+  // Writes, and registers or takes windows. ResourceExhausted when payload memory, memory to pin or windows are short.
+  static absl::StatusOr<ExportedPayload> Make(const DeviceContext& device, WindowPool* windows, const Content& content,
                                               size_t segments_max);
 
-  // Identity block first; at most the `segments_max` of Make.
+  // Windows that are to be bound before the peer may know of this; none on devices without.
+  size_t windows() const { return openings_.size(); }
+  // Has each window bound; `bind` returns its key. Once.
+  void Bind(absl::FunctionRef<uint32_t(Opening&)> bind);
+  bool bound() const { return bound_; }
+  std::vector<Opening>& openings() { return openings_; }
+
+  // Identity block first; at most the `segments_max` of Make. With windows: after Bind.
   const std::vector<wire::Segment>& segments() const { return segments_; }
   // Bytes exported, with the identity block.
   uint64_t bytes() const { return bytes_; }
@@ -42,9 +73,12 @@ class ExportedPayload {
 
   BlockRef block_;         // Identity and copied pieces.
   absl::Cord attachment_;  // Keeps the pieces that are exported in place.
-  std::vector<verbs::MemoryRegion> regions_;
+  std::vector<PinnedRegion> regions_;
+  std::vector<Opening> openings_;
   std::vector<wire::Segment> segments_;
+  std::vector<size_t> opening_of_segment_;  // As long as segments_, with windows.
   uint64_t bytes_ = 0;
+  bool bound_ = false;
 
   friend class PayloadExporter;
 };

@@ -20,10 +20,12 @@ namespace verbena::transport {
 
 // What a completion token's kind says.
 enum class WorkKind : uint8_t {
-  kReceive = 1,  // Index: the receive buffer. Not in this table: receives belong to the shared receive queue.
-  kFrame = 2,    // A frame that was sent from a send buffer.
-  kRead = 3,     // A chunk of a fetch.
-  kHeader = 4,   // A frame that is a header alone.
+  kReceive = 1,     // Index: the receive buffer. Not in this table: receives belong to the shared receive queue.
+  kFrame = 2,       // A frame that was sent from a send buffer.
+  kRead = 3,        // A chunk of a fetch.
+  kHeader = 4,      // A frame that is a header alone.
+  kBind = 5,        // A memory window is opened.
+  kInvalidate = 6,  // A memory window is closed.
 };
 
 struct Flight {

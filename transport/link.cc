@@ -22,6 +22,23 @@ constexpr absl::Duration kFlushWait = absl::Seconds(2);
 // ms.)
 constexpr uint8_t kReceiverNotReadyTimer = 12;
 
+const char* OperationOf(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::kReceive:
+      return "RECEIVE";
+    case WorkKind::kFrame:
+    case WorkKind::kHeader:
+      return "SEND";
+    case WorkKind::kRead:
+      return "RDMA READ";
+    case WorkKind::kBind:
+      return "BIND";
+    case WorkKind::kInvalidate:
+      return "INVALIDATE";
+  }
+  return "work request";
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* channel, verbs::ConnectionId&& id,
@@ -31,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* 
   options.receive_completions = &group->completions();
   options.shared_receives = group->shared_queue();
   options.receives_max = group->receives_per_connection();
-  options.sends_max = frames_max + reads_max;
+  options.sends_max = frames_max + reads_max + (group->device().has_windows() ? kWindowWorkMax : 0);
   options.inline_bytes_max = wire::kFrameHeaderBytes;
   absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, group->device().domain(), options);
   if (!queue_pair.ok()) return queue_pair.status();
@@ -116,14 +133,43 @@ void Link::QueueRead(const ReadRequest& read) {
   group_->counters().reads.Add(1);
 }
 
+bool Link::MayBind(size_t windows) const {
+  const auto more = static_cast<uint32_t>(windows);
+  return phase_ == Phase::kOpen && window_work_ + more <= kWindowWorkMax && !group_->TooManyInFlight(more);
+}
+
+uint32_t Link::QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion& region,
+                         absl::Span<const std::byte> bytes) {
+  if (sends_.full()) Post();
+  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kBind, number_, 0, {}});
+  window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &sends_.QueueBare(token.work_request_id()));
+  ++in_flight_;
+  ++window_work_;
+  return window.rkey();
+}
+
+void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
+  if (MustPark() || window_work_ == kWindowWorkMax) {
+    WaitForRoom();
+    return parked_.push_back(&window);
+  }
+  if (sends_.full()) Post();
+  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kInvalidate, number_, 0, {}});
+  window.PrepareInvalidate(&sends_.QueueBare(token.work_request_id()));
+  ++in_flight_;
+  ++window_work_;
+}
+
 void Link::Flush() {
   std::vector<Parked> again;
   again.swap(parked_);
   for (const Parked& parked : again) {
     if (const auto* header = std::get_if<wire::FrameHeader>(&parked); header != nullptr) {
       QueueHeader(*header);
+    } else if (const auto* read = std::get_if<ReadRequest>(&parked); read != nullptr) {
+      QueueRead(*read);
     } else {
-      QueueRead(std::get<ReadRequest>(parked));
+      QueueInvalidate(*std::get<const verbs::MemoryWindow*>(parked));
     }
   }
   Post();
@@ -183,6 +229,7 @@ void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
 void Link::Landed(const Flight& flight) {
   --in_flight_;
   if (flight.kind == WorkKind::kFrame) --send_buffers_held_;
+  if (flight.kind == WorkKind::kBind || flight.kind == WorkKind::kInvalidate) --window_work_;
 }
 
 void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
@@ -191,12 +238,18 @@ void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
     if (in_flight_ == 0) EndSoon();
     return;
   }
-  if (completion.status != IBV_WC_SUCCESS)
-    return Fail(completion, flight.kind == WorkKind::kRead ? "RDMA READ" : "SEND");
-  if (flight.kind == WorkKind::kRead) {
-    owner_->OnReadDone(flight.fetch_id);
-  } else {
-    owner_->OnFrameSent();
+  if (completion.status != IBV_WC_SUCCESS) return Fail(completion, OperationOf(flight.kind));
+  switch (flight.kind) {
+    case WorkKind::kFrame:
+    case WorkKind::kHeader:
+      return owner_->OnFrameSent();
+    case WorkKind::kRead:
+      return owner_->OnReadDone(flight.fetch_id);
+    case WorkKind::kInvalidate:
+      return owner_->OnInvalidated();
+    case WorkKind::kBind:
+    case WorkKind::kReceive:
+      return;
   }
 }
 

@@ -25,6 +25,7 @@
 #include "transport/registered_pool.h"
 #include "transport/send_list.h"
 #include "transport/verbs/connection_id.h"
+#include "transport/verbs/memory_window.h"
 #include "transport/verbs/queue_pair.h"
 #include "transport/wire/frame.h"
 
@@ -40,6 +41,7 @@ class LinkOwner {
   virtual bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
   virtual void OnFrameSent() = 0;  // The oldest frame in flight completed.
   virtual void OnReadDone(uint64_t fetch_id) = 0;
+  virtual void OnInvalidated() = 0;                        // The oldest window that was being invalidated is closed.
   virtual void OnFailure(const absl::Status& status) = 0;  // A work request failed; once. The owner answers with End.
   virtual void OnTurnEnd() = 0;                            // The owner asked for it by PollGroup::MarkDirty.
   virtual void OnGrantsWakeup() = 0;                       // See protocol::GrantBudget::NextWakeup.
@@ -83,6 +85,15 @@ class Link : private CmHandler {
   void QueueFrame(RegisteredPool::Buffer buffer, uint32_t length);
   void QueueHeader(const wire::FrameHeader& header);
   void QueueRead(const ReadRequest& read);
+  // --- Memory windows, on a device that has them. What is queued after a bind finds it done: its key may be announced.
+  // No more windows than this in flight, of either kind.
+  static constexpr uint32_t kWindowWorkMax = 64;
+  bool MayBind(size_t windows) const;
+  // Opens `bytes` to the peer for READs. Returns the key.
+  uint32_t QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion& region, absl::Span<const std::byte> bytes);
+  // Closes it; OnInvalidated follows, in order of queueing. `window` must stay where it is until then or until OnEnded.
+  void QueueInvalidate(const verbs::MemoryWindow& window);
+
   // Rings the doorbell if anything is queued.
   void Flush();
 
@@ -144,10 +155,11 @@ class Link : private CmHandler {
   SendList sends_;
   std::array<std::array<std::byte, wire::kFrameHeaderBytes>, SendList::kCapacity> headers_;
   size_t headers_queued_ = 0;
-  using Parked = std::variant<wire::FrameHeader, ReadRequest>;
+  using Parked = std::variant<wire::FrameHeader, ReadRequest, const verbs::MemoryWindow*>;
   std::vector<Parked> parked_;  // Wait until fewer work requests are in flight in the poll group.
   uint32_t in_flight_ = 0;
   uint32_t send_buffers_held_ = 0;  // In flight, of the group's.
+  uint32_t window_work_ = 0;        // In flight: binds and invalidations.
   bool waiting_ = false;            // In the group's list of those that wait for room.
   Phase phase_ = Phase::kOpen;
   bool failed_ = false;

@@ -29,15 +29,13 @@ size_t PayloadBlockCapacity(size_t size) {
   return (wanted + step - 1) / step * step;
 }
 
-absl::StatusOr<uint32_t> PayloadBlock::LandingKey(const verbs::ProtectionDomain& domain, int access) {
+absl::StatusOr<const verbs::MemoryRegion*> PayloadBlock::Region(const verbs::ProtectionDomain& domain, int access) {
   const std::lock_guard lock(mu_);
-  const auto known = landings_.find(&domain);
-  if (known != landings_.end()) return known->second.lkey();
-  absl::StatusOr<verbs::MemoryRegion> region =
-      verbs::MemoryRegion::Register(domain, absl::MakeSpan(data_, capacity_), access);
+  const auto known = regions_.find(&domain);
+  if (known != regions_.end()) return &known->second.region();
+  absl::StatusOr<PinnedRegion> region = PinnedRegion::Register(domain, absl::MakeSpan(data_, capacity_), access);
   if (!region.ok()) return region.status();
-  AddPinnedBytes(static_cast<int64_t>(capacity_));
-  return landings_.emplace(&domain, *std::move(region)).first->second.lkey();
+  return &regions_.emplace(&domain, *std::move(region)).first->second.region();
 }
 
 BlockRef::BlockRef(PayloadBlock* block) : block_(block) {
@@ -114,8 +112,7 @@ void PayloadArena::TrimLocked(size_t kept_max) {
       by_address_.erase(block->data());
       kept_ -= capacity;
       mapped_ -= capacity;
-      AddPinnedBytes(-static_cast<int64_t>(capacity * block->landings_.size()));
-      block->landings_.clear();  // Deregister before the memory goes.
+      block->regions_.clear();  // Deregister before the memory goes.
       munmap(block->data(), capacity);
     }
   }

@@ -16,25 +16,25 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
-#include "transport/verbs/memory_region.h"
+#include "transport/pinned_region.h"
 #include "transport/verbs/protection_domain.h"
 
 namespace verbena::transport {
 
 class PayloadArena;
 
-// Thread: Ref and Unref any; the bytes belong to whoever holds the block; LandingKey any.
+// Thread: Ref and Unref any; the bytes belong to whoever holds the block; Region any.
 class PayloadBlock {
  public:
   std::byte* data() const { return data_; }
   size_t capacity() const { return capacity_; }
 
-  // The local key of the block as a target of our own RDMA READs in this domain. Registered on first use, kept until
-  // the block is unmapped.
-  absl::StatusOr<uint32_t> LandingKey(const verbs::ProtectionDomain& domain, int access);
+  // The whole block, registered in this domain for our own use: to land RDMA READs in, to bind windows to
+  // (DeviceContext::block_access; the same for each call). Registered on first use, kept until the block is unmapped.
+  absl::StatusOr<const verbs::MemoryRegion*> Region(const verbs::ProtectionDomain& domain, int access);
 
  private:
   friend class PayloadArena;
@@ -47,7 +47,7 @@ class PayloadBlock {
   const size_t capacity_;
   std::atomic<int> references_ = 0;
   std::mutex mu_;
-  absl::flat_hash_map<const verbs::ProtectionDomain*, verbs::MemoryRegion> landings_ ABSL_GUARDED_BY(mu_);
+  absl::node_hash_map<const verbs::ProtectionDomain*, PinnedRegion> regions_ ABSL_GUARDED_BY(mu_);
 };
 
 // One reference. Copyable.

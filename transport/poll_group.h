@@ -30,6 +30,7 @@
 #include "transport/verbs/completion_channel.h"
 #include "transport/verbs/completion_queue.h"
 #include "transport/verbs/shared_receive_queue.h"
+#include "transport/window_pool.h"
 
 namespace verbena::transport {
 
@@ -47,6 +48,7 @@ class PollGroup : public PollSource {
   CounterBlock& counters() { return counters_; }
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   LandingLoans& landing_loans() { return landing_loans_; }
+  WindowPool& windows() { return windows_; }
   MemoryBudget& export_budget() { return export_budget_; }
   ExportHolders& export_holders() { return export_holders_; }
   // After each request of a budget: whoever waits is helped when TransportOptions::memory_wait_timeout has passed.
@@ -90,8 +92,8 @@ class PollGroup : public PollSource {
   // TooManyInFlight.
   absl::StatusOr<RegisteredPool::Buffer> TakeHeaderBuffer();
   FlightTable& flights() { return flights_; }
-  // True when another work request without a send buffer might overrun the completion queue.
-  bool TooManyInFlight() const { return flights_.size() + sends_.free() >= flights_max_; }
+  // True when so many work requests without a send buffer might overrun the completion queue.
+  bool TooManyInFlight(uint32_t more = 1) const { return flights_.size() + sends_.free() + more > flights_max_; }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
   // Drops what the link has in flight: its queue pair is destroyed and can complete no more.
@@ -134,6 +136,7 @@ class PollGroup : public PollSource {
   std::unique_ptr<ReceiveSupply> shared_supply_;
   MemoryBudget fetch_budget_;
   LandingLoans landing_loans_;
+  WindowPool windows_;
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
   TimerId watch_timer_ = 0;  // While somebody waits for memory.

@@ -121,6 +121,7 @@ void RdmaConnection::OnTurnEnd() {
     OnFrame(frame.receive, frame.bytes);
     link_->receives().Repost(frame.receive);
   }
+  BindExports();
   Perform();
   link_->Flush();
   ArmTimer();
@@ -141,6 +142,7 @@ void RdmaConnection::OnEnded() {
   early_frames_.clear();
   machine_.OnDisconnected(end_status_);
   Perform();
+  for (; !taken_back_.empty(); taken_back_.pop_front()) FinishTakingBack(std::move(taken_back_.front().exported));
   loop()->CancelTimer(timer_);
   group_.ReleaseConnection();
   // The link that calls this is ours: it goes when nothing of it is on the stack.

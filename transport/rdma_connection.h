@@ -9,6 +9,7 @@
 #define VERBENA_TRANSPORT_RDMA_CONNECTION_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
   void OnFrameSent() override;
   void OnReadDone(uint64_t fetch_id) override;
+  void OnInvalidated() override;
   void OnFailure(const absl::Status& status) override;
   void OnTurnEnd() override;
   void OnGrantsWakeup() override;
@@ -101,6 +103,10 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   absl::Status PrepareLanding(Inbound& inbound);
   void ReturnLanding(Inbound& inbound);
   void FreeIfDone(uint64_t send_id, const Outbound& outbound);
+  void BindExports();
+  // Takes an export away from the peer; its memory is free, and its bytes the budget's, when that is done.
+  void TakeBack(ExportedPayload exported);
+  void FinishTakingBack(ExportedPayload exported);
 
   // Constant after construction.
   PollGroup& group_;
@@ -113,6 +119,12 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   protocol::ConnectionMachine machine_;
   ConnectionHandler* handler_ = nullptr;  // Null once the handle is gone.
   RecordTable<Outbound> outbound_;
+  std::deque<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
+  struct TakenBack {
+    ExportedPayload exported;
+    size_t windows;  // Not invalidated yet.
+  };
+  std::deque<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
   std::vector<EarlyFrame> early_frames_;
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.

@@ -45,10 +45,10 @@ absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
   absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(inbound.charged_bytes);
   if (!block.ok()) return block.status();
   const DeviceContext& device = group_.device();
-  const absl::StatusOr<uint32_t> lkey = (*block)->LandingKey(device.domain(), device.landing_access());
-  if (!lkey.ok()) return lkey.status();
+  const absl::StatusOr<const verbs::MemoryRegion*> region = (*block)->Region(device.domain(), device.block_access());
+  if (!region.ok()) return region.status();
   inbound.landing = *std::move(block);
-  inbound.lkey = *lkey;
+  inbound.lkey = (*region)->lkey();
   return absl::OkStatus();
 }
 

@@ -47,13 +47,14 @@ void RdmaConnection::Do(const protocol::Export& action) {
 void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   Outbound& outbound = *outbound_.Find(send_id);
   absl::StatusOr<ExportedPayload> exported =
-      ExportedPayload::Make(group_.device().domain(), epoch_, outbound.call_id, outbound.payload, outbound.attachment,
-                            checksum_, segments_max);
+      ExportedPayload::Make(group_.device(), &group_.windows(),
+                            {epoch_, outbound.call_id, outbound.payload, outbound.attachment, checksum_}, segments_max);
   if (exported.ok()) {
     outbound.exported = *std::move(exported);
     outbound.state = Outbound::Export::kExported;
     group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
-    machine_.OnExported(send_id, outbound.exported->segments());
+    unbound_.push_back(send_id);
+    BindExports();
   } else {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", exported.status().message()));
     outbound.state = Outbound::Export::kNone;
@@ -63,13 +64,55 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   MarkDirty();
 }
 
+void RdmaConnection::BindExports() {
+  while (!unbound_.empty()) {
+    Outbound* const outbound = outbound_.Find(unbound_.front());
+    if (outbound != nullptr && outbound->exported.has_value()) {  // Not released meanwhile.
+      if (const size_t windows = outbound->exported->windows(); windows > 0) {
+        if (!link_->MayBind(windows)) return link_->WaitForRoom();
+        outbound->exported->Bind([this](ExportedPayload::Opening& opening) {
+          return link_->QueueBind(opening.window, *opening.region, opening.bytes);
+        });
+      }
+      machine_.OnExported(unbound_.front(), outbound->exported->segments());
+    }
+    unbound_.pop_front();
+  }
+}
+
+void RdmaConnection::TakeBack(ExportedPayload exported) {
+  if (!exported.bound()) return FinishTakingBack(std::move(exported));
+  const size_t windows = exported.windows();
+  taken_back_.push_back(TakenBack{std::move(exported), windows});
+  if (link_->ending()) return;  // The queue pair takes the windows with it.
+  for (const ExportedPayload::Opening& opening : taken_back_.back().exported.openings()) {
+    link_->QueueInvalidate(opening.window);
+  }
+  MarkDirty();
+}
+
+void RdmaConnection::OnInvalidated() {
+  if (--taken_back_.front().windows > 0) return;
+  ExportedPayload exported = std::move(taken_back_.front().exported);
+  taken_back_.pop_front();
+  for (ExportedPayload::Opening& opening : exported.openings()) group_.windows().Give(std::move(opening.window));
+  FinishTakingBack(std::move(exported));
+}
+
+void RdmaConnection::FinishTakingBack(ExportedPayload exported) {
+  const uint64_t bytes = exported.bytes();
+  { const ExportedPayload gone = std::move(exported); }  // Its memory is free before it is counted as free.
+  group_.export_holders().OnReleased(link_->number(), bytes, loop()->Now());
+  group_.export_budget().Return(bytes);
+}
+
 void RdmaConnection::Do(const protocol::ReleaseExport& action) {
   Outbound* const outbound = outbound_.Find(action.send_id);
   if (outbound == nullptr) return;
   if (outbound->state == Outbound::Export::kExported) {
+    ExportedPayload exported = *std::move(outbound->exported);
     outbound->exported.reset();
-    group_.export_holders().OnReleased(link_->number(), outbound->exported_bytes, loop()->Now());
-    group_.export_budget().Return(outbound->exported_bytes);
+    TakeBack(std::move(exported));
   }
   const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
   FreeIfDone(action.send_id, *outbound);

@@ -22,6 +22,13 @@ void SendList::QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uin
   if (send_inline) request.send_flags |= IBV_SEND_INLINE;
 }
 
+ibv_send_wr& SendList::QueueBare(uint64_t wr_id) {
+  ibv_send_wr& request = Append(wr_id, 0, 0, 0);
+  request.sg_list = nullptr;
+  request.num_sge = 0;
+  return request;
+}
+
 void SendList::QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address,
                          uint32_t rkey) {
   ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(to), length, lkey);

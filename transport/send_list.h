@@ -24,6 +24,8 @@ class SendList {
   // Each needs room: full() is false. `bytes` must stay as they are until the completion, with `send_inline` until
   // Flush.
   void QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline);
+  // One without bytes, for the caller to say what it asks for.
+  ibv_send_wr& QueueBare(uint64_t wr_id);
   void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
 
   // Posts all, in order, and empties the list. After an error `*unposted` is the list of those that were not posted and

@@ -1,5 +1,4 @@
-// One-sided attacks: on the server's memory, and on what it exports. (A peer that knows address and key of what is
-// exported to another at this moment may read it: docs/wire.md, "Security".)
+// One-sided attacks: on the server's memory, and on what it exports.
 
 #include "gtest/gtest.h"
 #include "tests/hostile/attacked_server.h"
@@ -68,6 +67,39 @@ TEST_F(HostileMemoryAccess, WhatIsFinishedIsReadableNoMore) {
   ExpectDenied(*peer, IBV_WR_RDMA_READ, Head(response->segments.front()));
 }
 
+// The two share the server's protection domain: only the window that serves one queue pair tells them apart.
+TEST_F(HostileMemoryAccess, WhatIsExportedToOneIsNotReadableByAnotherWhoKnowsAddressAndKey) {
+  const std::unique_ptr<HostilePeer> victim = Connect();
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_TRUE(victim != nullptr && peer != nullptr);
+  const auto response = ExportTo(*victim);
+  ASSERT_TRUE(response.has_value());
+  ExpectDenied(*peer, IBV_WR_RDMA_READ, Head(response->segments.front()));
+  EXPECT_EQ(victim->Touch(IBV_WR_RDMA_READ, Head(response->segments.front())), IBV_WC_SUCCESS);
+}
+
+// It takes away what was lent to itself, and so breaks its own connection at most.
+TEST_F(HostileMemoryAccess, APeerThatInvalidatesItsKeyHarmsNobodyElse) {
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_NE(peer, nullptr);
+  const auto response = ExportTo(*peer);
+  ASSERT_TRUE(response.has_value());
+  peer->Send(Finish(response->header.aux, 5, wire::FinishReason::kFetched), IBV_WR_SEND_WITH_INV,
+             response->segments.front().key);
+  ExpectEnded(*peer);
+}
+
+TEST_F(HostileMemoryAccess, APeerThatInvalidatesTheKeyOfAnotherTakesNothingAway) {
+  const std::unique_ptr<HostilePeer> victim = Connect();
+  const std::unique_ptr<HostilePeer> peer = Connect();
+  ASSERT_TRUE(victim != nullptr && peer != nullptr);
+  const auto response = ExportTo(*victim);
+  ASSERT_TRUE(response.has_value());
+  peer->Send(Control(FrameType::kPing), IBV_WR_SEND_WITH_INV, response->segments.front().key);
+  ExpectEnded(*peer);
+  EXPECT_EQ(victim->Touch(IBV_WR_RDMA_READ, Head(response->segments.front())), IBV_WC_SUCCESS);
+}
+
 TEST_F(HostileMemoryAccess, WhatIsExportedIsNotWritable) {
   const std::unique_ptr<HostilePeer> peer = Connect();
   ASSERT_NE(peer, nullptr);
@@ -83,9 +115,9 @@ TEST_F(HostileMemoryAccess, WhatTheServerLandsPayloadsInIsNeitherReadableNorWrit
     const transport::BlockRef block = *transport::PayloadArena::Get().Allocate(100000);
     const auto device = transport::DeviceContext::For(soft::SoftApi(), peer->device_context());
     ASSERT_TRUE(device.ok()) << device.status();
-    const auto key = block->LandingKey((*device)->domain(), (*device)->landing_access());
-    ASSERT_TRUE(key.ok()) << key.status();
-    ExpectDenied(*peer, attack, Segment{reinterpret_cast<uint64_t>(block->data()), 64, *key});
+    const auto region = block->Region((*device)->domain(), (*device)->block_access());
+    ASSERT_TRUE(region.ok()) << region.status();
+    ExpectDenied(*peer, attack, Segment{reinterpret_cast<uint64_t>(block->data()), 64, (*region)->rkey()});
   }
 }
 

@@ -91,6 +91,24 @@ TEST(Messages, PayloadMemoryCrossesWithoutACopyOnEitherSide) {
   EXPECT_EQ(pair.accepted(0)->messages()[0].payload, absl::StrCat(bytes, "and a tail that is copied", bytes));
 }
 
+// Windows on blocks that are registered already: what a message costs is work requests, not calls of the device.
+TEST(Messages, OnceWarmLargeOnesRegisterNothing) {
+  TransportPair pair;
+  pair.prepare_accepted = [](End& end) { end.keeps_payloads = false; };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  uint64_t warm = 0;
+  constexpr uint64_t kMessages = 100;
+  constexpr uint64_t kWarmingUp = 20;
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    client->Send(i, absl::Cord(std::string(100000, 'x')));
+    ASSERT_TRUE(client->WaitForSent(i + 1));
+    if (i + 1 == kWarmingUp) warm = ReadTransportCounters().registrations;
+  }
+  // A block may still be under way when the next message takes one.
+  EXPECT_LT(ReadTransportCounters().registrations - warm, 5u);
+}
+
 TEST(Messages, AnAttachmentOfManyPiecesArrivesWhole) {
   TransportPair pair;
   End* const client = pair.Connect();
