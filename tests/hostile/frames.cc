@@ -78,23 +78,38 @@ Bytes Cancel(uint64_t call_id) {
   return wire::FrameBytes(header);
 }
 
-Bytes Announcement(uint64_t call_id, uint32_t transfer, const std::vector<wire::Segment>& segments, uint16_t flags) {
+namespace {
+
+Bytes AnnouncementOf(rpc::MessageKind kind, const Bytes& call_header, uint64_t call_id, uint32_t transfer,
+                     const std::vector<wire::Segment>& segments, uint16_t flags) {
   uint64_t bytes = 0;
   Bytes body(segments.size() * wire::kSegmentBytes);
   for (size_t i = 0; i < segments.size(); ++i) {
     wire::EncodeSegment(segments[i], body.data() + i * wire::kSegmentBytes);
     bytes += segments[i].length;
   }
-  const Bytes call_header = RequestHeader("Echo", 0);
   wire::FrameHeader header;
   header.type = wire::FrameType::kAnnounce;
   header.flags = flags;
-  header.message_kind = static_cast<uint8_t>(rpc::MessageKind::kRequest);
+  header.message_kind = static_cast<uint8_t>(kind);
   header.call_id = call_id;
   header.aux = transfer;
   header.call_header_bytes = static_cast<uint16_t>(call_header.size());
   header.payload_bytes = bytes - wire::kIdentityBytes;
   return wire::FrameBytes(header, {call_header, body});
+}
+
+}  // namespace
+
+Bytes Announcement(uint64_t call_id, uint32_t transfer, const std::vector<wire::Segment>& segments, uint16_t flags) {
+  return AnnouncementOf(rpc::MessageKind::kRequest, RequestHeader("Echo", 0), call_id, transfer, segments, flags);
+}
+
+Bytes ResponseAnnouncement(uint64_t call_id, uint32_t transfer, const std::vector<wire::Segment>& segments) {
+  const rpc::ResponseHeader response;
+  Bytes call_header(rpc::EncodedBytes(response));
+  rpc::EncodeResponseHeader(response, absl::MakeSpan(call_header)).IgnoreError();
+  return AnnouncementOf(rpc::MessageKind::kResponse, call_header, call_id, transfer, segments, 0);
 }
 
 void WriteIdentity(uint64_t epoch, uint64_t call_id, uint64_t payload_bytes, std::byte* to) {

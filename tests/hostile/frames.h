@@ -37,6 +37,9 @@ Bytes Cancel(uint64_t call_id);
 // included.
 Bytes Announcement(uint64_t call_id, uint32_t transfer, const std::vector<wire::Segment>& segments, uint16_t flags = 0);
 
+// The announcement of an OK response whose payload is an attachment likewise.
+Bytes ResponseAnnouncement(uint64_t call_id, uint32_t transfer, const std::vector<wire::Segment>& segments);
+
 // Writes the identity block that belongs to such an announcement.
 void WriteIdentity(uint64_t epoch, uint64_t call_id, uint64_t payload_bytes, std::byte* to);
 

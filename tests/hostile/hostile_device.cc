@@ -37,6 +37,8 @@ absl::StatusOr<sockaddr_in> ParseAddress(absl::string_view text) {
   return address;
 }
 
+}  // namespace
+
 absl::StatusOr<verbs::CmEvent> NextEvent(verbs::CmEventChannel& channel) {
   for (;;) {
     absl::StatusOr<std::optional<verbs::CmEvent>> event = channel.NextEvent();
@@ -46,6 +48,8 @@ absl::StatusOr<verbs::CmEvent> NextEvent(verbs::CmEventChannel& channel) {
     if (poll(&readable, 1, kCmPatienceMs) == 0) return absl::DeadlineExceededError("no connection-manager event");
   }
 }
+
+namespace {
 
 absl::Status Resolve(verbs::CmEventChannel& channel, verbs::ConnectionId& id, const sockaddr_in& address) {
   const absl::Duration timeout = absl::Milliseconds(kCmPatienceMs);
@@ -79,7 +83,12 @@ absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Open(const std::st
   absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(*channel);
   if (!id.ok()) return id.status();
   if (absl::Status status = Resolve(*channel, *id, *parsed); !status.ok()) return status;
-  absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id->api(), id->device_context());
+  return Make(*std::move(channel), *std::move(id), receives);
+}
+
+absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Make(verbs::CmEventChannel channel,
+                                                                   verbs::ConnectionId id, uint32_t receives) {
+  absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id.api(), id.device_context());
   if (!device.ok()) return device.status();
   absl::StatusOr<verbs::ProtectionDomain> domain = verbs::ProtectionDomain::Create(*device);
   if (!domain.ok()) return domain.status();
@@ -94,7 +103,7 @@ absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Open(const std::st
   absl::StatusOr<verbs::MemoryRegion> own =
       verbs::MemoryRegion::Register(*domain, absl::MakeSpan(*private_bytes), IBV_ACCESS_LOCAL_WRITE);
   if (!own.ok()) return own.status();
-  absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(*id, *domain,
+  absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, *domain,
                                                                          {.send_completions = &*queue,
                                                                           .receive_completions = &*queue,
                                                                           .sends_max = kSendsMax,
@@ -102,7 +111,7 @@ absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Open(const std::st
                                                                           .signal_all_sends = true});
   if (!queue_pair.ok()) return queue_pair.status();
   std::unique_ptr<HostileDevice> made(new HostileDevice(
-      {std::move(shared_bytes), std::move(private_bytes), *std::move(channel), *std::move(id), *std::move(device),
+      {std::move(shared_bytes), std::move(private_bytes), std::move(channel), std::move(id), *std::move(device),
        *std::move(domain), *std::move(queue), *std::move(shared), *std::move(own), *std::move(queue_pair)},
       receives));
   return made;

@@ -25,6 +25,9 @@
 
 namespace verbena::hostile {
 
+// The next event of the connection manager, within ten seconds.
+absl::StatusOr<verbs::CmEvent> NextEvent(verbs::CmEventChannel& channel);
+
 class HostileDevice {
  public:
   static constexpr uint32_t kReceives = 64;          // Posted at a time, each of kFrameBytes.
@@ -37,6 +40,9 @@ class HostileDevice {
   // Resolves `address` ("soft://127.0.0.1:PORT") and makes everything on the device that it leads to. `receives` are
   // posted, of the kReceives that there is room for.
   static absl::StatusOr<std::unique_ptr<HostileDevice>> Open(const std::string& address, uint32_t receives = kReceives);
+  // The same on an id that has a device already: a connect request's. `channel` is the id's.
+  static absl::StatusOr<std::unique_ptr<HostileDevice>> Make(verbs::CmEventChannel channel, verbs::ConnectionId id,
+                                                             uint32_t receives = kReceives);
   ~HostileDevice();
 
   verbs::ConnectionId& id() { return id_; }

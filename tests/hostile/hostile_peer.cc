@@ -34,6 +34,11 @@ HostilePeer::Frame FrameOf(const wire::FrameView& view) {
 HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device)
     : device_(std::move(device)), handshake_(OfferOptions(), HostileDevice::kReceives, kEpoch) {}
 
+HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device, const protocol::Agreement& agreement)
+    : HostilePeer(std::move(device)) {
+  agreement_ = agreement;
+}
+
 HostilePeer::~HostilePeer() = default;
 
 absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Open(const std::string& address, uint32_t receives) {

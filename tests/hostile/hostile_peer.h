@@ -48,6 +48,8 @@ class HostilePeer {
   // A peer that has shaken hands as it should. It promises HostileDevice::kReceives receives and posts `receives`.
   static absl::StatusOr<std::unique_ptr<HostilePeer>> Connect(const std::string& address,
                                                               uint32_t receives = HostileDevice::kReceives);
+  // The other end of a connection that a client made: `device` has accepted it.
+  HostilePeer(std::unique_ptr<HostileDevice> device, const protocol::Agreement& agreement);
   ~HostilePeer();
 
   // Sends a connect request with these bytes as its hello and waits for the answer.
@@ -57,7 +59,7 @@ class HostilePeer {
   ibv_context* device_context() const { return device_->id().device_context(); }
   // What the server said of itself.
   const protocol::Agreement& agreement() const { return *agreement_; }
-  uint64_t epoch() const { return kEpoch; }
+  uint64_t epoch() const { return agreement_->ours.epoch; }
 
   // Sends the bytes in one SEND, or as `opcode` says. Nothing is counted, nothing is waited for but a free slot.
   void Send(const Bytes& frame, ibv_wr_opcode opcode = IBV_WR_SEND, uint32_t invalidate_key = 0);
