@@ -2,7 +2,7 @@
 # Builds and runs every test, and closes with the line `N passed, N failed`. Exits with 0 only if none failed.
 #
 #   ./tests/run.sh                    everything
-#   ./tests/run.sh --fast             without the tests tagged "slow", and building no more than they need
+#   ./tests/run.sh --fast             the tests of size "small", a second or two each; building no more than they need
 #   ./tests/run.sh --style            the style checks alone
 #   ./tests/run.sh [--fast] --config=asan [other options of `bazel test`, or targets]
 #
@@ -16,7 +16,7 @@ options=()
 targets=()
 for argument in "$@"; do
   case "$argument" in
-    --fast) options+=(--test_tag_filters=-slow --build_tests_only) ;;
+    --fast) options+=(--test_size_filters=small --build_tests_only) ;;
     --style) targets+=(//tests/style/...) ;;
     --help | -h)
       sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' tests/run.sh
