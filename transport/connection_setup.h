@@ -31,6 +31,11 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
       : loop_(loop), candidate_(candidate), options_(options) {}
   ~ConnectionSetup() override;
 
+  // --- From the connection manager: not heard any more when the set-up has ended.
+  void OnCmEvent(verbs::CmEvent& event) final {
+    if (pending_) OnEvent(event);
+  }
+
   // --- From the link. Work requests do not exist before the connection is made.
   bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
   void OnFrameSent() override {}
@@ -54,6 +59,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   void Succeed(const protocol::Agreement& agreement, bool initiator);
   void Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome);
 
+  virtual void OnEvent(verbs::CmEvent& event) = 0;
   virtual void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) = 0;
   // What it is waiting for, for the error when time is up: "an answer to the connect request".
   virtual absl::string_view Waiting() const = 0;

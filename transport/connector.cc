@@ -40,16 +40,16 @@ class Connector : public ConnectionSetup {
     if (absl::Status status = Resolve(); !status.ok()) Finish(status);
   }
 
-  void OnCmEvent(verbs::CmEvent& event) override {
-    if (absl::Status status = Advance(event); !status.ok()) Finish(status);
-  }
-
  private:
   enum class Step {
     kAddress,  // Woken by ADDR_RESOLVED.
     kRoute,    // Woken by ROUTE_RESOLVED.
     kAnswer,   // Woken by ESTABLISHED or REJECTED.
   };
+
+  void OnEvent(verbs::CmEvent& event) override {
+    if (absl::Status status = Advance(event); !status.ok()) Finish(status);
+  }
 
   absl::Status Resolve() {
     absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel_->channel());

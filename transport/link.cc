@@ -254,6 +254,7 @@ void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
 }
 
 void Link::OnQueueFailed(const absl::Status& status) {
+  if (phase_ == Phase::kFlushing) return EndSoon();
   if (!std::exchange(failed_, true)) owner_->OnFailure(status);
 }
 
@@ -290,7 +291,7 @@ void Link::End() {
   queue_pair_->ModifyToError().IgnoreError();
   const absl::Time now = group_->loop()->Now();
   group_->loop()->CancelTimer(std::exchange(end_timer_, 0));
-  if (in_flight_ == 0) {
+  if (in_flight_ == 0 || group_->failed()) {
     EndSoon();
   } else {
     end_timer_ = group_->loop()->AddTimer(now + kFlushWait, [this] { FinishWhenDrained(); });

@@ -61,12 +61,12 @@ class Acceptor : public ConnectionSetup {
     if (absl::Status status = Answer(channel, std::move(request)); !status.ok()) Finish(status);
   }
 
-  void OnCmEvent(verbs::CmEvent& event) override {
+ private:
+  void OnEvent(verbs::CmEvent& event) override {
     if (absl::Status failure = event.Failure(); !failure.ok()) return Finish(failure);
     if (event.type() == RDMA_CM_EVENT_ESTABLISHED) Succeed(*agreement_, /*initiator=*/false);
   }
 
- private:
   absl::Status Answer(CmChannel* channel, Request request) {
     absl::StatusOr<DeviceContext*> device = DeviceContext::For(request.id.api(), request.id.device_context());
     if (!device.ok()) return Refuse(request.id, wire::RejectReason::kDevice, device.status());

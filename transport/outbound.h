@@ -20,7 +20,7 @@
 namespace verbena::transport {
 
 struct Outbound {
-  // How far an export is: its bytes are charged to the poll group's budget from kExported on.
+  // How far an export is: its bytes are charged to the poll group's budget from kExported on, until it is taken back.
   enum class Export : uint8_t {
     kNone,
     kWaiting,   // For the budget. Woken by MemoryBudget.

@@ -75,6 +75,8 @@ class PollGroup : public PollSource {
   uint32_t AddLink(Link* link);
   void BindQueuePair(uint32_t queue_pair_number, uint32_t link);
   void RemoveLink(uint32_t number, uint32_t queue_pair_number);
+  // The completion queue has failed: what is in flight completes no more.
+  bool failed() const { return failed_; }
   // Null when there is none (any more).
   Link* FindLink(uint32_t queue_pair_number) const;
   // The link's OnTurnEnd runs at the end of this turn, or of the next.

@@ -40,6 +40,8 @@ TEST_P(FaultyConnection, EndsSoonWithEverySendReportedAndNothingHeld) {
 INSTANTIATE_TEST_SUITE_P(OfTheClient, FaultyConnection,
                          testing::Values("qp=1,request=5:refuse", "qp=1,request=5:disconnect",
                                          "qp=1,request=5:fail=REM_ACCESS_ERR"));
+INSTANTIATE_TEST_SUITE_P(OfACompletionQueue, FaultyConnection,
+                         testing::Values("cq=1,completion=9:overrun", "cq=2,completion=9:overrun"));
 INSTANTIATE_TEST_SUITE_P(OfTheServer, FaultyConnection,
                          testing::Values("qp=2,request=5:refuse", "qp=2,request=5:disconnect",
                                          "qp=2,request=5:fail=REM_ACCESS_ERR"));
