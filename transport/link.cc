@@ -195,6 +195,7 @@ void Link::Forget(const ibv_send_wr* unposted) {
     group_->flights().Remove(verbs::CompletionToken::FromWorkRequestId(unposted->wr_id), &flight);
     Landed(flight);
   }
+  group_->WakeWaiting();
 }
 
 void Link::FailLater(absl::Status status) {

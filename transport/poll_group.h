@@ -98,6 +98,8 @@ class PollGroup : public PollSource {
   bool TooManyInFlight(uint32_t more = 1) const { return flights_.size() + sends_.free() + more > flights_max_; }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
+  // Those that wait: send buffers, or room, came back by another way than completions.
+  void WakeWaiting();
   // Drops what the link has in flight: its queue pair is destroyed and can complete no more.
   void DropFlights(uint32_t link);
 
@@ -115,7 +117,6 @@ class PollGroup : public PollSource {
   void Fail(const absl::Status& status);
   void HandleCompletion(const ibv_wc& completion);
   int RunDirty();
-  void WakeWaiting();
   void WakeForGrants(ReceiveSupply& supply);
   void RelieveBudgets();
   int PostReceives(bool idle);
