@@ -175,6 +175,7 @@ absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
   }
   shared_supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
   ++connections_provided_;
+  shared_supply_->grants().ProvideFor(static_cast<uint32_t>(connections_provided_));
   return absl::OkStatus();
 }
 

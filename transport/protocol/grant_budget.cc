@@ -28,6 +28,15 @@ void GrantBudget::OnReceivesAdded(uint32_t count) {
   UpdateFairShare();
 }
 
+void GrantBudget::ProvideFor(uint32_t members) {
+  provided_ = members;
+  UpdateFairShare();
+}
+
+uint64_t GrantBudget::KeptForNewcomers() const {
+  return provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
+}
+
 void GrantBudget::OnReceivesReposted(uint32_t count) {
   assert(count <= consumed_);
   consumed_ -= count;
@@ -53,7 +62,9 @@ absl::StatusOr<GrantShare> GrantBudget::Admit(uint32_t owner, uint16_t initial_w
   ++member_count_;
   deficit_ += kCreditsPerConnectionMin;
   const uint64_t wanted = std::clamp<uint64_t>(initial_wanted, kCreditsPerConnectionMin, FairShareMax());
-  SetGranted(member, static_cast<uint32_t>(std::min(wanted, posted() - spoken_for)));
+  const uint64_t free_now = posted() - spoken_for;  // At least the minimum; the rest may be kept for others to come.
+  const uint64_t kept = std::min(KeptForNewcomers(), free_now - kCreditsPerConnectionMin);
+  SetGranted(member, static_cast<uint32_t>(std::min(wanted, free_now - kept)));
   UpdateFairShare();
   return GrantShare(this, index);
 }
@@ -85,19 +96,21 @@ uint32_t GrantBudget::FairShareMax() const {
 
 // What is beyond every member's minimum is divided among the active ones.
 void GrantBudget::UpdateFairShare() {
-  const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_;
+  const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + KeptForNewcomers();
   const uint64_t spare = receives_ > reserved ? receives_ - reserved : 0;
   const uint64_t share = kCreditsPerConnectionMin + spare / std::max<uint32_t>(active_count_, 1);
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 
-// Its own minimum is covered by whatever is posted; more only by what no member's minimum needs.
+// Its own minimum is covered by whatever is posted; more only by what no member's minimum needs, nor that of one to
+// come.
 uint32_t GrantBudget::GrantableTo(const Member& member) const {
   const uint32_t target = TargetOf(member);
   if (member.granted >= target || posted() <= outstanding_) return 0;
   const uint64_t free_now = posted() - outstanding_;
   const uint64_t minimum = std::min<uint64_t>(DeficitOf(member.granted), free_now);
-  const uint64_t spare = free_now > deficit_ ? free_now - deficit_ : 0;
+  const uint64_t kept = deficit_ + KeptForNewcomers();
+  const uint64_t spare = free_now > kept ? free_now - kept : 0;
   return static_cast<uint32_t>(std::min<uint64_t>(target - member.granted, minimum + spare));
 }
 

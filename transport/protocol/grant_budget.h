@@ -45,6 +45,9 @@ class GrantBudget {
   // `count` receives more than before were posted (at the start, and kCreditsPerConnectionMin per connection before its
   // Admit).
   void OnReceivesAdded(uint32_t count);
+  // From here on the minimum of so many members is kept back, whether they are there or not: what the rich hold never
+  // keeps out the next of them. There must be receives for it.
+  void ProvideFor(uint32_t members);
   // A receive was consumed that no share has seen: its connection is ending, or it carries no frame.
   void OnReceiveTaken() { ++consumed_; }
   // `count` consumed receives were posted again.
@@ -90,6 +93,8 @@ class GrantBudget {
   };
 
   uint32_t FairShareMax() const;
+  // The minimum of provided members that are not there.
+  uint64_t KeptForNewcomers() const;
   void UpdateFairShare();
   uint32_t TargetOf(const Member& member) const {
     return member.list == ListName::kActive ? fair_share_ : kCreditsPerConnectionMin;
@@ -122,6 +127,7 @@ class GrantBudget {
   std::vector<Member> table_;
   uint32_t free_ = kNone;
   size_t member_count_ = 0;
+  uint32_t provided_ = 0;  // Members whose minimum is kept back.
 };
 
 // One connection's part of the budget: the grants that its peer holds. Move-only; gives everything back when destroyed,

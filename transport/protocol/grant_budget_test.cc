@@ -99,6 +99,28 @@ TEST(GrantBudget, ADestroyedShareGivesEverythingBack) {
   EXPECT_EQ(budget.members(), 0u);
 }
 
+TEST(GrantBudget, TheMinimumOfAProvidedMemberIsKeptUntilItComes) {
+  GrantBudget budget;
+  GrantShare rich = Admitted(budget, 1);
+  budget.OnReceivesAdded(kCreditsPerConnectionMin);
+  budget.ProvideFor(2);
+  rich.Touch(kStart);
+  EXPECT_EQ(rich.Grantable(), 0u);
+  absl::StatusOr<GrantShare> newcomer = budget.Admit(2, 16);
+  ASSERT_TRUE(newcomer.ok()) << newcomer.status();
+  EXPECT_EQ(newcomer->granted(), kCreditsPerConnectionMin);
+}
+
+TEST(GrantBudget, WhatANewcomerGetsBeyondItsMinimumIsNotAnotherNewcomersMinimum) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(2 * kCreditsPerConnectionMin + 3);
+  budget.ProvideFor(2);
+  absl::StatusOr<GrantShare> first = budget.Admit(1, 16);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(first->granted(), kCreditsPerConnectionMin + 3);
+  EXPECT_TRUE(budget.Admit(2, 16).ok());
+}
+
 TEST(GrantBudget, AStarvingMemberIsWokenWhenItsReceivesAreBack) {
   GrantBudget budget;
   GrantShare share = Admitted(budget, 7);
