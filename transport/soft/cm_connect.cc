@@ -54,14 +54,18 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   id.request.parameters = parameters;
   id.request.private_data = private_data;
   id.lose_request = fault.has_value();
+  id.offered = id.qp != nullptr;
   id.patience_end = std::chrono::steady_clock::now() + limits_.listener_patience;
   return Reach(id);
 }
 
 int ControlPlane::Reach(CmId& id) {
+  bool queue_pair_is_gone = id.offered && id.qp == nullptr;
+  if (queue_pair_is_gone) return EINVAL;
   PeerSocket socket = {.control = nullptr, .watched_events = 0, .id = &id};
   int error = OpenSocket(id, &socket.control);
-  if (error == ECONNREFUSED && std::chrono::steady_clock::now() < id.patience_end) {
+  bool later_perhaps = error == ECONNREFUSED || error == EAGAIN;  // No listener, or one with a full queue.
+  if (later_perhaps && std::chrono::steady_clock::now() < id.patience_end) {
     id.state = IdState::kConnecting;
     StartWaiting(id, limits_.listener_interval);
     return 0;
@@ -100,7 +104,6 @@ absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& soc
   request.source = id.source;
   request.destination = id.destination;
   id.agreement.parameters = request.parameters;
-  id.offered = id.qp != nullptr;
   if (!id.offered) return request;
   absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(id.request.parameters));
   if (!offer.ok()) return offer.status();

@@ -94,32 +94,6 @@ TEST_F(CmConnection, RejectBringsReasonAndPrivateData) {
   EXPECT_TRUE(passive_.Quiet());
 }
 
-TEST_F(CmConnection, RequestReachesAListenerThatComesALittleLater) {
-  SeenEvent event;
-  for (int tries = 0; tries < 20 && event.type != RDMA_CM_EVENT_CONNECT_REQUEST; ++tries) {  // Threads may be slow.
-    rdma_cm_id* later = passive_.NewId();
-    sockaddr_in address = Address4("127.0.0.1", 0);
-    ASSERT_EQ(CmBindAddr(later, reinterpret_cast<sockaddr*>(&address)), 0);
-    rdma_cm_id* client = active_.Resolve(PortOf(later));
-    ASSERT_EQ(active_.Connect(client), 0);
-    ASSERT_EQ(CmListen(later, 1), 0);
-    pollfd wait[] = {{active_.channel()->fd, POLLIN, 0}, {passive_.channel()->fd, POLLIN, 0}};
-    ASSERT_GT(poll(wait, 2, -1), 0);
-    event = wait[1].revents != 0 ? passive_.Next() : active_.Next();
-  }
-  EXPECT_EQ(event.type, RDMA_CM_EVENT_CONNECT_REQUEST);
-}
-
-TEST_F(CmConnection, IdDestroyedWhileItLooksForAListenerIsHeardOfNoMore) {
-  rdma_cm_id* nobody = passive_.NewId();
-  sockaddr_in address = Address4("127.0.0.1", 0);
-  ASSERT_EQ(CmBindAddr(nobody, reinterpret_cast<sockaddr*>(&address)), 0);
-  rdma_cm_id* client = active_.Resolve(PortOf(nobody));
-  ASSERT_EQ(active_.Connect(client), 0);
-  active_.Destroy(client);
-  EXPECT_TRUE(active_.Quiet());
-}
-
 TEST_F(CmConnection, NobodyListeningIsRejectedWithInvalidService) {
   listener_ = passive_.Listen();
   uint16_t port = PortOf(listener_);

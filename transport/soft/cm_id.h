@@ -73,7 +73,7 @@ struct CmId : rdma_cm_id {
   // A connection's.
   uint64_t socket_key = 0;        // In ControlPlane's socket table; 0 = none.
   uint64_t wait_key = 0;          // In ControlPlane's table of those that wait for a time; 0 = not waiting.
-  bool offered = false;           // Active: the request had an offer for `qp`, so the reply is to have one.
+  bool offered = false;           // Active: the request offers `qp`, so the reply is to have an offer too.
   CmId* listener = nullptr;       // Passive, until the request is taken.
   bool confirmation_due = false;  // Passive: established by CmNotify, before READY_TO_USE.
   CmMessage request;              // Passive: what the peer asked for. Active: parameters and data of Connect.
