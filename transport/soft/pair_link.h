@@ -8,6 +8,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_PAIR_LINK_H_
 #define VERBENA_TRANSPORT_SOFT_PAIR_LINK_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -87,6 +88,9 @@ class PairLink {
   // False if something is left for later.
   bool Push(Wire::Haste haste) { return wire_ == nullptr || wire_->Push(haste); }
   const Wire* wire() const { return wire_.get(); }
+  void SetPatience(std::chrono::microseconds patience) {
+    if (wire_ != nullptr) wire_->SetPatience(patience);
+  }
 
   // Tells the peer that nothing will be accepted here any more.
   void Close() {

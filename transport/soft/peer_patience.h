@@ -22,6 +22,8 @@ class PeerPatience {
 
   // `timeout` is InfiniBand's code; 0 is for ever.
   void Configure(uint8_t timeout, uint8_t retry_count);
+  // What that comes to; 0 is for ever.
+  std::chrono::microseconds limit() const { return limit_; }
 
   // What the peer has published, as far as it tells of progress, and its last answer to a probe.
   struct Signs {

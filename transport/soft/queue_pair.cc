@@ -353,6 +353,7 @@ void QueuePair::ApplyAttributes() {
   responder_.one_sided().set_read_depth(parameters_.responder_resources);
   responder_.one_sided().set_access(access_);
   patience_.Configure(parameters_.timeout, parameters_.retry_count);
+  if (link_ != nullptr) link_->SetPatience(patience_.limit());
   if (pending_.memory == nullptr) return;
   EndControl& own = pending_.memory->pair().control.ends[pending_.own_end];
   own.state.domain.store(ProtectionDomain::Number(pd));

@@ -16,6 +16,7 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   std::unique_lock lock(mu_, std::try_to_lock);
   if (!lock.owns_lock()) return now + kSoon;  // Somebody is at work here.
   AdvanceBoth();
+  PushWire();
   bool awaits_peer = state != IBV_QPS_ERR && requester_.awaits_peer();
   supervised_ = awaits_peer || (state != IBV_QPS_ERR && responder_.parked_for_a_time());
   if (!awaits_peer) patience_.Rest();
@@ -49,6 +50,7 @@ void QueuePair::ProbePeer() {
   if (link_ == nullptr) return;
   link_->own().requests_out.probe.store(++probes_);
   link_->Insist();
+  PushWire();
 }
 
 }  // namespace verbena::soft

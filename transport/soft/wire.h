@@ -8,6 +8,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_WIRE_H_
 #define VERBENA_TRANSPORT_SOFT_WIRE_H_
 
+#include <chrono>
 #include <cstdint>
 
 namespace verbena::soft {
@@ -32,6 +33,10 @@ class Wire {
 
   // Nothing more is taken in. The last words are pushed; what does not fit now is pushed as room appears.
   virtual void Close() = 0;
+
+  // The queue pair waits so long for a peer that does not answer; zero: for ever. A wire that its host gives up by
+  // itself is not given up earlier.
+  virtual void SetPatience(std::chrono::microseconds patience) = 0;
 
   // Readable when Pull would find something.
   virtual int descriptor() const = 0;

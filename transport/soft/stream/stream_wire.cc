@@ -100,6 +100,13 @@ bool StreamWire::WriteAll() {
 
 uint32_t StreamWire::awaited_events() const { return input_ended_ ? 0u : static_cast<uint32_t>(EPOLLIN); }
 
+// The queue pair knows better than the kernel whether its peer gets on, and decides first, if it waits for anything.
+// The kernel finds out about a host that went away in silence.
+void StreamWire::SetPatience(std::chrono::microseconds patience) {
+  auto later = patience.count() == 0 ? patience : 2 * patience + std::chrono::seconds(1);
+  soft::SetPatience(stream_->fd(), std::chrono::duration_cast<std::chrono::milliseconds>(later));
+}
+
 void StreamWire::Close() {
   input_ended_ = closed_ = true;
   Push(Haste::kAll);

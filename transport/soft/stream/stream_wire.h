@@ -33,6 +33,7 @@ class StreamWire final : public Wire {
   bool Pull(Reach reach) override;
   bool Push(Haste haste) override;
   void Close() override;
+  void SetPatience(std::chrono::microseconds patience) override;
   int descriptor() const override { return stream_->fd(); }
   uint32_t awaited_events() const override;
 

@@ -18,11 +18,11 @@ constexpr std::chrono::seconds kPatience(10);
 constexpr int kCompletionsMax = 4096;
 constexpr uint32_t kSendsPerQueuePair = 8;
 
-sockaddr_in Loopback(uint16_t port) {
+sockaddr_in Address4(const char* text, uint16_t port) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, text, &address.sin_addr);
   return address;
 }
 
@@ -71,20 +71,20 @@ rdma_cm_id* SoftNode::NewId() {
   return id;
 }
 
-rdma_cm_id* SoftNode::Listen() {
+rdma_cm_id* SoftNode::Listen(const char* address) {
   rdma_cm_id* id = NewId();
-  sockaddr_in address = Loopback(0);
-  EXPECT_EQ(api_.cm_bind_addr(id, reinterpret_cast<sockaddr*>(&address)), 0);
+  sockaddr_in raw = Address4(address, 0);
+  EXPECT_EQ(api_.cm_bind_addr(id, reinterpret_cast<sockaddr*>(&raw)), 0);
   EXPECT_EQ(api_.cm_listen(id, 0), 0);
   return id;
 }
 
 uint16_t SoftNode::PortOf(rdma_cm_id* id) { return ntohs(api_.cm_get_src_port(id)); }
 
-rdma_cm_id* SoftNode::Connect(uint16_t port) {
+rdma_cm_id* SoftNode::Connect(uint16_t port, const char* address) {
   rdma_cm_id* id = NewId();
-  sockaddr_in address = Loopback(port);
-  EXPECT_EQ(api_.cm_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&address), 1000), 0);
+  sockaddr_in raw = Address4(address, port);
+  EXPECT_EQ(api_.cm_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&raw), 1000), 0);
   EXPECT_EQ(NextEvent(), RDMA_CM_EVENT_ADDR_RESOLVED);
   EXPECT_EQ(api_.cm_resolve_route(id, 1000), 0);
   EXPECT_EQ(NextEvent(), RDMA_CM_EVENT_ROUTE_RESOLVED);

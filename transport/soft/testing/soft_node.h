@@ -23,6 +23,7 @@ class SoftNode {
  public:
   static constexpr size_t kSlots = 512;
   static constexpr size_t kSlotBytes = 256;
+  static constexpr char kLoopback[] = "127.0.0.1";
 
   SoftNode();
   ~SoftNode();
@@ -30,9 +31,10 @@ class SoftNode {
   SoftNode& operator=(const SoftNode&) = delete;
 
   // Connections.
-  rdma_cm_id* Listen();  // On 127.0.0.1, any port.
+  rdma_cm_id* Listen(const char* address = kLoopback);  // Any port.
   uint16_t PortOf(rdma_cm_id* id);
-  rdma_cm_id* Connect(uint16_t port);  // To 127.0.0.1; waits for nothing but its own steps.
+  // Waits for nothing but its own steps.
+  rdma_cm_id* Connect(uint16_t port, const char* address = kLoopback);
   rdma_cm_id* AcceptNext();            // Waits for a connect request, and accepts it.
   void Destroy(rdma_cm_id* id);        // With its queue pair.
   // The type of the next event, acknowledged; -1 if none comes.
