@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -14,7 +14,6 @@
 #include "base/little_endian.h"
 #include "gtest/gtest.h"
 #include "transport/soft/cm_message.h"
-#include "transport/soft/record.h"
 #include "transport/soft/stream/handshake.h"
 #include "transport/soft/stream/tcp_socket.h"
 #include "transport/soft/stream/update.h"
@@ -152,8 +151,9 @@ class HostileStream : public ::testing::Test {
 
 Bytes UpdateBytes(const UpdateHeader& header, const Bytes& payload = {}) {
   UpdateHeaderBytes encoded = EncodeUpdateHeader(header);
-  Bytes bytes(encoded.begin(), encoded.end());
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  Bytes bytes(encoded.size() + payload.size());
+  std::copy(encoded.begin(), encoded.end(), bytes.begin());
+  std::copy(payload.begin(), payload.end(), bytes.begin() + kUpdateHeaderBytes);
   return bytes;
 }
 
@@ -215,13 +215,11 @@ TEST_F(HostileStream, AcceptanceOfWhatWasNeverSentEndsThatConnectionOnly) {
 
 TEST_F(HostileStream, ImpossibleRecordEndsThatConnectionOnly) {
   auto peer = Established();
-  RecordHeader record = {};
-  record.kind = RecordKind::kSend;
-  record.flags = kRecordFirst | kRecordLast;
-  record.payload_bytes = 1u << 30;
-  record.number = 1;
-  Bytes payload(64);
-  std::memcpy(payload.data(), &record, sizeof(record));
+  Bytes payload(64);             // As record.h lays it out.
+  payload[0] = std::byte{1};     // A message,
+  payload[1] = std::byte{3};     // its first and last record,
+  payload[7] = std::byte{0x40};  // of a gigabyte.
+  payload[16] = std::byte{1};
   peer->Write(UpdateBytes({.request_bytes = 64}, payload));
   node_.NothingCompleted();
   peer.reset();
