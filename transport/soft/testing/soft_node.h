@@ -35,8 +35,8 @@ class SoftNode {
   uint16_t PortOf(rdma_cm_id* id);
   // Waits for nothing but its own steps.
   rdma_cm_id* Connect(uint16_t port, const char* address = kLoopback);
-  rdma_cm_id* AcceptNext();            // Waits for a connect request, and accepts it.
-  void Destroy(rdma_cm_id* id);        // With its queue pair.
+  rdma_cm_id* AcceptNext();      // Waits for a connect request, and accepts it.
+  void Destroy(rdma_cm_id* id);  // With its queue pair.
   // The type of the next event, acknowledged; -1 if none comes.
   int NextEvent();
 
