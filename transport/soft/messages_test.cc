@@ -156,5 +156,11 @@ TEST(Messages, PostingBeyondWhatWasGrantedIsInvalid) {
   EXPECT_EQ(pair.left.Send(1, 0, 129, IBV_SEND_INLINE), EINVAL);
 }
 
+TEST(Messages, AFewBytesGoInlineThoughNoneWereAskedFor) {
+  LinkedPair pair(EndOptions{.inline_bytes_max = 0});
+  EXPECT_EQ(pair.left.Send(1, 0, 17, IBV_SEND_INLINE), EINVAL);
+  EXPECT_EQ(pair.left.Send(1, 0, 16, IBV_SEND_INLINE), 0);
+}
+
 }  // namespace
 }  // namespace verbena::soft
