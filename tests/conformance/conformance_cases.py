@@ -192,12 +192,12 @@ PERFTEST = [
     *alike(
         "perftest",
         [
-            "ib_send_lat -a -n 20",
-            "ib_send_bw -a -n 20 -R",
-            "ib_read_lat -a -n 20",
-            "ib_read_bw -a -n 20",
-            "ib_write_lat -a -n 20 -R",
-            "ib_write_bw -a -n 20",
+            "ib_send_lat -a -n 5",
+            "ib_send_bw -a -n 5 -R",
+            "ib_read_lat -a -n 5",
+            "ib_read_bw -a -n 5",
+            "ib_write_lat -a -n 5 -R",
+            "ib_write_bw -a -n 5",
         ],
         says=_UP_TO_8_MIB,
     ),

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-CASE_SECONDS_MAX = 30
+CASE_SECONDS_MAX = 60  # Programs that poll wait for each other where other work has the cores.
 READY_SECONDS_MAX = 10
 READY_LOOK_SECONDS = 0.01  # The kernel's tables of sockets cannot be waited on.
 LAST_WORDS_SECONDS = 1  # For the other program, when one has failed.
@@ -83,7 +83,7 @@ class Program:
 
 
 def sanitizer_of(library):
-    """The run-time library of the sanitizer that `library` was built with, or "": programs that lack it cannot load it."""
+    """The run-time library of the sanitizer that `library` was built with, or "". Programs without it cannot load it."""
     headers = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
     found = re.search(r"\[(lib(?:a|t|ub)san\.so[^\]]*)\]", headers)
     return found[1] if found else ""
