@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "gtest/gtest.h"
@@ -180,6 +181,15 @@ TEST_P(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   LinkedPair pair;
   pair.right.EnterError();
   EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(OneSidedPolicy, UnknownNameIsRefusedInWords) {
+  setenv("VERBENA_SOFT_ONE_SIDED", "sometimes", 1);
+  TestEnd end;
+  absl::Status status = MakeOffer(end.queue_pair, {}).status();
+  unsetenv("VERBENA_SOFT_ONE_SIDED");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("sometimes"), absl::string_view::npos) << status;
 }
 
 // The kernel says who the peer is: whose memory is out of reach, or is not what the offer says, is not copied from.
