@@ -83,7 +83,7 @@ class Program:
 
 
 def sanitizer_of(library):
-    """The run-time library of the sanitizer that `library` was built with, or "". Programs without it cannot load it."""
+    """The run-time library of the sanitizer that `library` was built with, or "". No program without it can load it."""
     headers = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
     found = re.search(r"\[(lib(?:a|t|ub)san\.so[^\]]*)\]", headers)
     return found[1] if found else ""
