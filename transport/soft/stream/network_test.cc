@@ -1,8 +1,12 @@
 // Two hosts: programs in two network namespaces, and a cable that loses, delays, reorders and breaks.
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -224,6 +228,40 @@ TEST_F(TwoHosts, ListenerWithoutAnAddressForTcpIsNotReached) {
   EXPECT_EQ(talk->ReadLine(), absl::StrCat("event ", RDMA_CM_EVENT_REJECTED)) << "its id is for loopback only";
 }
 
+// The secret of programs started while this lives.
+class SecretForChildren {
+ public:
+  explicit SecretForChildren(const std::string& secret) : path_(absl::StrCat(::testing::TempDir(), "/cable-secret")) {
+    std::ofstream(path_) << secret;
+    chmod(path_.c_str(), 0600);
+    setenv("VERBENA_SOFT_SECRET_FILE", path_.c_str(), 1);
+  }
+  ~SecretForChildren() {
+    unsetenv("VERBENA_SOFT_SECRET_FILE");
+    unlink(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+};
+
+TEST_F(TwoHosts, SharedSecretLetsThemTalk) {
+  SecretForChildren secret("known to both of them");
+  auto talk = StartTalk("talk", {"5"});
+  EXPECT_EQ(talk->ReadLine(), "begun");
+  EXPECT_EQ(talk->ReadLine(), "done");
+}
+
+TEST_F(TwoHosts, ProgramWithoutTheSecretIsRejected) {
+  std::string port;
+  {
+    SecretForChildren secret("known to one of them");
+    port = StartEcho().at(0);
+  }
+  auto talk = Start(TestNetwork::kLeft, "talk", {TestNetwork::AddressOf(TestNetwork::kRight), port, "5"});
+  EXPECT_EQ(talk->ReadLine(), absl::StrCat("event ", RDMA_CM_EVENT_REJECTED));
+}
+
 TEST_F(TwoHosts, LossDelayAndDisorderLoseAndDoubleNothing) {
   network_->SetWeather({.loss = 0.05, .duplicate = 0.02, .delay = milliseconds(2), .jitter = milliseconds(4)});
   auto talk = StartTalk("talk", {"400"});
@@ -232,7 +270,7 @@ TEST_F(TwoHosts, LossDelayAndDisorderLoseAndDoubleNothing) {
 }
 
 TEST_F(TwoHosts, CableMendedInTimeLosesAndDoublesNothing) {
-  auto talk = StartTalk("talk", {"30000"});
+  auto talk = StartTalk("talk", {"10000"});
   ASSERT_EQ(talk->ReadLine(), "begun");
   network_->SetWeather({.cut = true});
   std::this_thread::sleep_for(milliseconds(1500));
@@ -241,7 +279,7 @@ TEST_F(TwoHosts, CableMendedInTimeLosesAndDoublesNothing) {
 }
 
 TEST_F(TwoHosts, LinkDownAndUpInTimeLosesAndDoublesNothing) {
-  auto talk = StartTalk("talk", {"30000"});
+  auto talk = StartTalk("talk", {"10000"});
   ASSERT_EQ(talk->ReadLine(), "begun");
   network_->SetLink(TestNetwork::kRight, false);
   std::this_thread::sleep_for(milliseconds(700));
