@@ -253,11 +253,9 @@ TEST_F(TwoHosts, SharedSecretLetsThemTalk) {
 }
 
 TEST_F(TwoHosts, ProgramWithoutTheSecretIsRejected) {
-  std::string port;
-  {
-    SecretForChildren secret("known to one of them");
-    port = StartEcho().at(0);
-  }
+  SecretForChildren secret("known to one of them");  // The file stays: a listener reads it for each connection.
+  std::string port = StartEcho().at(0);
+  unsetenv("VERBENA_SOFT_SECRET_FILE");
   auto talk = Start(TestNetwork::kLeft, "talk", {TestNetwork::AddressOf(TestNetwork::kRight), port, "5"});
   EXPECT_EQ(talk->ReadLine(), absl::StrCat("event ", RDMA_CM_EVENT_REJECTED));
 }
