@@ -114,6 +114,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
       std::min<uint32_t>(agreement.peers.receive_buffer_bytes, static_cast<uint32_t>(group_->send_buffer_bytes()));
   parts.config.message_bytes_max = options_.message_bytes_max;
   parts.config.quarantine_bytes_max = options_.export_bytes_max / kQuarantineShare;
+  parts.config.exports_revocable = group_->device().has_windows();
   parts.config.read_chunk_bytes = options_.read_chunk_bytes;
   parts.config.send_slots = kSendSlots;
   parts.config.keepalive_timeout = options_.keepalive_timeout;

@@ -36,8 +36,9 @@ struct TransportOptions {
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.
   uint64_t fetch_bytes_max = uint64_t{2} << 30;
-  // Exported memory of one loop, quarantine included. A connection whose peer leaves more than a quarter of it in
-  // quarantine is ended.
+  // Exported memory of one loop, quarantine included. Of what a peer leaves in
+  // quarantine past a quarter of it the oldest is taken away, or, on a device without memory windows, its connection is
+  // ended.
   uint64_t export_bytes_max = uint64_t{2} << 30;
   // How long a message may wait for memory. Past it: for exported memory, the connection that holds most of it, and of
   // which the peer has finished nothing in that time, is ended; for landing memory, if what the program holds lent

@@ -84,7 +84,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Do(const protocol::PostAnnounce& action);
   void Do(const protocol::PostControl& action);
   void Do(const protocol::Export& action);
-  void Do(const protocol::ReleaseExport& action);
+  void Do(const protocol::ReleaseExport& action) { EndExport(action.send_id); }
+  void Do(const protocol::RevokeExport& action) { EndExport(action.send_id); }
   void Do(const protocol::Sent& action);
   void Do(const protocol::DeliverEager& action);
   void Do(const protocol::AskVerdict& action);
@@ -103,6 +104,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   absl::Status PrepareLanding(Inbound& inbound);
   void ReturnLanding(Inbound& inbound);
   void FreeIfDone(uint64_t send_id, const Outbound& outbound);
+  void EndExport(uint64_t send_id);
   void BindExports();
   // Takes an export away from the peer; its memory is free, and its bytes the budget's, when that is done.
   void TakeBack(ExportedPayload exported);

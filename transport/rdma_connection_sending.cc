@@ -106,8 +106,8 @@ void RdmaConnection::FinishTakingBack(ExportedPayload exported) {
   group_.export_budget().Return(bytes);
 }
 
-void RdmaConnection::Do(const protocol::ReleaseExport& action) {
-  Outbound* const outbound = outbound_.Find(action.send_id);
+void RdmaConnection::EndExport(uint64_t send_id) {
+  Outbound* const outbound = outbound_.Find(send_id);
   if (outbound == nullptr) return;
   if (outbound->state == Outbound::Export::kExported) {
     ExportedPayload exported = *std::move(outbound->exported);
@@ -115,7 +115,7 @@ void RdmaConnection::Do(const protocol::ReleaseExport& action) {
     TakeBack(std::move(exported));
   }
   const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
-  FreeIfDone(action.send_id, *outbound);
+  FreeIfDone(send_id, *outbound);
   if (waited) group_.export_budget().OnUnwanted();
 }
 

@@ -254,10 +254,12 @@ TEST_F(HostileAnnouncements, APeerThatNeverFinishesLosesTheConnection) {
 class HostileFetchers : public AttackedServer {
  protected:
   HostileFetchers() : AttackedServer(WithLittleMemory()) {}
-  // The server exports a response to the peer, who never finishes it.
-  void HoldResponse(HostilePeer& peer, uint64_t call) {
+  // The server exports a response to the peer, who never finishes it. Returns its first segment.
+  Segment HoldResponse(HostilePeer& peer, uint64_t call) {
     peer.Send(FetchRequest(call, kPayloadBytes));
-    ASSERT_TRUE(peer.Receive(FrameType::kAnnounce).has_value()) << call;
+    const std::optional<HostilePeer::Frame> response = peer.Receive(FrameType::kAnnounce);
+    EXPECT_TRUE(response.has_value()) << call;
+    return response.has_value() ? response->segments.front() : Segment();
   }
   static constexpr uint64_t kExportBytesMax = 10 * kPayloadBytes;
 
@@ -270,14 +272,23 @@ class HostileFetchers : public AttackedServer {
   }
 };
 
-TEST_F(HostileFetchers, AQuarantineIsFullBeforeItHoldsAllThatTheLoopExports) {
+// A quarter of what the loop may export has room for two of these.
+TEST_F(HostileFetchers, PastTheQuarantineTheOldestIsTakenAwayOrTheConnection) {
   const std::unique_ptr<HostilePeer> peer = Connect();
   ASSERT_NE(peer, nullptr);
+  std::vector<Segment> held;
   for (uint64_t call = 1; call <= 3; ++call) {
-    HoldResponse(*peer, call);
+    held.push_back(HoldResponse(*peer, call));
     peer->Send(Cancel(call));
+    if (call == 3) break;  // Only what the peer was asked for is taken away.
+    ASSERT_TRUE(peer->Receive(FrameType::kWithdraw).has_value());
   }
-  ExpectGoodbye(*peer, wire::GoodbyeReason::kQuarantineFull);
+  if (!HasWindows(*peer)) return ExpectGoodbye(*peer, wire::GoodbyeReason::kQuarantineFull);
+  ExpectAlive(*peer);
+  for (Segment& segment : held) segment.length = wire::kIdentityBytes;
+  EXPECT_EQ(peer->Touch(IBV_WR_RDMA_READ, held[2]), IBV_WC_SUCCESS);
+  EXPECT_EQ(peer->Touch(IBV_WR_RDMA_READ, held[0]), IBV_WC_REM_ACCESS_ERR);
+  ExpectEnded(*peer);
 }
 
 // Nothing is withdrawn: to the protocol this is a slow fetcher, and only those who wait show that it is one too many.

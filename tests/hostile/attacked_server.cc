@@ -6,6 +6,8 @@
 #include "absl/time/clock.h"
 #include "rpc/client_context.h"
 #include "tests/hostile/frames.h"
+#include "transport/device_context.h"
+#include "transport/soft/soft_api.h"
 
 namespace verbena::hostile {
 namespace {
@@ -111,6 +113,11 @@ std::unique_ptr<HostilePeer> AttackedServer::Connect(uint32_t receives) {
   absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(address(), receives);
   EXPECT_TRUE(peer.ok()) << peer.status();
   return peer.ok() ? *std::move(peer) : nullptr;
+}
+
+bool AttackedServer::HasWindows(const HostilePeer& peer) {
+  const auto device = transport::DeviceContext::For(soft::SoftApi(), peer.device_context());
+  return device.ok() && (*device)->has_windows();
 }
 
 void AttackedServer::ExpectEnded(HostilePeer& peer) {

@@ -52,6 +52,9 @@ class AttackedServer : public testing::Test {
   // A hostile peer that has shaken hands. Null after a failure of the test.
   std::unique_ptr<HostilePeer> Connect(uint32_t receives = HostileDevice::kReceives);
 
+  // Whether the server's keys serve one queue pair each: the device has type 2B memory windows.
+  static bool HasWindows(const HostilePeer& peer);
+
   // The server says goodbye for `reason` and ends the connection, and the honest client is served.
   void ExpectGoodbye(HostilePeer& peer, wire::GoodbyeReason reason);
   // The same for a protocol error, which is counted.

@@ -27,11 +27,6 @@ class HostileMemoryAccess : public AttackedServer {
     segment.length = length;
     return segment;
   }
-  // Keys that serve one queue pair are what these tests are about.
-  static bool HasWindows(const HostilePeer& peer) {
-    const auto device = transport::DeviceContext::For(soft::SoftApi(), peer.device_context());
-    return device.ok() && (*device)->has_windows();
-  }
   // `attack` fails at the device, and everybody else is served.
   void ExpectDenied(HostilePeer& peer, ibv_wr_opcode attack, const Segment& segment) {
     EXPECT_EQ(peer.Touch(attack, segment), IBV_WC_REM_ACCESS_ERR);

@@ -71,6 +71,14 @@ void SimulatedEnd::Perform(const protocol::Export& action) {
 
 void SimulatedEnd::Perform(const protocol::ReleaseExport& action) { exports_.erase(action.send_id); }
 
+void SimulatedEnd::Perform(const protocol::RevokeExport& action) {
+  const auto found = exports_.find(action.send_id);
+  if (found == exports_.end()) return world_.Violation("an export is revoked that is not there");
+  if (!world_.scenario.exports_revocable) world_.Violation("an export is revoked on a device that cannot");
+  revoked_.push_back(found->second);
+  exports_.erase(found);
+}
+
 void SimulatedEnd::Perform(const protocol::Sent& action) {
   const auto call = calls_.find(action.send_id);
   if (call == calls_.end()) return world_.Violation("Sent for a send that is not there");

@@ -30,7 +30,8 @@ void ChooseShape(Random& random, Scenario& scenario) {
   scenario.message_bytes_max = uint64_t{1} << random.Between(8, 24);
   scenario.gap_us_max = Number(random, 0, 100);
   scenario.keepalive = random.OneIn(8);
-  if (random.OneIn(16)) scenario.quarantine_bytes_max = random.Between(0, 1 << 20);
+  if (random.OneIn(8)) scenario.quarantine_bytes_max = random.Between(0, 1 << 20);
+  scenario.exports_revocable = random.OneIn(2);
 }
 
 void ChooseSlowness(Random& random, Scenario& scenario) {
@@ -71,8 +72,9 @@ std::string ToString(const Scenario& s) {
   return absl::StrCat("connections=", s.connections, " spare=", s.spare_receives, "/", s.client_spare_receives,
                       " credits_max=", s.credits_max, " buffer=", s.receive_buffer_bytes, " slots=", s.send_slots,
                       " read_depth=", s.read_depth, " chunk=", s.read_chunk_bytes, " messages=", s.messages,
-                      " bytes_max=", s.message_bytes_max, " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/",
-                      s.slow_us_max, "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
+                      " bytes_max=", s.message_bytes_max, " revocable=", s.exports_revocable,
+                      " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/", s.slow_us_max,
+                      "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
                       "us drain=", s.drain_at_us, "us");
 }
 

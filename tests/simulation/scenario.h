@@ -33,7 +33,8 @@ struct Scenario {
   uint32_t messages = 20;  // Sent by each end of each connection, unprompted.
   uint64_t message_bytes_max = 1 << 20;
   uint64_t quarantine_bytes_max = uint64_t{1} << 40;
-  uint32_t gap_us_max = 50;  // Between one end's messages.
+  bool exports_revocable = false;  // As on a device with memory windows.
+  uint32_t gap_us_max = 50;        // Between one end's messages.
   bool keepalive = false;
 
   // Slowness: most operations take up to `slow_us_typical`, one in `slow_one_in` up to `slow_us_max`.

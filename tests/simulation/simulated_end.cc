@@ -158,11 +158,14 @@ void SimulatedEnd::OnReadCompletion(uint64_t fetch_id, bool ok) {
   Pump();
 }
 
-bool SimulatedEnd::MayBeRead(uint64_t address, uint32_t key, uint64_t length) const {
-  return std::any_of(exports_.begin(), exports_.end(), [&](const auto& entry) {
-    const ExportedMemory& memory = entry.second;
+LinkEnd::Access SimulatedEnd::AccessTo(uint64_t address, uint32_t key, uint64_t length) const {
+  const auto covers = [&](const ExportedMemory& memory) {
     return key == memory.key && address >= memory.address && address + length <= memory.address + memory.bytes;
-  });
+  };
+  for (const auto& [send_id, memory] : exports_) {
+    if (covers(memory)) return Access::kOpen;
+  }
+  return std::any_of(revoked_.begin(), revoked_.end(), covers) ? Access::kRevoked : Access::kNone;
 }
 
 void SimulatedEnd::OnBroken() {

@@ -39,7 +39,7 @@ class SimulatedEnd : public LinkEnd {
   void OnFrameBytes(const std::vector<std::byte>& bytes) override;
   void OnSendCompletion() override;
   void OnReadCompletion(uint64_t fetch_id, bool ok) override;
-  bool MayBeRead(uint64_t address, uint32_t key, uint64_t length) const override;
+  Access AccessTo(uint64_t address, uint32_t key, uint64_t length) const override;
   void OnBroken() override;
 
   // --- For the checks.
@@ -78,6 +78,7 @@ class SimulatedEnd : public LinkEnd {
   void Perform(const protocol::PostControl& action);
   void Perform(const protocol::Export& action);
   void Perform(const protocol::ReleaseExport& action);
+  void Perform(const protocol::RevokeExport& action);
   void Perform(const protocol::Sent& action);
   void Perform(const protocol::DeliverEager& action);
   void Perform(const protocol::AskVerdict& action);
@@ -103,6 +104,7 @@ class SimulatedEnd : public LinkEnd {
   uint32_t answers_left_ = 0;           // A bound, or two ends would answer each other for ever.
   std::map<uint64_t, uint64_t> calls_;  // send_id -> call_id, of Sends without their Sent.
   std::map<uint64_t, ExportedMemory> exports_;
+  std::vector<ExportedMemory> revoked_;
   std::map<uint64_t, FetchState> fetches_;
   uint64_t next_address_ = 4096;
   bool disconnecting_ = false;

@@ -57,17 +57,19 @@ void SimulatedLink::Deliver(int from, const wire::FrameHeader& header,
 void SimulatedLink::Read(int from, const protocol::PostRead& read) {
   if (broken_) return;
   const bool fails = world_.random.OneIn(world_.scenario.read_error_one_in);
-  const auto check = [this, from, read] {
-    if (broken_ || ends_[from ^ 1]->MayBeRead(read.remote_address, read.remote_key, read.length)) return;
-    world_.Violation("a READ of memory that is not exported, or no longer");
+  // A READ of what was revoked fails, as on a device; one of anything else that is not exported is a violation.
+  const auto refused = [this, from, read] {
+    const LinkEnd::Access access = ends_[from ^ 1]->AccessTo(read.remote_address, read.remote_key, read.length);
+    if (access == LinkEnd::Access::kNone) world_.Violation("a READ of memory that is not exported, or no longer");
+    return access != LinkEnd::Access::kOpen;
   };
-  check();
-  world_.At(InOrder(directions_[from].last_read), [this, from, read, fails, check] {
+  const bool refused_at_once = refused();
+  world_.At(InOrder(directions_[from].last_read), [this, from, read, fails, refused, refused_at_once] {
     if (broken_) return;
-    check();
-    if (fails) Disturb();
-    ends_[from]->OnReadCompletion(read.fetch_id, !fails);
-    if (fails) Break();
+    const bool failed = fails || refused_at_once || refused();
+    if (failed) Disturb();
+    ends_[from]->OnReadCompletion(read.fetch_id, !failed);
+    if (failed) Break();
   });
 }
 

@@ -25,7 +25,12 @@ class LinkEnd {
   virtual void OnFrameBytes(const std::vector<std::byte>& bytes) = 0;
   virtual void OnSendCompletion() = 0;
   virtual void OnReadCompletion(uint64_t fetch_id, bool ok) = 0;
-  virtual bool MayBeRead(uint64_t address, uint32_t key, uint64_t length) const = 0;
+  enum class Access {
+    kOpen,     // Exported.
+    kRevoked,  // It was, and was taken away from a peer that had not finished.
+    kNone,
+  };
+  virtual Access AccessTo(uint64_t address, uint32_t key, uint64_t length) const = 0;
   virtual void OnBroken() = 0;  // After the last arrived frame. Once.
 };
 

@@ -1,10 +1,10 @@
 // What a ConnectionMachine asks its driver to do. Each action is a value; the driver performs them in the order it gets
 // them.
 //
-// Ids: a send_id names one Send until its Sent action and, for a rendezvous, until its ReleaseExport; a fetch_id names
-// one fetch until its Deliver, FetchFailed or ReleaseLanding, whichever is last. Both are an index (low 32 bits) and a
-// generation (high 32 bits), are never 0 and come back to the machine with the events that answer the actions. An event
-// with an id that is no longer in use is ignored, so a driver need not track what was cancelled.
+// Ids: a send_id names one Send until its Sent action and, for a rendezvous, until its ReleaseExport or RevokeExport; a
+// fetch_id names one fetch until its Deliver, FetchFailed or ReleaseLanding, whichever is last. Both are an index (low
+// 32 bits) and a generation (high 32 bits), are never 0 and come back to the machine with the events that answer the
+// actions. An event with an id that is no longer in use is ignored, so a driver need not track what was cancelled.
 
 #ifndef VERBENA_TRANSPORT_PROTOCOL_ACTIONS_H_
 #define VERBENA_TRANSPORT_PROTOCOL_ACTIONS_H_
@@ -61,6 +61,12 @@ struct Export {
 // The export of this send (or the wait for its memory) is over: the peer cannot READ it any more. No event for this id
 // is needed after this.
 struct ReleaseExport {
+  uint64_t send_id;
+};
+// The peer was asked to let go of this export, has not, and others need the memory: take it away from the peer all the
+// same. Only with ConnectionConfig::exports_revocable. No ReleaseExport follows. A READ that comes too late breaks the
+// queue pair.
+struct RevokeExport {
   uint64_t send_id;
 };
 // The one report about a Send. Its sources (header, payload) are not read after this; an export may outlive it.
@@ -135,9 +141,9 @@ struct Closed {
   absl::Status status;
 };
 
-using Action = std::variant<PostEager, PostAnnounce, PostControl, Export, ReleaseExport, Sent, DeliverEager, AskVerdict,
-                            AllocateLanding, PostRead, CheckIdentity, Deliver, FetchFailed, ReleaseLanding,
-                            PeerDraining, Disconnect, Closed>;
+using Action = std::variant<PostEager, PostAnnounce, PostControl, Export, ReleaseExport, RevokeExport, Sent,
+                            DeliverEager, AskVerdict, AllocateLanding, PostRead, CheckIdentity, Deliver, FetchFailed,
+                            ReleaseLanding, PeerDraining, Disconnect, Closed>;
 
 }  // namespace verbena::protocol
 

@@ -50,6 +50,7 @@ struct ConnectionConfig {
   wire::Hello peers;       // As received and checked (handshake.h).
   uint64_t message_bytes_max = uint64_t{1} << 30;     // Longer announcements are refused; longer Sends not sent.
   uint64_t quarantine_bytes_max = uint64_t{2} << 30;  // Exports withdrawn and not finished by the peer.
+  bool exports_revocable = false;                     // The driver can perform RevokeExport.
   uint32_t pending_sends_max = 1 << 16;               // Sends without their Sent; one more ends as kNotSent.
   uint32_t read_chunk_bytes = 1 << 20;
   uint32_t send_slots = 64;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.

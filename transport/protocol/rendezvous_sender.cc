@@ -26,10 +26,11 @@ SendOutcome OutcomeOf(wire::FinishReason reason) {
 
 }  // namespace
 
-RendezvousSender::RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, uint16_t announce_flags,
-                                   ActionQueue* actions)
+RendezvousSender::RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, bool revocable,
+                                   uint16_t announce_flags, ActionQueue* actions)
     : frame_bytes_max_(frame_bytes_max),
       quarantine_bytes_max_(quarantine_bytes_max),
+      revocable_(revocable),
       announce_flags_(announce_flags),
       actions_(actions) {}
 
@@ -95,7 +96,9 @@ PostAnnounce RendezvousSender::NextAnnounce() {
 }
 
 wire::FrameHeader RendezvousSender::NextWithdraw() {
-  Message& message = table_[table_.PopFront(withdrawing_)];
+  const uint32_t index = table_.PopFront(withdrawing_);
+  table_.PushBack(withdrawn_, index);
+  Message& message = table_[index];
   message.state = State::kWithdrawn;
   wire::FrameHeader header;
   header.type = wire::FrameType::kWithdraw;
@@ -124,6 +127,7 @@ void RendezvousSender::Cancel(uint64_t send_id) {
       return;
     case State::kWithdrawing:
     case State::kWithdrawn:
+    case State::kRevoked:
       return;
   }
 }
@@ -134,11 +138,20 @@ void RendezvousSender::Quarantine(uint32_t index) {
   table_.PushBack(withdrawing_, index);
   ++quarantined_exports_;
   quarantined_bytes_ += message.head.payload_bytes;
+  while (revocable_ && quarantine_full() && !withdrawn_.empty()) RevokeOldest();
+}
+
+void RendezvousSender::RevokeOldest() {
+  const uint32_t index = table_.PopFront(withdrawn_);
+  Message& message = table_[index];
+  message.state = State::kRevoked;
+  quarantined_bytes_ -= message.head.payload_bytes;
+  actions_->Push(RevokeExport{table_.IdOf(index)});
 }
 
 void RendezvousSender::LeaveQuarantine(const Message& message) {
   --quarantined_exports_;
-  quarantined_bytes_ -= message.head.payload_bytes;
+  if (message.state != State::kRevoked) quarantined_bytes_ -= message.head.payload_bytes;
 }
 
 uint32_t RendezvousSender::FindTransfer(uint32_t transfer) const {
@@ -165,9 +178,10 @@ absl::Status RendezvousSender::OnFinish(const wire::FrameHeader& finish) {
       break;
     case State::kWithdrawing:
     case State::kWithdrawn:
+    case State::kRevoked:
       break;  // Its Sent was reported when it was cancelled.
   }
-  actions_->Push(ReleaseExport{send_id});
+  if (table_[index].state != State::kRevoked) actions_->Push(ReleaseExport{send_id});
   Free(index);
   return absl::OkStatus();
 }
@@ -183,9 +197,12 @@ void RendezvousSender::LeaveQueue(uint32_t index) {
     case State::kWithdrawing:
       table_.Remove(withdrawing_, index);
       return;
+    case State::kWithdrawn:
+      table_.Remove(withdrawn_, index);
+      return;
     case State::kExporting:
     case State::kAnnounced:
-    case State::kWithdrawn:
+    case State::kRevoked:
       return;
   }
 }
@@ -193,7 +210,7 @@ void RendezvousSender::LeaveQueue(uint32_t index) {
 void RendezvousSender::Free(uint32_t index) {
   const Message& message = table_[index];
   LeaveQueue(index);
-  if (message.state == State::kWithdrawing || message.state == State::kWithdrawn) LeaveQuarantine(message);
+  if (message.state >= State::kWithdrawing) LeaveQuarantine(message);
   if (message.state <= State::kReady) --unannounced_;
   if (message.state != State::kWaiting) {
     const uint32_t slot = message.transfer & 0xffff;
@@ -213,7 +230,7 @@ void RendezvousSender::Close() {
     const State state = table_[index].state;
     if (state == State::kExporting || state == State::kReady) actions_->Push(Sent{send_id, SendOutcome::kNotSent});
     if (state == State::kAnnounced) actions_->Push(Sent{send_id, SendOutcome::kUnknown});
-    actions_->Push(ReleaseExport{send_id});
+    if (state != State::kRevoked) actions_->Push(ReleaseExport{send_id});
     Free(index);
   }
 }

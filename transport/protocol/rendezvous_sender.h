@@ -2,13 +2,14 @@
 //
 // An export is released only when the peer cannot READ it any more: by its kFinish, or when the queue pair is destroyed
 // (Close). A cancelled message that was announced reports its Sent at once and leaves its export in quarantine until
-// then; a full quarantine is for the caller to act upon, by ending the connection.
+// then. Past its bytes, an export that the peer was asked to let go of is revoked, the oldest first, where the driver
+// can do that; a quarantine that is full all the same is for the caller to act upon, by ending the connection.
 //
 // A transfer is a numbered slot (kTransfersMax of them) taken from export to kFinish; messages beyond wait, unexported,
 // so one connection's exports are bounded by number.
 //
 // Owner: the connection machine. Thread: its loop's. Invariants: every Add is answered by exactly one Sent; every
-// Export by exactly one OnExportFailed or ReleaseExport. Errors: a kFinish that answers no announcement.
+// Export by exactly one OnExportFailed, ReleaseExport or RevokeExport. Errors: a kFinish that answers no announcement.
 
 #ifndef VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_SENDER_H_
 #define VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_SENDER_H_
@@ -32,9 +33,9 @@ class RendezvousSender {
  public:
   static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
 
-  // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full(). `announce_flags`: of
-  // every announcement's header.
-  RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, uint16_t announce_flags,
+  // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full(). `revocable`: exports
+  // can be taken away although the peer has not finished. `announce_flags`: of every announcement's header.
+  RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, bool revocable, uint16_t announce_flags,
                    ActionQueue* actions);
 
   // Queues a message; its Export comes when a transfer is free. Returns its id.
@@ -73,7 +74,8 @@ class RendezvousSender {
     kReady,        // Exported; in ready_ until both gates are open.
     kAnnounced,    // The peer may READ. Woken by kFinish.
     kWithdrawing,  // Cancelled after the announcement; in withdrawing_ until both gates are open.
-    kWithdrawn,    // kWithdraw is posted. Woken by kFinish.
+    kWithdrawn,    // kWithdraw is posted; in withdrawn_. Woken by kFinish.
+    kRevoked,      // Taken away; only its transfer is held. Woken by kFinish.
   };
   struct Message {
     SendHead head;
@@ -89,6 +91,7 @@ class RendezvousSender {
   void StartExports();
   void LeaveQueue(uint32_t index);
   void Quarantine(uint32_t index);
+  void RevokeOldest();
   void LeaveQuarantine(const Message& message);
   uint32_t FindTransfer(uint32_t transfer) const;
   // Ends a message for good: its transfer is free again.
@@ -96,18 +99,20 @@ class RendezvousSender {
 
   const uint32_t frame_bytes_max_;
   const uint64_t quarantine_bytes_max_;
+  const bool revocable_;
   const uint16_t announce_flags_;
   ActionQueue* const actions_;
   SlotTable<Message> table_{kIdTag};
   SlotQueue waiting_;
   SlotQueue ready_;
   SlotQueue withdrawing_;
+  SlotQueue withdrawn_;
   std::array<Transfer, kTransfersMax> transfers_;
   uint32_t transfers_free_ = ~uint32_t{0};  // A bit for each.
   static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
   size_t unannounced_ = 0;
-  uint32_t quarantined_exports_ = 0;
-  uint64_t quarantined_bytes_ = 0;
+  uint32_t quarantined_exports_ = 0;  // Revoked ones included: each holds a transfer.
+  uint64_t quarantined_bytes_ = 0;    // Of those that are not revoked.
 };
 
 }  // namespace verbena::protocol

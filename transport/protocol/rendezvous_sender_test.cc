@@ -14,6 +14,8 @@ constexpr uint64_t kQuarantineBytesMax = 1 << 20;
 
 class RendezvousSenderTest : public testing::Test {
  protected:
+  explicit RendezvousSenderTest(bool revocable = false)
+      : sender_(kFrameBytesMax, kQuarantineBytesMax, revocable, wire::kFlagChecksum, &actions_) {}
   // A message that is announced already.
   uint64_t Announced(uint64_t call_id, uint64_t payload_bytes = 5000) {
     const uint64_t id = sender_.Add({.call_id = call_id, .payload_bytes = payload_bytes});
@@ -36,7 +38,7 @@ class RendezvousSenderTest : public testing::Test {
   }
 
   ActionQueue actions_;
-  RendezvousSender sender_{kFrameBytesMax, kQuarantineBytesMax, wire::kFlagChecksum, &actions_};
+  RendezvousSender sender_;
   wire::FrameHeader last_announce_;
 };
 
@@ -135,6 +137,52 @@ TEST_F(RendezvousSenderTest, OneMessageAloneNeverFillsTheQuarantine) {
   EXPECT_FALSE(sender_.quarantine_full());
   sender_.Cancel(Announced(2, 1));
   EXPECT_TRUE(sender_.quarantine_full());
+}
+
+class RevocableExports : public RendezvousSenderTest {
+ protected:
+  RevocableExports() : RendezvousSenderTest(/*revocable=*/true) {}
+};
+
+TEST_F(RevocableExports, PastItsBytesTheQuarantineGivesUpTheOldestThatThePeerWasAskedFor) {
+  const uint64_t oldest = Announced(1, kQuarantineBytesMax);
+  const wire::FrameHeader announce = last_announce_;
+  sender_.Cancel(oldest);
+  sender_.NextWithdraw();
+  const uint64_t next = Announced(2, 5000);
+  sender_.Cancel(next);
+  EXPECT_FALSE(sender_.quarantine_full());
+  EXPECT_EQ(Next<Sent>().send_id, next);
+  EXPECT_EQ(Next<RevokeExport>().send_id, oldest);
+  EXPECT_TRUE(sender_.OnFinish(FinishOf(announce, wire::FinishReason::kWithdrawn)).ok());
+  EXPECT_TRUE(actions_.empty());  // Nothing is left to release.
+  EXPECT_EQ(sender_.size(), 1u);
+}
+
+TEST_F(RevocableExports, OneThatThePeerWasNotAskedForIsNotRevoked) {
+  sender_.Cancel(Announced(1, kQuarantineBytesMax));
+  sender_.Cancel(Announced(2, 5000));
+  EXPECT_TRUE(sender_.quarantine_full());
+}
+
+TEST_F(RevocableExports, ByNumberTheQuarantineIsFullAllTheSame) {
+  for (uint32_t i = 0; i <= kQuarantineExportsMax; ++i) {
+    sender_.Cancel(Announced(i));
+    sender_.NextWithdraw();
+  }
+  EXPECT_TRUE(sender_.quarantine_full());
+}
+
+TEST_F(RevocableExports, ACloseReleasesWhatIsNotRevoked) {
+  sender_.Cancel(Announced(1, kQuarantineBytesMax));
+  sender_.NextWithdraw();
+  const uint64_t next = Announced(2, 5000);
+  sender_.Cancel(next);
+  while (!actions_.empty()) actions_.Pop();
+  sender_.Close();
+  EXPECT_EQ(Next<ReleaseExport>().send_id, next);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_TRUE(sender_.empty());
 }
 
 TEST_F(RendezvousSenderTest, AFinishOfAnUnknownTransferIsAProtocolError) {
