@@ -109,10 +109,10 @@ TEST_F(ExtendedPolling, FailureIsReadAsStatus) {
 }
 
 TEST_F(ExtendedPolling, TimestampLiesBetweenTheClocksBeforeAndAfter) {
-  right_.Receive(1);
-  left_.Send(1);
   ibv_values_ex before = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK, .raw_clock = {}};
   ASSERT_EQ(ibv_query_rt_values_ex(SoftContext(), &before), 0);
+  right_.Receive(1);
+  left_.Send(1);
   ASSERT_EQ(StartPoll(), 0);
   ibv_values_ex after = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK, .raw_clock = {}};
   ASSERT_EQ(ibv_query_rt_values_ex(SoftContext(), &after), 0);
