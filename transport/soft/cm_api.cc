@@ -96,8 +96,9 @@ int CmSetOption(rdma_cm_id* id, int level, int name, void* value, size_t length)
     if (level != RDMA_OPTION_ID) return ENOSYS;
     switch (name) {
       case RDMA_OPTION_ID_TOS:
-      case RDMA_OPTION_ID_ACK_TIMEOUT:
         return length == sizeof(uint8_t) ? 0 : EINVAL;
+      case RDMA_OPTION_ID_ACK_TIMEOUT:
+        return length == sizeof(uint8_t) ? Plane().SetAckTimeout(Own(id), *static_cast<const uint8_t*>(value)) : EINVAL;
       case RDMA_OPTION_ID_REUSEADDR:
         return length == sizeof(int) ? 0 : EINVAL;
       case RDMA_OPTION_ID_AFONLY:

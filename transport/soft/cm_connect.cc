@@ -13,12 +13,13 @@
 namespace verbena::soft {
 namespace {
 
-LinkParameters ActiveParameters(const ConnectionParameters& parameters) {
+LinkParameters ActiveParameters(const ConnectionParameters& parameters, uint8_t ack_timeout) {
   LinkParameters link;
   link.responder_resources = parameters.responder_resources;
   link.initiator_depth = parameters.initiator_depth;
   link.retry_count = parameters.retry_count;
   link.rnr_retry_count = parameters.rnr_retry_count;
+  link.timeout = ack_timeout;
   return link;
 }
 
@@ -105,7 +106,7 @@ absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& soc
   request.destination = id.destination;
   id.agreement.parameters = request.parameters;
   if (!id.offered) return request;
-  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(id.request.parameters));
+  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(id.request.parameters, id.ack_timeout));
   if (!offer.ok()) return offer.status();
   request.parameters.qp_num = id.qp->qp_num;
   request.parameters.srq = id.qp->srq != nullptr;

@@ -76,6 +76,8 @@ class ControlPlane : private ControlThread::Delegate {
   void DestroyId(CmId& id);
   int MigrateId(CmId& id, EventChannel* channel);
   int SetIpv6Only(CmId& id, bool ipv6_only);
+  // As ibv_qp_attr::timeout, for connections made from now on. EINVAL: more than its five bits.
+  int SetAckTimeout(CmId& id, uint8_t timeout);
 
   int GetEvent(EventChannel& channel, rdma_cm_event** event);
   void AckEvent(std::unique_ptr<QueuedEvent> event);

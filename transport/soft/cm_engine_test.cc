@@ -92,6 +92,8 @@ TEST(CmEngine, EndpointsExchangeMessagesOverTheirOwnCompletionQueues) {
   rdma_cm_id* listener = MakeEndpoint(RAI_PASSIVE, "0", &wish);
   ASSERT_EQ(CmListen(listener, 0), 0);
   Party client(MakeEndpoint(0, PortOf(listener), &wish));
+  uint8_t ack_timeout = 14;
+  ASSERT_EQ(CmSetOption(client.id(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout)), 0);
   client.Receive();
   int connected = -1;
   std::thread connecting([&] { connected = CmConnect(client.id(), nullptr); });
@@ -102,6 +104,10 @@ TEST(CmEngine, EndpointsExchangeMessagesOverTheirOwnCompletionQueues) {
   ASSERT_EQ(CmAccept(taken, nullptr), 0);
   connecting.join();
   ASSERT_EQ(connected, 0);
+
+  ibv_qp_attr attributes = {};
+  ASSERT_EQ(QueryQueuePair(client.id()->qp, &attributes, IBV_QP_TIMEOUT, &wish), 0);
+  EXPECT_EQ(attributes.timeout, ack_timeout);
 
   client.Send("question");
   ibv_wc received = SleepForCompletion(taken->recv_cq_channel, taken->recv_cq);

@@ -20,6 +20,7 @@
 #include "transport/soft/cm_agreement.h"
 #include "transport/soft/cm_event_channel.h"
 #include "transport/soft/cm_message.h"
+#include "transport/soft/link.h"
 #include "transport/soft/unique_fd.h"
 
 namespace verbena::soft {
@@ -50,10 +51,11 @@ struct CmId : rdma_cm_id {
   bool synchronous() const { return own_channel != nullptr; }
 
   IdState state = IdState::kIdle;
-  SocketAddress source;       // From kBound on.
-  SocketAddress destination;  // Of a connection.
-  bool over_tcp = false;      // How that is reached.
-  bool ipv6_only = false;     // RDMA_OPTION_ID_AFONLY.
+  SocketAddress source;                            // From kBound on.
+  SocketAddress destination;                       // Of a connection.
+  bool over_tcp = false;                           // How that is reached.
+  bool ipv6_only = false;                          // RDMA_OPTION_ID_AFONLY.
+  uint8_t ack_timeout = LinkParameters().timeout;  // RDMA_OPTION_ID_ACK_TIMEOUT.
 
   uint32_t events_unacknowledged = 0;  // Taken by the application; accounted to this id.
   uint32_t events_queued = 0;          // Not taken yet; accounted to this id.

@@ -108,6 +108,9 @@ TEST(CmId, OptionsAreKnownByLevelNameAndLength) {
   uint8_t timeout = 14;
   int yes = 1;
   EXPECT_EQ(CmSetOption(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout)), 0);
+  timeout = 32;  // Five bits, as in ibv_qp_attr.
+  EXPECT_EQ(CmSetOption(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout)), -1);
+  EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(CmSetOption(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &yes, sizeof(yes)), 0);
   EXPECT_EQ(CmSetOption(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &yes, sizeof(yes)), 0);
   EXPECT_EQ(CmSetOption(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &yes, 1), -1);

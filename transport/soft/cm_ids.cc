@@ -77,6 +77,14 @@ int ControlPlane::SetIpv6Only(CmId& id, bool ipv6_only) {
   return 0;
 }
 
+int ControlPlane::SetAckTimeout(CmId& id, uint8_t timeout) {
+  constexpr uint8_t kTimeoutMax = 31;
+  if (timeout > kTimeoutMax) return EINVAL;
+  ControlLock lock(mu_);
+  id.ack_timeout = timeout;
+  return 0;
+}
+
 void ControlPlane::StartWaiting(CmId& id, std::chrono::milliseconds time) {
   id.wait_key = kWaitKeyBit | ++last_key_;
   waiting_.emplace(id.wait_key, &id);

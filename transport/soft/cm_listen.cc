@@ -20,12 +20,14 @@ constexpr std::chrono::milliseconds kAcceptPause{50};
 // Peers taken from one port before other sockets have their turn.
 constexpr int kAcceptedPerTurnMax = 64;
 
-LinkParameters PassiveParameters(const ConnectionParameters& parameters, const ConnectionParameters& requested) {
+LinkParameters PassiveParameters(const ConnectionParameters& parameters, const ConnectionParameters& requested,
+                                 uint8_t ack_timeout) {
   LinkParameters link;
   link.responder_resources = parameters.responder_resources;
   link.initiator_depth = parameters.initiator_depth;
   link.retry_count = requested.retry_count;  // "Ignored when accepting": the active side's holds.
   link.rnr_retry_count = parameters.rnr_retry_count;
+  link.timeout = ack_timeout;
   return link;
 }
 
@@ -211,8 +213,8 @@ absl::StatusOr<CmMessage> ControlPlane::MakeReply(CmId& id, const ConnectionPara
   id.agreement.parameters.initiator_depth = agreed.initiator_depth;
   LinkOffer offer{std::move(id.request.offer), std::move(id.fds)};
   if (id.qp == nullptr) return reply;
-  absl::StatusOr<LinkOffer> answer =
-      SocketOf(id).control->AcceptOffer(id.qp, std::move(offer), PassiveParameters(agreed, id.request.parameters));
+  absl::StatusOr<LinkOffer> answer = SocketOf(id).control->AcceptOffer(
+      id.qp, std::move(offer), PassiveParameters(agreed, id.request.parameters, id.ack_timeout));
   if (!answer.ok()) return answer.status();
   reply.parameters.qp_num = id.qp->qp_num;
   reply.parameters.srq = id.qp->srq != nullptr;

@@ -5,7 +5,6 @@ namespace {
 
 constexpr int kAllRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr uint8_t kHopLimit = 64;
-constexpr uint8_t kTimeout = 18;  // 4.096 us * 2^18, about a second: the kernel's, on Ethernet.
 
 }  // namespace
 
@@ -34,9 +33,9 @@ int AttributesForReadyToReceive(const SocketAddress& peer, const Agreement& agre
          IBV_QP_MIN_RNR_TIMER;
 }
 
-int AttributesForReadyToSend(const Agreement& agreement, ibv_qp_attr* attributes) {
+int AttributesForReadyToSend(const Agreement& agreement, uint8_t ack_timeout, ibv_qp_attr* attributes) {
   attributes->qp_state = IBV_QPS_RTS;
-  attributes->timeout = kTimeout;
+  attributes->timeout = ack_timeout;
   attributes->retry_cnt = agreement.parameters.retry_count;
   attributes->rnr_retry = agreement.parameters.rnr_retry_count;
   attributes->sq_psn = 0;

@@ -17,7 +17,8 @@ inline constexpr uint8_t kDevicePort = 1;  // The device's only one.
 int AttributesForInit(ibv_qp_attr* attributes);
 // The agreement knows the peer.
 int AttributesForReadyToReceive(const SocketAddress& peer, const Agreement& agreement, ibv_qp_attr* attributes);
-int AttributesForReadyToSend(const Agreement& agreement, ibv_qp_attr* attributes);
+// `ack_timeout` as in ibv_qp_attr.
+int AttributesForReadyToSend(const Agreement& agreement, uint8_t ack_timeout, ibv_qp_attr* attributes);
 
 }  // namespace verbena::soft
 

@@ -152,7 +152,7 @@ int ControlPlane::InitAttributes(CmId& id, ibv_qp_attr* attributes, int* mask) {
       return 0;
     case IBV_QPS_RTS:
       if (!id.agreement.peer_known) return EINVAL;
-      *mask = AttributesForReadyToSend(id.agreement, attributes);
+      *mask = AttributesForReadyToSend(id.agreement, id.ack_timeout, attributes);
       return 0;
     default:
       return EINVAL;
