@@ -130,11 +130,12 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
 
 // Under no lock: a failing device visits every queue pair.
 void QueuePair::CarryOutDeviceFault(std::unique_lock<std::mutex> lock) {
-  std::optional<FaultKind> fault = faults_ == nullptr ? std::nullopt : faults_->TakeDeviceFault();
+  FaultKind fault = FaultKind::kPortUp;
+  bool befallen = faults_ != nullptr && faults_->TakeDeviceFault(&fault);
   lock.unlock();
-  if (!fault.has_value()) return;
-  if (*fault == FaultKind::kDeviceFatal) return RaiseDeviceFatal();
-  RaisePortEvent(*fault == FaultKind::kPortUp);
+  if (!befallen) return;
+  if (fault == FaultKind::kDeviceFatal) return RaiseDeviceFatal();
+  RaisePortEvent(fault == FaultKind::kPortUp);
 }
 
 void QueuePair::EnableExtendedPosting(uint64_t operations) {

@@ -27,6 +27,13 @@ void QueuePairFaults::CountRequest() {
   if (auto fault = FaultOfNextCall(FaultOperation::kPost)) device_fault_ = fault->kind;
 }
 
+bool QueuePairFaults::TakeDeviceFault(FaultKind* kind) {
+  if (!device_fault_.has_value()) return false;
+  *kind = *device_fault_;
+  device_fault_.reset();
+  return true;
+}
+
 bool QueuePairFaults::BeginPoll() {
   bool delayed = CountDown(delay_polls_);
   holds_sends_ = CountDown(hold_sends_polls_) || delayed;

@@ -25,8 +25,8 @@ class QueuePairFaults {
   void CountRequest();
   bool Befalls(FaultKind kind) { return injector_.Befalls(kind); }
   std::optional<Fault> Take(FaultKind kind) { return injector_.Take(kind); }
-  // A fault of the whole device that this request set off; to be carried out without the queue pair's lock.
-  std::optional<FaultKind> TakeDeviceFault() { return std::exchange(device_fault_, std::nullopt); }
+  // Whether this request set off a fault of the whole device; to be carried out without the queue pair's lock.
+  bool TakeDeviceFault(FaultKind* kind);
 
   // One poll begins. True if LAST_WQE_REACHED, which WithholdsLastWqe held back, is due.
   bool BeginPoll();
