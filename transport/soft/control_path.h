@@ -49,7 +49,8 @@ int ModifySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes, int mask)
 int QuerySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes);
 int DestroySharedReceiveQueue(ibv_srq* queue);
 
-// Making, destroying and modifying queue pairs is in device.h.
+// ibv_create_qp. device.h has the connection manager's way of making queue pairs, and destroys and modifies both kinds.
+ibv_qp* CreateUnconnectedQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes);
 int QueryQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init_attributes);
 
 }  // namespace verbena::soft

@@ -9,6 +9,7 @@
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/forked_child.h"
+#include "transport/soft/gid_table.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/record.h"
 #include "transport/soft/soft_device.h"
@@ -102,7 +103,7 @@ int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
   bool up = device.health().port_is_up();
   attributes->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   attributes->max_mtu = attributes->active_mtu = IBV_MTU_4096;
-  attributes->gid_tbl_len = 1;
+  attributes->gid_tbl_len = LocalGidCount();
   attributes->max_msg_sz = device.profile().message_bytes_max;
   attributes->pkey_tbl_len = 1;
   // What copying memory reaches on a machine of today is near to 100 Gbit/s.
@@ -113,15 +114,13 @@ int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
   return 0;
 }
 
-// ::ffff:127.0.0.1, the address of this host to itself.
 int QueryGid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) {
-  if (port != 1 || index != 0) {
+  const ibv_gid* found = port == 1 ? LocalGid(index) : nullptr;
+  if (found == nullptr) {
     errno = EINVAL;
     return -1;
   }
-  *gid = {};
-  constexpr uint8_t kMappedLoopback[] = {0xff, 0xff, 127, 0, 0, 1};
-  std::memcpy(gid->raw + 10, kMappedLoopback, sizeof(kMappedLoopback));
+  *gid = *found;
   return 0;
 }
 

@@ -131,8 +131,10 @@ ibv_srq* CreateSharedReceiveQueue(ibv_pd* domain, ibv_srq_init_attr* attributes)
 
 int ModifySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes, int mask) {
   if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return error;
-  if ((mask & ~IBV_SRQ_LIMIT) != 0) return EINVAL;
-  return (mask & IBV_SRQ_LIMIT) != 0 ? SrqOf(queue).SetLimit(attributes->srq_limit) : 0;
+  if ((mask & ~(IBV_SRQ_LIMIT | IBV_SRQ_MAX_WR)) != 0) return EINVAL;
+  if ((mask & IBV_SRQ_MAX_WR) != 0 && attributes->max_wr > SoftDevice::Existing().profile().shared_requests_max)
+    return EINVAL;
+  return SrqOf(queue).Modify(*attributes, mask);
 }
 
 int QuerySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes) {
@@ -149,20 +151,30 @@ int DestroySharedReceiveQueue(ibv_srq* queue) {
   return 0;
 }
 
-int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue_pair) {
-  if (int error = Grant(attributes); error != 0) return error;
+ibv_qp* CreateUnconnectedQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  if (int error = Grant(attributes); error != 0) return NullWithErrno(error);
   QueuePair* created = SoftDevice::Existing().NewQueuePair(domain, *attributes);
-  if (created == nullptr) return ENOMEM;
+  if (created == nullptr) return NullWithErrno(ENOMEM);
   ++ProtectionDomain::Of(domain).users;
   if (created->srq != nullptr) ++SrqOf(created->srq).users;
-  *queue_pair = created;
-  return 0;
+  return created;
+}
+
+int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue_pair) {
+  *queue_pair = CreateUnconnectedQueuePair(domain, attributes);
+  if (*queue_pair == nullptr) return errno;
+  ibv_qp_attr initial = {};
+  initial.qp_state = IBV_QPS_INIT;
+  initial.port_num = 1;
+  initial.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  return ModifyQueuePair(*queue_pair, &initial, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 int DestroyQueuePair(ibv_qp* queue_pair) {
   if (IsForkedChild()) return 0;
   ibv_pd* domain = queue_pair->pd;
   ibv_srq* shared = queue_pair->srq;
+  SoftDevice::Existing().out_of_band().Forget(*static_cast<QueuePair*>(queue_pair));
   SoftDevice::Existing().DeleteQueuePair(static_cast<QueuePair*>(queue_pair));
   --ProtectionDomain::Of(domain).users;
   if (shared != nullptr) --SrqOf(shared).users;
@@ -171,7 +183,13 @@ int DestroyQueuePair(ibv_qp* queue_pair) {
 
 int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return error;
-  return static_cast<QueuePair*>(queue_pair)->Modify(*attributes, mask);
+  auto* own = static_cast<QueuePair*>(queue_pair);
+  OutOfBand& out_of_band = SoftDevice::Existing().out_of_band();
+  bool resets = (mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_RESET;
+  if (resets) out_of_band.Forget(*own);
+  int error = own->Modify(*attributes, mask);
+  if (error == 0 && !resets) out_of_band.OnModified(*own);
+  return error;
 }
 
 int QueryQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init_attributes) {

@@ -21,15 +21,9 @@
 #include "transport/soft/cm_message.h"
 #include "transport/soft/link.h"
 #include "transport/soft/unique_fd.h"
+#include "transport/soft/unix_socket.h"
 
 namespace verbena::soft {
-
-enum class Receipt {
-  kMessage,    // One message; call again.
-  kNothing,    // No more for now.
-  kEnd,        // The peer is gone.
-  kMalformed,  // The peer is not to be talked to.
-};
 
 struct ReceivedMessage {
   CmMessage message;

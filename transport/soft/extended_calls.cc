@@ -66,8 +66,8 @@ ibv_qp* CreateQueuePairExtended(ibv_context* context, ibv_qp_init_attr_ex* attri
       .qp_type = attributes->qp_type,
       .sq_sig_all = attributes->sq_sig_all,
   };
-  ibv_qp* created = nullptr;
-  if (int error = CreateQueuePair(attributes->pd, &basic, &created); error != 0) return NullWithErrno(error);
+  ibv_qp* created = CreateUnconnectedQueuePair(attributes->pd, &basic);
+  if (created == nullptr) return nullptr;
   attributes->cap = basic.cap;
   if (has_operations) static_cast<QueuePair*>(created)->EnableExtendedPosting(attributes->send_ops_flags);
   return created;

@@ -12,6 +12,7 @@
 #include "transport/soft/device.h"
 #include "transport/soft/extended_calls.h"
 #include "transport/soft/testing/linked_pair.h"
+#include "transport/soft/testing/raw_states.h"
 
 namespace verbena::soft {
 namespace {
@@ -35,6 +36,7 @@ class ExtendedPosts : public testing::Test {
     left_.DestroyQueuePair();
     ibv_qp_init_attr_ex wish = Wish(left_, kSendOperationsKnown);
     left_.queue_pair = ibv_create_qp_ex(left_.context, &wish);
+    EXPECT_EQ(ToInit(left_.queue_pair), 0);
     Link(left_, right_);
     post_ = ExtendedQueuePair(left_.queue_pair);
     post_->wr_flags = IBV_SEND_SIGNALED;

@@ -58,6 +58,15 @@ absl::Status CompleteOffer(ibv_qp* qp, LinkOffer peer_answer, const ucred& peer)
   return queue_pair.CompleteLink(std::move(link), received->parameters);
 }
 
+absl::Status LinkWithItself(ibv_qp* qp, const LinkParameters& parameters) {
+  absl::StatusOr<LinkOffer> offer = MakeOffer(qp, parameters);
+  if (!offer.ok()) return offer.status();
+  absl::StatusOr<ReceivedOffer> own =
+      ReadOffer(*std::move(offer), 0, {.pid = getpid(), .uid = geteuid(), .gid = getegid()});
+  if (!own.ok()) return own.status();
+  return QueuePairOf(qp).CompleteLink(PairLink::ToItself(own->pair, std::move(own->peer)), parameters);
+}
+
 void OnPeerGone(ibv_qp* qp) { QueuePairOf(qp).PeerGone(); }
 
 }  // namespace verbena::soft

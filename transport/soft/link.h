@@ -52,6 +52,9 @@ absl::StatusOr<LinkOffer> AcceptOffer(ibv_qp* qp, LinkOffer peer_offer, const uc
                                       const LinkParameters& parameters);
 absl::Status CompleteOffer(ibv_qp* qp, LinkOffer peer_answer, const ucred& peer);
 
+// For a queue pair that is its own peer.
+absl::Status LinkWithItself(ibv_qp* qp, const LinkParameters& parameters);
+
 // The peer's process or queue pair is gone. Work already received is completed first, then the queue pair goes to ERR
 // and flushes.
 void OnPeerGone(ibv_qp* qp);

@@ -8,6 +8,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_PAIR_LINK_H_
 #define VERBENA_TRANSPORT_SOFT_PAIR_LINK_H_
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -34,18 +35,11 @@ class PairLink {
 
   // `own_end` is 0 for the end that made the offer, 1 for the other.
   PairLink(std::shared_ptr<SharedMapping> memory, int own_end, Peer peer)
-      : memory_(std::move(memory)),
-        own_(memory_->pair().control.ends[own_end]),
-        peer_(memory_->pair().control.ends[1 - own_end]),
-        peer_queue_pair_number_(peer.queue_pair_number),
-        receiving_(std::move(peer.receiving)),
-        sending_(std::move(peer.sending)),
-        wire_(std::move(peer.wire)),
-        requests_out_(memory_->pair().request_rings[own_end], &own_.requests_out.ring, &peer_.requests_in.ring),
-        requests_in_(memory_->pair().request_rings[1 - own_end], &own_.requests_in.ring, &peer_.requests_out.ring),
-        responses_out_(memory_->pair().response_rings[own_end], &own_.responses_out.ring, &peer_.responses_in.ring),
-        responses_in_(memory_->pair().response_rings[1 - own_end], &own_.responses_in.ring, &peer_.responses_out.ring) {
-    if (peer.direct.has_value()) direct_.emplace(*std::move(peer.direct), &peer_.state, &own_.hazard);
+      : PairLink(std::move(memory), own_end, 1 - own_end, std::move(peer)) {}
+
+  // A queue pair whose peer is itself: one end plays both.
+  static std::unique_ptr<PairLink> ToItself(std::shared_ptr<SharedMapping> memory, Peer peer) {
+    return std::unique_ptr<PairLink>(new PairLink(std::move(memory), 0, 0, std::move(peer)));
   }
 
   EndControl& own() { return own_; }
@@ -100,7 +94,13 @@ class PairLink {
     if (sending_ != nullptr) RingSender(News::kImportant);
   }
 
-  bool peer_closed() const { return peer_.state.closed.load() != 0; }
+  // The peer's process is gone, and cannot say that it is closed. Its process id may be given to another.
+  void LosePeer() {
+    lost_.store(true);
+    if (direct_.has_value()) direct_->Abandon();
+  }
+
+  bool peer_closed() const { return lost_.load() || peer_.state.closed.load() != 0; }
 
   // A guess, from shared memory alone, whether the peer has published something that is not taken in yet.
   bool MayHaveNews() const {
@@ -115,6 +115,21 @@ class PairLink {
   const std::shared_ptr<SharedMapping>& memory() const { return memory_; }
 
  private:
+  PairLink(std::shared_ptr<SharedMapping> memory, int own_end, int peer_end, Peer peer)
+      : memory_(std::move(memory)),
+        own_(memory_->pair().control.ends[own_end]),
+        peer_(memory_->pair().control.ends[peer_end]),
+        peer_queue_pair_number_(peer.queue_pair_number),
+        receiving_(std::move(peer.receiving)),
+        sending_(std::move(peer.sending)),
+        wire_(std::move(peer.wire)),
+        requests_out_(memory_->pair().request_rings[own_end], &own_.requests_out.ring, &peer_.requests_in.ring),
+        requests_in_(memory_->pair().request_rings[peer_end], &own_.requests_in.ring, &peer_.requests_out.ring),
+        responses_out_(memory_->pair().response_rings[own_end], &own_.responses_out.ring, &peer_.responses_in.ring),
+        responses_in_(memory_->pair().response_rings[peer_end], &own_.responses_in.ring, &peer_.responses_out.ring) {
+    if (peer.direct.has_value()) direct_.emplace(*std::move(peer.direct), &peer_.state, &own_.hazard);
+  }
+
   const std::shared_ptr<SharedMapping> memory_;
   EndControl& own_;
   const EndControl& peer_;
@@ -127,6 +142,7 @@ class PairLink {
   RingWriter responses_out_;
   RingReader responses_in_;
   std::optional<DirectMemory> direct_;
+  std::atomic<bool> lost_{false};  // Read without the lock by MayHaveNews.
   bool broken_ = false;
   bool lose_doorbell_ = false;
 };

@@ -13,11 +13,6 @@
 namespace verbena::soft {
 namespace {
 
-constexpr uint32_t kAllRemoteAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-
-// Whether a linked queue pair in this state makes progress.
-bool TakesPart(ibv_qp_state state) { return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD; }
-
 Requester::Options RequesterOptions(ibv_pd* domain, const ibv_qp_init_attr& attributes,
                                     const QueuePair::Surroundings& surroundings) {
   return {
@@ -56,8 +51,7 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
     : surroundings_(surroundings),
       init_attributes_(attributes),
       requester_(RequesterOptions(domain, attributes, surroundings)),
-      responder_(ResponderOptions(domain, attributes, surroundings)),
-      access_(kAllRemoteAccess) {
+      responder_(ResponderOptions(domain, attributes, surroundings)) {
   context = domain->context;
   qp_context = attributes.qp_context;
   pd = domain;
@@ -66,19 +60,16 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
   srq = attributes.srq;
   handle = surroundings.index;
   qp_num = surroundings.number;
-  state = IBV_QPS_INIT;
+  state = IBV_QPS_RESET;
   qp_type = IBV_QPT_RC;
-  send_completions().Attach(index(), this);
-  receive_completions().Attach(index(), this);
+  AttachToQueues();
   SetFaults(FaultsOfNewObject(FaultObject::kQueuePair));
 }
 
 QueuePair::~QueuePair() {
   if (IsForkedChild()) return;  // Another thread of the parent may have held any of the locks.
   attendance_.reset();
-  if (&send_completions() != &receive_completions()) send_completions().Detach(index());
-  receive_completions().Detach(index());
-  if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
+  DetachFromQueues();
   surroundings_.progress_thread->Leave(this);
   {
     std::lock_guard lock(mu_);
@@ -86,6 +77,45 @@ QueuePair::~QueuePair() {
   }
   surroundings_.keys->InvalidateWindowsOf(qp_num);
   surroundings_.async_events->Forget(static_cast<ibv_qp*>(this));
+}
+
+void QueuePair::AttachToQueues() {
+  send_completions().Attach(index(), this);
+  receive_completions().Attach(index(), this);
+}
+
+void QueuePair::DetachFromQueues() {
+  if (&send_completions() != &receive_completions()) send_completions().Detach(index());
+  receive_completions().Detach(index());
+  if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
+}
+
+// No queue may be looking at the link when it goes, and none does once the queue pair is detached from it.
+void QueuePair::Reset() {
+  {
+    std::lock_guard lock(mu_);
+    CloseLink();
+    state = IBV_QPS_RESET;
+  }
+  attendance_.reset();
+  DetachFromQueues();
+  surroundings_.progress_thread->Leave(this);
+  surroundings_.keys->InvalidateWindowsOf(qp_num);
+  {
+    std::lock_guard lock(mu_);
+    visible_link_.store(nullptr);
+    link_.reset();
+    wire_muted_ = false;
+    pending_ = {};
+    attributes_ = {};
+    draining_ = supervised_ = false;
+    patience_.Rest();
+    std::destroy_at(&requester_);
+    std::construct_at(&requester_, RequesterOptions(pd, init_attributes_, surroundings_));
+    std::destroy_at(&responder_);
+    std::construct_at(&responder_, ResponderOptions(pd, init_attributes_, surroundings_));
+  }
+  AttachToQueues();
 }
 
 int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request) {
@@ -142,7 +172,9 @@ void QueuePair::EnableExtendedPosting(uint64_t operations) {
   extended_posting_ = std::make_unique<ExtendedPosting>(this, init_attributes_.cap, operations);
 }
 
-bool QueuePair::MayPostSends() const { return state == IBV_QPS_RTS || state == IBV_QPS_ERR; }
+bool QueuePair::MayPostSends() const { return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_ERR; }
+
+bool QueuePair::Receives() const { return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD; }
 
 bool QueuePair::FaultRefusesPost() { return faults_ != nullptr && faults_->RefusesSend(); }
 
@@ -227,6 +259,7 @@ void QueuePair::AdvanceSends() {
     bool peer_was_closed = link_->peer_closed();
     Settle(requester_.Advance(*link_), peer_was_closed);
   }
+  NoticeDrain();
   if (!requester_.idle()) AskForSupervision();
 }
 
@@ -234,13 +267,14 @@ void QueuePair::AdvanceSends() {
 // delivered: so no reply is delivered before its request is complete. And a peer that closed has published all it ever
 // will before.
 void QueuePair::AdvanceBoth() {
-  if (link_ == nullptr || !TakesPart(state) || !surroundings_.health->port_is_up()) return;
+  if (link_ == nullptr || !Receives() || !surroundings_.health->port_is_up()) return;
   link_->Pull(Wire::Reach::kWhatIsThere);
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   bool healthy = requester_.Advance(*link_);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);
+  NoticeDrain();
   if (responder_.parked_for_a_time()) AskForSupervision();
 }
 
@@ -283,83 +317,27 @@ void QueuePair::CloseLink() {
 
 void QueuePair::PeerGone() {
   std::lock_guard lock(mu_);
-  if (link_ == nullptr || !TakesPart(state)) return;
+  if (link_ == nullptr || !Receives()) return;
   LosePeer();
+}
+
+void QueuePair::PeerVanished() {
+  std::lock_guard lock(mu_);
+  if (link_ == nullptr) return;
+  link_->LosePeer();
+  AdvanceBoth();
 }
 
 void QueuePair::LosePeer() {
   if (link_->direct() != nullptr) link_->direct()->Abandon();
   link_->Pull(Wire::Reach::kToTheEnd);
   AdvanceBoth();
-  if (TakesPart(state)) EnterError(IBV_WC_RETRY_EXC_ERR);
+  if (Receives()) EnterError(IBV_WC_RETRY_EXC_ERR);
 }
 
 void QueuePair::Abort() {
   std::lock_guard lock(mu_);
   if (state != IBV_QPS_ERR) EnterError(IBV_WC_WR_FLUSH_ERR);
-}
-
-absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own) {
-  std::lock_guard lock(mu_);
-  if (state != IBV_QPS_INIT || pending_.memory != nullptr) {
-    return absl::FailedPreconditionError("the queue pair is linked already, or in a state in which it cannot be");
-  }
-  pending_ = {.memory = std::move(memory), .own_end = own_end};
-  parameters_ = own;
-  ApplyAttributes();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
-  std::lock_guard lock(mu_);
-  if (pending_.memory == nullptr || link_ != nullptr) {
-    return absl::FailedPreconditionError("the queue pair has made no offer, or it was answered already");
-  }
-  return pending_;
-}
-
-absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer) {
-  if (int error = surroundings_.progress_thread->Start(); error != 0) {
-    return absl::ErrnoToStatus(error, "starting the thread of the soft device");
-  }
-  if (link->wire() != nullptr) {
-    if (absl::Status status = AddWire(*link->wire()); !status.ok()) return status;
-  }
-  {
-    std::lock_guard lock(mu_);
-    if (state != IBV_QPS_INIT || link_ != nullptr) {
-      return absl::FailedPreconditionError("the queue pair left the state in which it can be linked");
-    }
-    link_ = std::move(link);
-    if (faults_ != nullptr && faults_->RefusesDirect()) link_->RefuseDirect();
-    rnr_retry_ = peer.rnr_retry_count;
-    parameters_.initiator_depth = std::min(parameters_.initiator_depth, peer.responder_resources);
-    ApplyAttributes();
-    visible_link_.store(link_.get(), std::memory_order_release);
-    state = IBV_QPS_RTS;
-  }
-  // The peer may have sent before this: its ready bits were taken by polls that could not use them.
-  AskForProgress();
-  return absl::OkStatus();
-}
-
-QueuePair::LinkMemory QueuePair::link_memory() {
-  std::lock_guard lock(mu_);
-  if (link_ == nullptr) return {};
-  return {.memory = link_->memory(), .peer_hazard = &link_->peer().hazard};
-}
-
-void QueuePair::ApplyAttributes() {
-  requester_.set_read_depth(parameters_.initiator_depth);
-  responder_.one_sided().set_read_depth(parameters_.responder_resources);
-  responder_.one_sided().set_access(access_);
-  patience_.Configure(parameters_.timeout, parameters_.retry_count);
-  if (link_ != nullptr) link_->SetPatience(patience_.limit());
-  if (pending_.memory == nullptr) return;
-  EndControl& own = pending_.memory->pair().control.ends[pending_.own_end];
-  own.state.domain.store(ProtectionDomain::Number(pd));
-  own.state.access.store(access_);
-  own.requests_out.rnr_retry.store(rnr_retry_);
 }
 
 }  // namespace verbena::soft

@@ -1,7 +1,12 @@
 // A reliable-connected queue pair: its state, and the coordination of requester, responder and link.
 //
-// States: INIT after creation (receives may be posted), RTS once linked with a peer, ERR after a failure, a disconnect
-// or ibv_modify_qp. RTR and SQD do not occur: linking, which is the connection manager's part, goes through to RTS.
+// States: RESET after creation; INIT (receives may be posted); RTR (messages are received); RTS (sends may be posted);
+// SQD (sends that have not begun wait); ERR after a failure, a disconnect or ibv_modify_qp. SQE does not occur on a
+// reliable connection. queue_pair_transitions.h has the rules of ibv_modify_qp.
+//
+// The link with the peer comes on its own: from the connection manager, which takes a queue pair in INIT to RTS, or,
+// for programs that move their queue pairs to RTR and RTS themselves, from OutOfBand, some time after RTR. Until it is
+// there, posted sends wait.
 //
 // On the way to ERR: the peer is told, the send queue and the receives in the own queue are flushed, and a queue pair
 // with a shared receive queue raises LAST_WQE_REACHED.
@@ -68,7 +73,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // Null unless enabled.
   ExtendedPosting* extended_posting() const { return extended_posting_.get(); }
 
-  // ibv_modify_qp, ibv_query_qp.
+  // ibv_modify_qp, ibv_query_qp. Back in RESET the queue pair has forgotten its link, its windows and all that was
+  // posted; nothing of that completes.
   int Modify(const ibv_qp_attr& attributes, int mask);
   void Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes);
 
@@ -83,6 +89,12 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // `attendance` is kept, and released before anything else of the queue pair is destroyed.
   void SetAttendance(std::shared_ptr<void> attendance) { attendance_ = std::move(attendance); }
 
+  // The number of the peer that the application wants by ibv_modify_qp; nothing unless the queue pair is ready to
+  // receive and neither linked nor about to be.
+  std::optional<uint32_t> unlinked_peer_number();
+  // What an offer without a connection manager says.
+  LinkParameters link_parameters();
+
   // Linking, in this order. The offering end makes the pair's memory and keeps it until the answer comes.
   absl::Status BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own);
   struct PendingLink {
@@ -91,12 +103,15 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   };
   // What BeginLink was given; fails if it was not called, or the link is complete.
   absl::StatusOr<PendingLink> pending_link();
-  // The queue pair is RTS afterwards. `peer` is what the peer asked for: its patience is our senders', and no more
-  // READs are outstanding at once than both ends are ready for.
+  // In INIT, which is a connection manager's link, the queue pair is RTS afterwards; `peer` is what the peer asked for:
+  // its patience is our senders', and no more READs are outstanding at once than both ends are ready for. Else
+  // ibv_modify_qp says all that.
   absl::Status CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer);
 
   // The peer's process or queue pair is gone: see link.h.
   void PeerGone();
+  // The same without a connection manager, to which no NIC would say so: only what is sent fails.
+  void PeerVanished();
 
   // The device has failed: ERR, whatever the state was.
   void Abort();
@@ -138,25 +153,32 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   void MuteWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AddWire(const Wire& wire);
   void CloseLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  int ModifyState(ibv_qp_state next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Tells requester, responder and peer what the attributes are now.
   void ApplyAttributes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ChangeState(ibv_qp_state next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AttachToQueues() ABSL_LOCKS_EXCLUDED(mu_);
+  void DetachFromQueues() ABSL_LOCKS_EXCLUDED(mu_);
+  void Reset() ABSL_LOCKS_EXCLUDED(mu_);
+  // In SQD: tells once that everything begun is finished.
+  void NoticeDrain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Receives() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Surroundings surroundings_;
   const ibv_qp_init_attr init_attributes_;
   std::unique_ptr<ExtendedPosting> extended_posting_;  // Constant once the queue pair is known.
 
+  std::mutex
+      modify_mu_;  // One ibv_modify_qp at a time. Taken before every other lock of the queue pair and its queues.
   std::mutex mu_;  // Also guards ibv_qp::state.
   Requester requester_ ABSL_GUARDED_BY(mu_);
   Responder responder_ ABSL_GUARDED_BY(mu_);
   PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};
   std::unique_ptr<PairLink> link_ ABSL_GUARDED_BY(mu_);
   bool wire_muted_ ABSL_GUARDED_BY(mu_) = false;
-  std::shared_ptr<void> attendance_;              // Of the wire. Set once, while linking.
-  std::atomic<PairLink*> visible_link_{nullptr};  // link_, for MayHaveNews; set once.
-  LinkParameters parameters_ ABSL_GUARDED_BY(mu_);
-  uint32_t access_ ABSL_GUARDED_BY(mu_);  // qp_access_flags.
-  uint8_t rnr_retry_ ABSL_GUARDED_BY(mu_) = 7;
+  std::shared_ptr<void> attendance_;                  // Of the wire.
+  std::atomic<PairLink*> visible_link_{nullptr};      // link_, for MayHaveNews.
+  bool draining_ ABSL_GUARDED_BY(mu_) = false;        // In SQD, and something that was begun is not finished.
+  ibv_qp_attr attributes_ ABSL_GUARDED_BY(mu_) = {};  // As set; without states and capacities.
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   PeerPatience patience_ ABSL_GUARDED_BY(mu_);
   uint64_t probes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -2,77 +2,91 @@
 
 #include <cerrno>
 
+#include "transport/soft/gid_table.h"
+#include "transport/soft/protection_domain.h"
 #include "transport/soft/queue_pair.h"
+#include "transport/soft/queue_pair_transitions.h"
 
 namespace verbena::soft {
-namespace {
 
-constexpr uint8_t kRnrRetryMax = 7;
-constexpr uint8_t kRnrTimerMax = 31;
-
-// Accepted; port and partition describe a network that is not there.
-constexpr int kKnownAttributes = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
-                                 IBV_QP_RNR_RETRY | IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT | IBV_QP_PKEY_INDEX |
-                                 IBV_QP_PORT | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
-
-}  // namespace
-
-int QueuePair::Modify(const ibv_qp_attr& attributes, int mask) {
-  std::lock_guard lock(mu_);
-  if ((mask & ~kKnownAttributes) != 0) return EINVAL;
-  if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != state) return EINVAL;
-  if ((mask & IBV_QP_MIN_RNR_TIMER) != 0 && attributes.min_rnr_timer > kRnrTimerMax) return EINVAL;
-  if ((mask & IBV_QP_RNR_RETRY) != 0 && attributes.rnr_retry > kRnrRetryMax) return EINVAL;
-  if ((mask & IBV_QP_STATE) != 0) {
-    if (int error = ModifyState(attributes.qp_state); error != 0) return error;
+int QueuePair::Modify(const ibv_qp_attr& wish, int mask) {
+  std::lock_guard one_at_a_time(modify_mu_);
+  ibv_qp_state next;
+  {
+    std::lock_guard lock(mu_);
+    next = (mask & IBV_QP_STATE) != 0 ? wish.qp_state : state;
+    if (!TransitionIsAllowed(state, next, mask) || !AttributesAreValid(wish, mask, LocalGidCount()) ||
+        ((mask & IBV_QP_CUR_STATE) != 0 && wish.cur_qp_state != state)) {
+      return EINVAL;
+    }
+    if (next == IBV_QPS_SQD && state != next) attributes_.en_sqd_async_notify = 0;  // Asked for each time.
+    CopyAttributes(wish, mask, &attributes_);
+    ApplyAttributes();
+    if (next != IBV_QPS_RESET) ChangeState(next);
   }
-  if ((mask & IBV_QP_ACCESS_FLAGS) != 0) access_ = attributes.qp_access_flags;
-  if ((mask & IBV_QP_MIN_RNR_TIMER) != 0) responder_.set_min_rnr_timer(attributes.min_rnr_timer);
-  if ((mask & IBV_QP_RNR_RETRY) != 0) rnr_retry_ = attributes.rnr_retry;
-  if ((mask & IBV_QP_RETRY_CNT) != 0) parameters_.retry_count = attributes.retry_cnt;
-  if ((mask & IBV_QP_TIMEOUT) != 0) parameters_.timeout = attributes.timeout;
-  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) parameters_.initiator_depth = attributes.max_rd_atomic;
-  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) parameters_.responder_resources = attributes.max_dest_rd_atomic;
-  ApplyAttributes();
+  if (next == IBV_QPS_RESET) Reset();
   return 0;
 }
 
-int QueuePair::ModifyState(ibv_qp_state next) {
-  if (next == state) return 0;
-  switch (next) {
-    case IBV_QPS_ERR:
-      if (state == IBV_QPS_RESET) return EINVAL;
-      EnterError(IBV_WC_WR_FLUSH_ERR);
-      return 0;
-    case IBV_QPS_INIT:
-      if (state != IBV_QPS_RESET) return EINVAL;
-      state = IBV_QPS_INIT;
-      return 0;
-    case IBV_QPS_RESET:  // Only before it was linked: a link is for one life.
-      if (state != IBV_QPS_INIT || pending_.memory != nullptr) return EINVAL;
-      state = IBV_QPS_RESET;
-      return 0;
-    default:
-      return EINVAL;
+void QueuePair::ApplyAttributes() {
+  requester_.set_read_depth(attributes_.max_rd_atomic);
+  responder_.set_min_rnr_timer(attributes_.min_rnr_timer);
+  responder_.one_sided().set_read_depth(attributes_.max_dest_rd_atomic);
+  responder_.one_sided().set_access(attributes_.qp_access_flags);
+  patience_.Configure(attributes_.timeout, attributes_.retry_cnt);
+  if (link_ != nullptr) link_->SetPatience(patience_.limit());
+  if (pending_.memory == nullptr) return;
+  EndControl& own = pending_.memory->pair().control.ends[pending_.own_end];
+  own.state.domain.store(ProtectionDomain::Number(pd));
+  own.state.access.store(attributes_.qp_access_flags);
+  own.requests_out.rnr_retry.store(attributes_.rnr_retry);
+}
+
+void QueuePair::ChangeState(ibv_qp_state next) {
+  if (next == state) return;
+  if (next == IBV_QPS_ERR) return EnterError(IBV_WC_WR_FLUSH_ERR);
+  bool drains = next == IBV_QPS_SQD;
+  bool goes_on = state == IBV_QPS_SQD;
+  state = next;
+  draining_ = drains;
+  if (drains) {
+    requester_.Pause();
+    NoticeDrain();
+  } else if (goes_on) {
+    requester_.Resume();
+    AdvanceSends();
   }
+}
+
+void QueuePair::NoticeDrain() {
+  if (!draining_ || state != IBV_QPS_SQD || !requester_.drained()) return;
+  draining_ = false;
+  if (attributes_.en_sqd_async_notify == 0) return;
+  surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_SQ_DRAINED, this);
 }
 
 void QueuePair::Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes) {
   std::lock_guard lock(mu_);
-  *attributes = {};
+  *attributes = attributes_;
   attributes->qp_state = attributes->cur_qp_state = state;
-  attributes->path_mtu = IBV_MTU_4096;
-  attributes->dest_qp_num = link_ != nullptr ? link_->peer_queue_pair_number() : 0;
-  attributes->qp_access_flags = access_;
+  attributes->sq_draining = draining_ ? 1 : 0;
   attributes->cap = init_attributes_.cap;
-  attributes->max_rd_atomic = parameters_.initiator_depth;
-  attributes->max_dest_rd_atomic = parameters_.responder_resources;
-  attributes->min_rnr_timer = responder_.min_rnr_timer();
-  attributes->port_num = 1;
-  attributes->timeout = parameters_.timeout;
-  attributes->retry_cnt = parameters_.retry_count;
-  attributes->rnr_retry = rnr_retry_;
   *init_attributes = init_attributes_;
+}
+
+std::optional<uint32_t> QueuePair::unlinked_peer_number() {
+  std::lock_guard lock(mu_);
+  if (!Receives() || pending_.memory != nullptr) return std::nullopt;
+  return attributes_.dest_qp_num;
+}
+
+LinkParameters QueuePair::link_parameters() {
+  std::lock_guard lock(mu_);
+  return {.responder_resources = attributes_.max_dest_rd_atomic,
+          .initiator_depth = attributes_.max_rd_atomic,
+          .retry_count = attributes_.retry_cnt,
+          .rnr_retry_count = attributes_.rnr_retry,
+          .timeout = attributes_.timeout};
 }
 
 }  // namespace verbena::soft

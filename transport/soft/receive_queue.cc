@@ -1,7 +1,9 @@
 #include "transport/soft/receive_queue.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
+#include <utility>
 
 namespace verbena::soft {
 
@@ -15,6 +17,23 @@ int ReceiveQueue::Push(const ibv_recv_wr& request) {
   slots_[index] = {.wr_id = request.wr_id, .segment_count = static_cast<uint32_t>(request.num_sge)};
   std::copy_n(request.sg_list, request.num_sge, segments_.begin() + static_cast<ptrdiff_t>(index * segments_max_));
   return 0;
+}
+
+void ReceiveQueue::Resize(uint32_t capacity) {
+  assert(capacity >= size());
+  std::vector<Slot> slots(capacity);
+  std::vector<ibv_sge> segments(size_t{capacity} * segments_max_);
+  uint64_t count = size();
+  for (uint64_t i = 0; i < count; ++i) {
+    size_t from = (head_ + i) % slots_.size();
+    slots[i] = slots_[from];
+    std::copy_n(segments_.begin() + static_cast<ptrdiff_t>(from * segments_max_), slots[i].segment_count,
+                segments.begin() + static_cast<ptrdiff_t>(i * segments_max_));
+  }
+  slots_ = std::move(slots);
+  segments_ = std::move(segments);
+  head_ = 0;
+  tail_ = count;
 }
 
 bool ReceiveQueue::Pop(ReceiveRequest* request) {

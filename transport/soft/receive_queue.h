@@ -35,6 +35,9 @@ class ReceiveQueue {
   // False if empty.
   bool Pop(ReceiveRequest* request);
 
+  // Keeps what is posted, which must fit.
+  void Resize(uint32_t capacity);
+
   uint32_t size() const { return static_cast<uint32_t>(tail_ - head_); }
   uint32_t capacity() const { return static_cast<uint32_t>(slots_.size()); }
   uint32_t segments_max() const { return segments_max_; }

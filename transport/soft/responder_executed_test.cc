@@ -22,11 +22,16 @@ class ResponderExecuted : public testing::Test {
   }
 };
 
+// A queue pair that sends takes no other depth: it is drained first.
 void SetDepth(TestEnd& end, uint8_t as_requester, uint8_t as_responder) {
   ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_SQD;
   attributes.max_rd_atomic = as_requester;
   attributes.max_dest_rd_atomic = as_responder;
+  ASSERT_EQ(ModifyQueuePair(end.queue_pair, &attributes, IBV_QP_STATE), 0);
   ASSERT_EQ(ModifyQueuePair(end.queue_pair, &attributes, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+  attributes.qp_state = IBV_QPS_RTS;
+  ASSERT_EQ(ModifyQueuePair(end.queue_pair, &attributes, IBV_QP_STATE), 0);
 }
 
 int PostRead(LinkedPair& pair, uint64_t id, size_t offset, uint32_t length, unsigned flags = 0) {

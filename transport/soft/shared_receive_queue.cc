@@ -58,9 +58,13 @@ void SharedReceiveQueue::StopWaiting(const ReceiveWaiter& waiter) {
   std::erase(waiters_, waiter);
 }
 
-int SharedReceiveQueue::SetLimit(uint32_t limit) {
+int SharedReceiveQueue::Modify(const ibv_srq_attr& wish, int mask) {
   std::lock_guard lock(mu_);
-  if (limit > receives_.capacity()) return EINVAL;
+  bool resizes = (mask & IBV_SRQ_MAX_WR) != 0;
+  uint32_t capacity = resizes ? wish.max_wr : receives_.capacity();
+  uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? wish.srq_limit : limit_;
+  if (capacity == 0 || capacity < receives_.size() || limit > capacity) return EINVAL;
+  if (resizes) receives_.Resize(capacity);
   limit_ = limit;
   CheckLimit();
   return 0;

@@ -43,9 +43,10 @@ class SharedReceiveQueue : public ibv_srq {
   bool Take(ReceiveRequest* request, const ReceiveWaiter& waiter);
   void StopWaiting(const ReceiveWaiter& waiter);
 
-  // ibv_modify_srq with IBV_SRQ_LIMIT: raises SRQ_LIMIT_REACHED once when fewer than `limit` receives are posted. 0
-  // disarms. EINVAL beyond the capacity.
-  int SetLimit(uint32_t limit);
+  // ibv_modify_srq. IBV_SRQ_LIMIT: raises SRQ_LIMIT_REACHED once when fewer receives than that are posted; 0 disarms.
+  // IBV_SRQ_MAX_WR: another capacity. EINVAL, and nothing changes, if the limit is beyond the capacity, or the capacity
+  // is 0 or less than what is posted.
+  int Modify(const ibv_srq_attr& wish, int mask);
   ibv_srq_attr Query();
 
   std::atomic<int> users{0};  // Queue pairs.

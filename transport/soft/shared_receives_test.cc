@@ -91,6 +91,44 @@ TEST(SharedReceives, LimitBeyondTheCapacityIsInvalid) {
   EXPECT_EQ(SetLimit(end, 1000), EINVAL);
 }
 
+int SetCapacity(TestEnd& end, uint32_t receives_max) {
+  ibv_srq_attr attributes = {};
+  attributes.max_wr = receives_max;
+  return ModifySharedReceiveQueue(end.shared, &attributes, IBV_SRQ_MAX_WR);
+}
+
+TEST(SharedReceives, ResizeKeepsWhatIsPostedInOrder) {
+  LinkedPair pair({.shared_receives = true, .receives_max = 3});
+  for (uint64_t id = 0; id < 3; ++id) pair.right.Receive(id);
+  pair.left.Send(1);
+  EXPECT_EQ(pair.right.PollReceives()->wr_id, 0u);
+  pair.right.Receive(3);
+  ASSERT_EQ(SetCapacity(pair.right, 5), 0);
+  EXPECT_EQ(pair.right.Receive(4), 0);
+  EXPECT_EQ(pair.right.Receive(5), 0);
+  EXPECT_EQ(pair.right.Receive(6), ENOMEM);
+  for (uint64_t id = 1; id < 6; ++id) {
+    pair.left.Send(id);
+    auto received = pair.right.PollReceives();
+    ASSERT_TRUE(received.has_value());
+    EXPECT_EQ(received->wr_id, id);
+    EXPECT_EQ(received->status, IBV_WC_SUCCESS);
+  }
+}
+
+TEST(SharedReceives, ResizeBelowWhatIsPostedOrTheLimitIsInvalid) {
+  TestEnd end({.shared_receives = true, .receives_max = 4});
+  for (uint64_t id = 0; id < 3; ++id) end.Receive(id);
+  EXPECT_EQ(SetCapacity(end, 2), EINVAL);
+  ASSERT_EQ(SetLimit(end, 3), 0);
+  EXPECT_EQ(SetCapacity(end, 0), EINVAL);
+  ASSERT_EQ(SetCapacity(end, 3), 0);
+  ibv_srq_attr attributes = {};
+  ASSERT_EQ(QuerySharedReceiveQueue(end.shared, &attributes), 0);
+  EXPECT_EQ(attributes.max_wr, 3u);
+  EXPECT_EQ(attributes.srq_limit, 3u);
+}
+
 TEST(SharedReceives, QueueInUseCannotBeDestroyed) {
   TestEnd end(kShared);
   EXPECT_EQ(DestroySharedReceiveQueue(end.shared), EBUSY);

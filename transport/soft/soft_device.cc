@@ -21,12 +21,6 @@
 namespace verbena::soft {
 namespace {
 
-// 24 bits: generation, then index. Never 0.
-uint32_t QueuePairNumber(uint32_t generation, size_t index) {
-  static_assert(kQueuePairsMax == 1u << 12);
-  return (generation % 0xfff + 1) << 12 | static_cast<uint32_t>(index);
-}
-
 uint64_t RandomNumber() {
   std::random_device source;
   return static_cast<uint64_t>(source()) << 32 | source();
@@ -77,6 +71,7 @@ SoftDevice* SoftDevice::Get() {
       SharedMapping::SeverAll();
       InstallDeadDataPath(&Existing().context()->ops);
     });
+    device->out_of_band_.SurviveForks();
   }
   return device;
 }
@@ -90,11 +85,14 @@ absl::StatusOr<SoftDevice*> SoftDevice::Create(const Profile& profile) {
   UniqueFd progress_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   UniqueFd watched_fd(epoll_create1(EPOLL_CLOEXEC));
   if (!async_fd.valid() || !progress_fd.valid() || !watched_fd.valid()) return absl::ErrnoToStatus(errno, "eventfd");
+  ProcessSlot slot;
+  if (int error = TakeProcessSlot(&slot); error != 0) return absl::ErrnoToStatus(error, "process slot");
   return new SoftDevice(profile, {.queues = *std::move(queues),
                                   .published = *std::move(published),
                                   .async_fd = std::move(async_fd),
                                   .progress_fd = std::move(progress_fd),
-                                  .watched_fd = std::move(watched_fd)});
+                                  .watched_fd = std::move(watched_fd),
+                                  .slot = std::move(slot)});
 }
 
 SoftDevice::SoftDevice(const Profile& profile, Resources resources)
@@ -106,10 +104,11 @@ SoftDevice::SoftDevice(const Profile& profile, Resources resources)
       guid_(RandomNumber()),
       cookie_(RandomNumber()),
       keys_(&published_->own_published(), static_cast<uint32_t>(RandomNumber())),
+      out_of_band_(std::move(resources.slot)),
       next_channel_serial_(RandomNumber() | 1),
       completion_queues_(kCompletionQueuesMax),
       queue_pairs_(kQueuePairsMax),
-      queue_pair_generation_(static_cast<uint32_t>(RandomNumber())) {
+      next_queue_pair_(static_cast<uint32_t>(RandomNumber() % kQueuePairsMax)) {
   device_.node_type = profile.iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
   device_.transport_type = profile.iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
   std::strncpy(device_.name, kDeviceName, sizeof(device_.name) - 1);
@@ -143,11 +142,10 @@ QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attr
   std::lock_guard lock(mu_);
   size_t index = FindFree(queue_pairs_, next_queue_pair_);
   if (index == queue_pairs_.size()) return nullptr;
-  if (next_queue_pair_ == 0 || index < next_queue_pair_) ++queue_pair_generation_;
   next_queue_pair_ = static_cast<uint32_t>((index + 1) % kQueuePairsMax);
   QueuePair::Surroundings surroundings = {
       .index = static_cast<uint32_t>(index),
-      .number = QueuePairNumber(queue_pair_generation_, index),
+      .number = out_of_band_.NumberOf(static_cast<uint32_t>(index)),
       .own_memory = &published_->published(),
       .keys = &keys_,
       .async_events = &async_events_,

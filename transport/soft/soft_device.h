@@ -19,6 +19,7 @@
 #include "transport/soft/device_health.h"
 #include "transport/soft/direct_memory.h"
 #include "transport/soft/key_table.h"
+#include "transport/soft/out_of_band.h"
 #include "transport/soft/profile.h"
 #include "transport/soft/progress_thread.h"
 #include "transport/soft/queue_pair.h"
@@ -51,6 +52,8 @@ class SoftDevice {
   // By which a peer proves to itself that it may read this process' memory.
   DirectMemory::Cookie cookie() const { return {reinterpret_cast<uint64_t>(&cookie_), cookie_}; }
 
+  OutOfBand& out_of_band() { return out_of_band_; }
+
   uint32_t NextDomainNumber() { return next_domain_number_.fetch_add(1); }
   uint64_t NextChannelSerial() { return next_channel_serial_.fetch_add(1); }
 
@@ -81,6 +84,7 @@ class SoftDevice {
     UniqueFd async_fd;
     UniqueFd progress_fd;
     UniqueFd watched_fd;
+    ProcessSlot slot;
   };
 
   SoftDevice(const Profile& profile, Resources resources);
@@ -100,14 +104,14 @@ class SoftDevice {
   const uint64_t cookie_;
   KeyTable keys_;
   DeviceHealth health_;
+  OutOfBand out_of_band_;
   std::atomic<uint32_t> next_domain_number_{1};
   std::atomic<uint64_t> next_channel_serial_;  // From a random start: process ids are used again.
 
   std::mutex mu_;
   std::vector<CompletionQueue*> completion_queues_ ABSL_GUARDED_BY(mu_);  // By index; null = free.
   std::vector<QueuePair*> queue_pairs_ ABSL_GUARDED_BY(mu_);              // By index; null = free.
-  uint32_t next_queue_pair_ ABSL_GUARDED_BY(mu_) = 0;  // Where the search for a free index starts: late reuse.
-  uint32_t queue_pair_generation_ ABSL_GUARDED_BY(mu_);
+  uint32_t next_queue_pair_ ABSL_GUARDED_BY(mu_);  // Where the search for a free index starts: late reuse.
 };
 
 }  // namespace verbena::soft

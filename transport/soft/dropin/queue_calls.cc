@@ -55,12 +55,7 @@ int ibv_destroy_srq(ibv_srq* queue) {
 }
 
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
-  return OrNull([=] {
-    ibv_qp* queue_pair = nullptr;
-    int error = CreateQueuePair(domain, attributes, &queue_pair);
-    if (error != 0) errno = error;
-    return queue_pair;
-  });
+  return OrNull([=] { return CreateUnconnectedQueuePair(domain, attributes); });
 }
 
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) { return ExtendedQueuePair(queue_pair); }

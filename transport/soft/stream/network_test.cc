@@ -140,7 +140,12 @@ void TalkUntilItFails(const std::vector<std::string>& arguments) {
   ibv_qp_attr attributes = {};
   attributes.timeout = static_cast<uint8_t>(std::stoi(arguments[2]));
   attributes.retry_cnt = static_cast<uint8_t>(std::stoi(arguments[3]));
+  // A queue pair that sends takes no other patience: it is drained first.
+  attributes.qp_state = IBV_QPS_SQD;
+  SoftApi().modify_qp(connection.id->qp, &attributes, IBV_QP_STATE);
   SoftApi().modify_qp(connection.id->qp, &attributes, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT);
+  attributes.qp_state = IBV_QPS_RTS;
+  SoftApi().modify_qp(connection.id->qp, &attributes, IBV_QP_STATE);
   Say("begun");
   auto alive = Clock::now();
   for (uint64_t number = 0;; ++number) {

@@ -55,7 +55,12 @@ TestEnd::TestEnd(const EndOptions& options)
                     .max_send_sge = 2,
                     .max_recv_sge = 2,
                     .max_inline_data = options.inline_bytes_max};
-  Must(CreateQueuePair(domain, &attributes, &queue_pair) == 0);
+  if (options.unconnected) {
+    queue_pair = CreateUnconnectedQueuePair(domain, &attributes);
+    Must(queue_pair != nullptr);
+  } else {
+    Must(CreateQueuePair(domain, &attributes, &queue_pair) == 0);
+  }
   region = RegisterMemory(domain, memory.data(), memory.size(), options.access);
   Must(region != nullptr);
 }
@@ -126,11 +131,11 @@ void TestEnd::Turn() {
   for (ibv_cq* queue : {send_queue, receive_queue}) ibv_poll_cq(queue, 0, nullptr);
 }
 
-ibv_qp_state TestEnd::State() const {
+ibv_qp_attr TestEnd::Query() const {
   ibv_qp_attr attributes = {};
   ibv_qp_init_attr initial = {};
-  QueryQueuePair(queue_pair, &attributes, IBV_QP_STATE, &initial);
-  return attributes.qp_state;
+  QueryQueuePair(queue_pair, &attributes, 0, &initial);
+  return attributes;
 }
 
 int TestEnd::EnterError() {

@@ -25,6 +25,7 @@ ucred OwnCredentials();
 
 struct EndOptions {
   bool shared_receives = false;
+  bool unconnected = false;   // The queue pair is in RESET, as ibv_create_qp makes it; else in INIT.
   bool with_channel = false;  // One channel for both completion queues, not blocking.
   uint32_t sends_max = 64;
   uint32_t receives_max = 64;
@@ -61,7 +62,8 @@ class TestEnd {
   // One turn of the device, as a poll gives it.
   void Turn();
 
-  ibv_qp_state State() const;
+  ibv_qp_state State() const { return Query().qp_state; }
+  ibv_qp_attr Query() const;
   int EnterError();
 
   void Fill(size_t offset, const std::string& text);

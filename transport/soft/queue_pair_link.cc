@@ -1,0 +1,71 @@
+// QueuePair: how it comes to its link.
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "transport/soft/queue_pair.h"
+
+namespace verbena::soft {
+
+absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own) {
+  std::lock_guard lock(mu_);
+  if ((state != IBV_QPS_INIT && !Receives()) || pending_.memory != nullptr) {
+    return absl::FailedPreconditionError("the queue pair is linked already, or in a state in which it cannot be");
+  }
+  pending_ = {.memory = std::move(memory), .own_end = own_end};
+  if (state == IBV_QPS_INIT) {
+    attributes_.path_mtu = IBV_MTU_4096;
+    attributes_.timeout = own.timeout;
+    attributes_.max_dest_rd_atomic = own.responder_resources;
+    attributes_.max_rd_atomic = own.initiator_depth;
+    attributes_.retry_cnt = own.retry_count;
+    attributes_.rnr_retry = own.rnr_retry_count;
+  }
+  ApplyAttributes();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
+  std::lock_guard lock(mu_);
+  if (pending_.memory == nullptr || link_ != nullptr) {
+    return absl::FailedPreconditionError("the queue pair has made no offer, or it was answered already");
+  }
+  return pending_;
+}
+
+absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkParameters& peer) {
+  if (int error = surroundings_.progress_thread->Start(); error != 0) {
+    return absl::ErrnoToStatus(error, "starting the thread of the soft device");
+  }
+  if (link->wire() != nullptr) {
+    if (absl::Status status = AddWire(*link->wire()); !status.ok()) return status;
+  }
+  {
+    std::lock_guard lock(mu_);
+    if ((state != IBV_QPS_INIT && !Receives()) || link_ != nullptr) {
+      return absl::FailedPreconditionError("the queue pair left the state in which it can be linked");
+    }
+    link_ = std::move(link);
+    if (faults_ != nullptr && faults_->RefusesDirect()) link_->RefuseDirect();
+    attributes_.dest_qp_num = link_->peer_queue_pair_number();
+    if (state == IBV_QPS_INIT) {
+      attributes_.rnr_retry = peer.rnr_retry_count;
+      attributes_.max_rd_atomic = std::min(attributes_.max_rd_atomic, peer.responder_resources);
+      state = IBV_QPS_RTS;
+    }
+    ApplyAttributes();
+    visible_link_.store(link_.get(), std::memory_order_release);
+  }
+  // The peer may have sent before this: its ready bits were taken by polls that could not use them.
+  AskForProgress();
+  return absl::OkStatus();
+}
+
+QueuePair::LinkMemory QueuePair::link_memory() {
+  std::lock_guard lock(mu_);
+  if (link_ == nullptr) return {};
+  return {.memory = link_->memory(), .peer_hazard = &link_->peer().hazard};
+}
+
+}  // namespace verbena::soft
