@@ -37,7 +37,6 @@ ControlPlane& Plane() {
                    [] {
                      forked.store(true);
                      made->AbandonSockets();
-                     made->UnlockAfterFork();
                    });
     return made;
   }();

@@ -6,8 +6,10 @@
 
 #include "transport/soft/device.h"
 #include "transport/soft/link.h"
+#include "transport/soft/stream/stream.h"
 
 namespace verbena::soft {
+
 int ErrnoOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
@@ -70,11 +72,28 @@ void ControlPlane::SetDeadline(uint64_t key, std::chrono::milliseconds timeout) 
   if (deadlines_.Set(key, std::chrono::steady_clock::now() + timeout)) thread_.Wake();
 }
 
+void ControlPlane::LockForFork() {
+  mu_.lock();
+  Stream::LockForFork();
+}
+
+void ControlPlane::UnlockAfterFork() {
+  Stream::UnlockAfterFork();
+  mu_.unlock();
+}
+
+// Streams first: a control socket that ends with its stream still open would end the parent's connection.
 void ControlPlane::AbandonSockets() {
+  Stream::AbandonAll();
   sockets_.clear();
+  for (CmId* id : ids_) {
+    id->tcp_listeners.clear();
+    id->fds.clear();
+  }
   port_sockets_.clear();
   ports_.Clear();
   thread_.Abandon();
+  mu_.unlock();
 }
 
 // The control thread.

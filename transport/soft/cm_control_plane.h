@@ -113,9 +113,9 @@ class ControlPlane : private ControlThread::Delegate {
   void DropSharedReceiveQueue(CmId& id);
 
   // For pthread_atfork.
-  void LockForFork() { mu_.lock(); }
-  void UnlockAfterFork() { mu_.unlock(); }
-  // In the child, with the lock held: closes all sockets.
+  void LockForFork();
+  void UnlockAfterFork();
+  // The same in the child: first it closes all sockets, those of linked streams too, and tells no peer.
   void AbandonSockets();
 
  private:

@@ -3,6 +3,7 @@
 #include "transport/soft/soft_api.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,8 @@ constexpr int kAttempts = 5;
 
 // Nine hundred connections that leaked a page of memory each would be past this.
 constexpr size_t kGrowthMaxBytes = 2 << 20;
+
+constexpr unsigned kForkedChildSeconds = 60;
 
 constexpr char kSecret[] = "read by the peer";
 
@@ -90,6 +93,21 @@ void Sleep(const std::vector<std::string>&) {
   SoftNode node;
   std::cout << node.PortOf(node.Listen()) << std::endl;
   node.AcceptNext();
+  pause();
+}
+
+// The same, and so does a child of its own, which outlives it unless its alarm ends it.
+void SleepWithChild(const std::vector<std::string>&) {
+  SoftNode node;
+  std::cout << node.PortOf(node.Listen()) << std::endl;
+  node.AcceptNext();
+  EXPECT_EQ(node.NextEvent(), RDMA_CM_EVENT_ESTABLISHED);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(kForkedChildSeconds);
+    pause();
+  }
+  std::cout << child << std::endl;
   pause();
 }
 
@@ -182,6 +200,31 @@ TEST(SoftApi, KilledPeerFailsTheWorkAndDisconnectsAtOnce) {
   EXPECT_LE(best, kNoticeMax);
 }
 
+TEST(SoftApi, ForkedChildOfAKilledPeerDoesNotHideItsEnd) {
+  SoftNode client;
+  ChildProcess server("sleep_with_child");
+  client.Connect(static_cast<uint16_t>(std::stoul(server.ReadLine())));
+  EXPECT_EQ(client.NextEvent(), RDMA_CM_EVENT_ESTABLISHED);
+  pid_t child = static_cast<pid_t>(std::stol(server.ReadLine()));
+  server.Kill();
+  EXPECT_EQ(client.NextEvent(), RDMA_CM_EVENT_DISCONNECTED);
+  EXPECT_EQ(kill(child, SIGKILL), 0);  // It was there all the time.
+}
+
+TEST(SoftApi, ForkedChildLeavesItsParentsConnections) {
+  SoftNode client;
+  SoftNode server;
+  Connected ids = ConnectNodes(client, server, server.Listen());
+  pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  server.PostReceive(3);
+  client.PostSend(ids.active, 0, "hello");
+  EXPECT_EQ(server.NextCompletion().status, IBV_WC_SUCCESS);
+  EXPECT_EQ(client.NextCompletion().status, IBV_WC_SUCCESS);
+}
+
 TEST(SoftApi, ManyConnectionsShareOneReceiveQueue) {
   SoftNode client;
   SoftNode server;
@@ -235,7 +278,8 @@ TEST(SoftApi, ThousandReconnectionsLeaveNothingBehind) {
 
 int main(int argc, char** argv) {
   namespace soft = verbena::soft;
-  soft::RunRoleIfChild(argc, argv, {{"serve", soft::Serve}, {"sleep", soft::Sleep}});
+  soft::RunRoleIfChild(argc, argv,
+                       {{"serve", soft::Serve}, {"sleep", soft::Sleep}, {"sleep_with_child", soft::SleepWithChild}});
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

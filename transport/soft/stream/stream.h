@@ -8,7 +8,12 @@
 // Finish: what the queue pair still has to say goes out, then the end of the stream. The socket is closed with the last
 // of the two users.
 //
-// Owner: shared by the control socket and the wire. Thread: any.
+// fork(): the child shares each connection with its parent, so it must neither end one nor hold one open when the
+// parent ends. ControlPlane has it close its copies of the descriptors by AbandonAll; a Stream without one does
+// nothing.
+//
+// Owner: shared by the control socket and the wire. Thread: any, without a lock: one may be destroyed in a forked
+// child, where whoever held the lock does not exist.
 
 #ifndef VERBENA_TRANSPORT_SOFT_STREAM_STREAM_H_
 #define VERBENA_TRANSPORT_SOFT_STREAM_STREAM_H_
@@ -16,17 +21,16 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <mutex>
-#include <utility>
+#include <cstdint>
 
-#include "absl/base/thread_annotations.h"
 #include "transport/soft/unique_fd.h"
 
 namespace verbena::soft {
 
 class Stream {
  public:
-  explicit Stream(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Stream(UniqueFd fd);
+  ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -39,27 +43,30 @@ class Stream {
 
   // The end of our direction, when the wire has said its last word.
   void Finish() {
-    std::lock_guard lock(mu_);
-    finish_wanted_ = true;
-    if (!wire_talks_) shutdown(fd(), SHUT_WR);
+    if ((ending_.fetch_or(kFinishWanted) & kWireTalks) == 0) shutdown(fd(), SHUT_WR);
   }
   // Whether the wire has or may yet have something to write.
   void SetWireTalks(bool talks) {
-    std::lock_guard lock(mu_);
-    wire_talks_ = talks;
-    if (finish_wanted_ && !talks) shutdown(fd(), SHUT_WR);
+    uint8_t before = talks ? ending_.fetch_or(kWireTalks) : ending_.fetch_and(kFinishWanted);
+    if ((before & kFinishWanted) != 0 && !talks) shutdown(fd(), SHUT_WR);
   }
   // The peer is not to be talked to any more. Both users find the stream at its end.
   void Break() { shutdown(fd(), SHUT_RDWR); }
 
+  // Around fork(): no Stream is made or destroyed meanwhile. The lock is the last that a thread takes.
+  static void LockForFork();
+  static void UnlockAfterFork();
+  // The same in the child: first it closes the descriptors of all.
+  static void AbandonAll();
+
  private:
-  const UniqueFd fd_;
+  static constexpr uint8_t kFinishWanted = 1;
+  static constexpr uint8_t kWireTalks = 2;
+
+  UniqueFd fd_;  // Constant, but in the child of a fork.
   std::atomic<bool> input_given_{false};
   std::atomic<bool> output_given_{false};
-
-  std::mutex mu_;
-  bool finish_wanted_ ABSL_GUARDED_BY(mu_) = false;
-  bool wire_talks_ ABSL_GUARDED_BY(mu_) = false;
+  std::atomic<uint8_t> ending_{0};  // Of the flags above.
 };
 
 }  // namespace verbena::soft
