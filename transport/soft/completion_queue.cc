@@ -166,16 +166,18 @@ void CompletionQueue::MuteWire(int descriptor) {
 }
 
 void CompletionQueue::Progress() {
-  if (!ready_.AnyReady() && !scan_due_.load(std::memory_order_relaxed)) {
+  if (!ready_.AnyReady() && !wires_.any() && !scan_due_.load(std::memory_order_relaxed)) {
     uint32_t polls = polls_.load(std::memory_order_relaxed);
     if (polls - polls_at_scan_.load(std::memory_order_relaxed) < kPollsBetweenScans) return;
     polls_at_scan_.store(polls, std::memory_order_relaxed);
     scan_due_.store(true, std::memory_order_relaxed);
   }
   std::lock_guard lock(progress_mu_);
-  ready_.Take([this](uint32_t index) {
+  auto progress = [this](uint32_t index) {
     if (index < targets_.size() && targets_[index] != nullptr) targets_[index]->Progress();
-  });
+  };
+  ready_.Take(progress);
+  if (wires_.any()) wires_.ForEachToLookAt(progress);
   if (!scan_due_.exchange(false)) return;
   for (uint32_t index : attached_indices_) {
     if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
