@@ -74,6 +74,7 @@ CompletionQueue* CompletionChannel::PopEvent() {
   CompletionQueue* queue = waiting_.front();
   waiting_.erase(waiting_.begin());
   queue->CountEventRead();
+  seen_waiting_ = false;
   if (!waiting_.empty()) SignalEventFd(eventfd_.get());
   return queue;
 }
@@ -82,6 +83,13 @@ void CompletionChannel::Enqueue(CompletionQueue* queue) {
   std::lock_guard lock(events_mu_);
   waiting_.push_back(queue);
   if (getters_ == 0) SignalEventFd(eventfd_.get());
+}
+
+bool CompletionChannel::RemindOfEvents() {
+  std::lock_guard lock(events_mu_);
+  if (waiting_.empty()) return false;
+  if (std::exchange(seen_waiting_, true)) SignalEventFd(eventfd_.get());
+  return true;
 }
 
 void CompletionChannel::Wake() { SignalEventFd(eventfd_.get()); }

@@ -49,6 +49,10 @@ class CompletionChannel : public ibv_comp_channel {
   // Wakes a sleeper so that it lets its queues make progress.
   void Wake();
 
+  // Whether events wait. If they did at the last look too, and none was taken since, the descriptor is made readable
+  // again: peers hold it, and one that means harm can drain it under a sleeper.
+  bool RemindOfEvents();
+
   // See CompletionQueue::AddWire. Without effect on a channel that is not for wires: the wire's attendant does it.
   int AddWire(int descriptor);
   void MuteWire(int descriptor);
@@ -76,6 +80,7 @@ class CompletionChannel : public ibv_comp_channel {
   std::mutex events_mu_;
   std::vector<CompletionQueue*> waiting_ ABSL_GUARDED_BY(events_mu_);  // Oldest first; one entry for one event.
   int getters_ ABSL_GUARDED_BY(events_mu_) = 0;                        // Threads that have drained and not yet popped.
+  bool seen_waiting_ ABSL_GUARDED_BY(events_mu_) = false;              // By RemindOfEvents, since the last event taken.
 };
 
 }  // namespace verbena::soft

@@ -1,8 +1,10 @@
 // Completion channels, arming, solicited events, and the wake-ups between the two ends of a link.
 
 #include <poll.h>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
+#include "transport/soft/completion_channel.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/testing/linked_pair.h"
 
@@ -38,6 +40,22 @@ TEST_F(Events, ArmedQueueRaisesOneEvent) {
   EXPECT_EQ(NextCompletionEvent(right_.channel), nullptr);
   EXPECT_EQ(right_.PollReceives()->wr_id, 1u);
   EXPECT_FALSE(Readable(right_.channel));
+}
+
+TEST_F(Events, DescriptorThatSomebodyDrainedIsMadeReadableAgainAtTheSecondLook) {
+  ibv_req_notify_cq(right_.receive_queue, 0);
+  right_.Receive(1);
+  left_.Send(9);
+  right_.PollReceives();  // The event waits now.
+  uint64_t stolen = 0;
+  ASSERT_EQ(read(right_.channel->fd, &stolen, sizeof(stolen)), static_cast<ssize_t>(sizeof(stolen)));
+  auto& channel = *static_cast<CompletionChannel*>(right_.channel);
+  EXPECT_TRUE(channel.RemindOfEvents());
+  EXPECT_FALSE(Readable(right_.channel));
+  EXPECT_TRUE(channel.RemindOfEvents());
+  EXPECT_TRUE(Readable(right_.channel));
+  EXPECT_EQ(NextCompletionEvent(right_.channel), right_.receive_queue);
+  EXPECT_FALSE(channel.RemindOfEvents());
 }
 
 TEST_F(Events, EventIsRaisedOncePerArming) {

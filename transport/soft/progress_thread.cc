@@ -110,12 +110,21 @@ void ProgressThread::Run() {
   while (true) Sleep(Tick(Clock::now()));
 }
 
+std::optional<ProgressThread::Clock::time_point> ProgressThread::TickQueues(Clock::time_point now) {
+  bool attended = false;
+  bool events_wait = false;
+  for (CompletionQueue* queue : queues_) {
+    attended = (queue->attended() && queue->StillAttended()) || attended;
+    CompletionChannel* channel = queue->event_channel();
+    events_wait = (channel != nullptr && channel->RemindOfEvents()) || events_wait;
+  }
+  if (attended) return now + kTick;
+  return events_wait ? std::optional(now + kReminder) : std::nullopt;
+}
+
 std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::time_point now) {
   std::lock_guard lock(roster_mu_);
-  std::optional<Clock::time_point> next;
-  for (CompletionQueue* queue : queues_) {
-    if (queue->attended() && queue->StillAttended()) next = now + kTick;
-  }
+  std::optional<Clock::time_point> next = TickQueues(now);
   {
     std::lock_guard newcomers_lock(newcomers_mu_);
     supervised_.insert(supervised_.end(), newcomers_.begin(), newcomers_.end());

@@ -76,8 +76,12 @@ class ProgressThread {
 
  private:
   static constexpr std::chrono::milliseconds kTick{1};
+  // How long an event may wait before its channel is made readable again.
+  static constexpr std::chrono::milliseconds kReminder{100};
 
   void Run();
+  // Looks after the completion queues; when to look again.
+  std::optional<Clock::time_point> TickQueues(Clock::time_point now);
   // What is due, but for what was woken for; when to look again.
   std::optional<Clock::time_point> Tick(Clock::time_point now);
   // Sleeps until something happens or `next` comes.
