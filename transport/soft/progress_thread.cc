@@ -107,6 +107,7 @@ void ProgressThread::Unwatch(int fd) {
 }
 
 void ProgressThread::Run() {
+  is_caller_ = true;
   while (true) Sleep(Tick(Clock::now()));
 }
 

@@ -46,6 +46,9 @@ class ProgressThread {
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
+  // Whether the caller is a device's thread, and not the application.
+  static bool IsCaller() { return is_caller_; }
+
   // False: there is no thread and will be none.
   bool enabled() const { return enabled_; }
   // Starts the thread unless it runs already, or must not. Before the first link. 0, or an errno value.
@@ -78,6 +81,8 @@ class ProgressThread {
   static constexpr std::chrono::milliseconds kTick{1};
   // How long an event may wait before its channel is made readable again.
   static constexpr std::chrono::milliseconds kReminder{100};
+
+  static inline thread_local bool is_caller_ = false;
 
   void Run();
   // Looks after the completion queues; when to look again.

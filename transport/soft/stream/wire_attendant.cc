@@ -82,7 +82,6 @@ void WireAttendant::Attend(AttendedWire* wire) {
   }
   wire->watched_.store(false);  // First: what is asked for from here on is a new wish.
   uint32_t events = wire->target_->ServeWire();
-  wire->looks_seen_ = wire->looks_.load(std::memory_order_relaxed);
   bool at_rest = events != 0 && !wire->watched_.load();
   if (at_rest) thread_->Await(wire->stream_->fd(), events);
 }

@@ -42,8 +42,10 @@ class AttendedWire {
   AttendedWire(const AttendedWire&) = delete;
   AttendedWire& operator=(const AttendedWire&) = delete;
 
-  // Somebody looks at the wire. Calls of the attendant's own are not counted.
-  void CountLook() { looks_.fetch_add(1, std::memory_order_relaxed); }
+  // Somebody looks at the wire. Only the application counts: the progress thread looks for many reasons.
+  void CountLook() {
+    if (!ProgressThread::IsCaller()) looks_.fetch_add(1, std::memory_order_relaxed);
+  }
   // The attendant will look within kTick.
   void AskForAttention();
 
