@@ -111,7 +111,7 @@ void OneSidedResponder::Publish(PairLink& link) {
   if (unpublished_bytes_ == 0) return;
   link.responses_out().Publish();
   // In the middle of an answer the ring must be emptied, whether or not the sender looks.
-  link.RingSender(answered_bytes_ != 0 ? News::kImportant : News::kAnswer);
+  link.RingSender(answered_bytes_ != 0 ? News::kImportant : link.NewsOfAnswers());
   unpublished_bytes_ = 0;
 }
 

@@ -61,6 +61,8 @@ class PairLink {
     if (!std::exchange(lose_doorbell_, false)) receiving_->Ring(news);
   }
   void RingSender(News news) { (sending_ != nullptr ? *sending_ : *receiving_).Ring(news); }
+  // What acceptances and answers are to the sender: something to go on with if requests wait for them.
+  News NewsOfAnswers() const { return peer_.requests_out.held_up.load() != 0 ? News::kImportant : News::kAnswer; }
   // The receiver has shown no sign of life for a while.
   void Insist() { receiving_->Insist(); }
 

@@ -117,7 +117,7 @@ void Requester::Complete(const SendEntry& entry) {
 
 bool Requester::Transmit(PairLink& link) {
   bool finished = false;
-  blocked_on_acceptance_ = blocked_on_space_ = unfinished_copy_ = false;
+  blocked_on_acceptance_ = blocked_on_answer_ = blocked_on_space_ = unfinished_copy_ = false;
   while (!failed_ && queue_.has_unsent()) {
     SendEntry& entry = queue_.first_unsent();
     if (paused_ && !entry.begun()) break;
@@ -142,7 +142,8 @@ bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
     if (WorkOutcome outcome = CheckLocal(entry); !outcome.ok()) return Fail(entry, outcome);
     entry.checked = true;
   }
-  if (entry.fenced && answers_.in_flight() != 0) return false;
+  blocked_on_answer_ = entry.fenced && answers_.in_flight() != 0;
+  if (blocked_on_answer_) return false;
   if (IsLocalOperation(entry.opcode)) return PerformLocally(link, entry);
   if (IsDirect(link, entry) && !entry.copied_directly) {
     if (!ExecuteDirectly(link, entry)) return false;
@@ -234,7 +235,8 @@ bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
   bool wants_answer = WantsAnswer(entry.opcode);
   if (entry.number == 0) {
     if (wants_answer && read_depth_ == 0) return Fail(entry, {.status = IBV_WC_LOC_QP_OP_ERR});
-    if (wants_answer && answers_.in_flight() >= read_depth_) return false;
+    blocked_on_answer_ = wants_answer && answers_.in_flight() >= read_depth_;
+    if (blocked_on_answer_) return false;
     entry.number = ++last_number_;
   }
   auto written = writer_.Write(link, entry, wants_answer ? answers_.in_flight() + 1 : 0, &copy_budget_);
@@ -278,6 +280,12 @@ bool Requester::UpdateWatch(PairLink& link) {
     line.ring.wants_space.store(blocked_on_space_ ? 1 : 0);
     look_again = look_again || blocked_on_space_;
     space_wanted_ = blocked_on_space_;
+  }
+  bool held_up = blocked_on_acceptance_ || blocked_on_answer_;
+  if (held_up != held_up_) {
+    line.held_up.store(held_up ? 1 : 0);
+    look_again = look_again || held_up;
+    held_up_ = held_up;
   }
   return look_again;
 }

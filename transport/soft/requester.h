@@ -118,10 +118,12 @@ class Requester {
   ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the request after accepted_.
   uint8_t read_depth_ = 1;
   bool blocked_on_acceptance_ = false;  // A direct copy waits for earlier requests.
+  bool blocked_on_answer_ = false;      // A request waits for the answers to earlier ones.
   bool blocked_on_space_ = false;
   // Since when the oldest request waits for the peer to stop copying under a key that is invalid already.
   std::optional<std::chrono::steady_clock::time_point> invalidating_since_;
   bool space_wanted_ = false;  // As published.
+  bool held_up_ = false;       // As published.
   bool unfinished_copy_ = false;
   bool paused_ = false;
   bool failed_ = false;  // Nothing is handed over any more.

@@ -236,7 +236,7 @@ void Responder::Publish(PairLink& link) {
   if (sender.ring.wants_space.load() != 0) {
     link.RingSender(News::kImportant);
   } else if (watched) {
-    link.RingSender(News::kAnswer);
+    link.RingSender(link.NewsOfAnswers());
   }
   published_accepted_ = accepted_;
   unpublished_bytes_ = 0;

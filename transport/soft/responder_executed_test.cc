@@ -5,6 +5,7 @@
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/one_sided_policy.h"
+#include "transport/soft/queue_pair.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
@@ -112,6 +113,22 @@ TEST_F(ResponderExecuted, FencedSendWaitsForTheAnswerOfAnEarlierRead) {
     EXPECT_FALSE(pair.right.PollReceives().has_value()) << "the fenced message came before the READ was answered";
   }
   EXPECT_EQ(pair.AwaitSend()->wr_id, 6u);
+}
+
+// So that the answer is worth waking the sender's device for, should its owner be asleep.
+TEST_F(ResponderExecuted, RequestThatWaitsForAnAnswerIsHeldUpInTheEyesOfThePeer) {
+  for (unsigned flags : {unsigned{IBV_SEND_FENCE}, 0u}) {
+    LinkedPair pair;  // Of a depth of one READ.
+    auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory;
+    const std::atomic<uint32_t>& held_up = memory->pair().control.ends[0].requests_out.held_up;
+    PostRead(pair, 5, 0, 64);
+    EXPECT_EQ(held_up.load(), 0u);
+    PostRead(pair, 6, 0, 64, flags);
+    EXPECT_NE(held_up.load(), 0u);
+    EXPECT_EQ(pair.AwaitSend()->wr_id, 5u);
+    EXPECT_EQ(pair.AwaitSend()->wr_id, 6u);
+    EXPECT_EQ(held_up.load(), 0u);
+  }
 }
 
 TEST_F(ResponderExecuted, RefusedReadLeavesThoseBeforeItIntact) {
