@@ -70,7 +70,6 @@ QueuePair::~QueuePair() {
   if (IsForkedChild()) return;  // Another thread of the parent may have held any of the locks.
   attendance_.reset();
   DetachFromQueues();
-  surroundings_.progress_thread->Leave(this);
   {
     std::lock_guard lock(mu_);
     CloseLink();
@@ -87,6 +86,8 @@ void QueuePair::AttachToQueues() {
 void QueuePair::DetachFromQueues() {
   if (&send_completions() != &receive_completions()) send_completions().Detach(index());
   receive_completions().Detach(index());
+  surroundings_.progress_thread->Leave(this);
+  // Last: whoever lets the queue pair have a turn can make it wait there again.
   if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
 }
 
@@ -99,7 +100,6 @@ void QueuePair::Reset() {
   }
   attendance_.reset();
   DetachFromQueues();
-  surroundings_.progress_thread->Leave(this);
   surroundings_.keys->InvalidateWindowsOf(qp_num);
   {
     std::lock_guard lock(mu_);
