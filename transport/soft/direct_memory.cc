@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "transport/soft/receive_queue.h"
@@ -62,6 +63,15 @@ WorkOutcome OutcomeOfErrno(int error) {
 }
 
 }  // namespace
+
+bool AwaitEndOfCopies(const HazardLine& hazard, uint32_t key, std::chrono::steady_clock::time_point deadline) {
+  while (uint32_t copied = hazard.key.load()) {
+    if (key != kAnyKey && copied != key) return true;
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();  // One slice of a copy takes microseconds.
+  }
+  return true;
+}
 
 int DirectMemory::Probe(pid_t peer, const Cookie& cookie) {
   if (peer == getpid()) return 0;

@@ -27,6 +27,11 @@ namespace verbena::soft {
 // A peer whose hazard word names a revoked key for longer than this is broken: it copies one slice at a time.
 inline constexpr std::chrono::seconds kHazardPatience(1);
 
+// Waits until the peer whose `hazard` it is does not copy under `key` any more; kAnyKey: under none. False if it still
+// seems to when `deadline` has passed. Blocks; with no lock of the device held.
+inline constexpr uint32_t kAnyKey = 0;
+bool AwaitEndOfCopies(const HazardLine& hazard, uint32_t key, std::chrono::steady_clock::time_point deadline);
+
 // How a work request, or a part of it, ended.
 struct WorkOutcome {
   ibv_wc_status status = IBV_WC_SUCCESS;

@@ -6,8 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <random>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
@@ -49,7 +54,11 @@ class Victim {
     auto answer = AcceptOffer(hostile_.queue_pair, *MakeOffer(queue_pair_, {}), OwnCredentials(), {});
     EXPECT_TRUE(CompleteOffer(queue_pair_, *std::move(answer), OwnCredentials()).ok());
   }
-  ~Victim() { DestroyQueuePair(queue_pair_); }
+  ~Victim() {
+    // Copies that never end are another test's: here they would be waited for a hundred times.
+    for (EndControl& end : SharedMemoryOf(queue_pair_).control.ends) end.hazard.key.store(0);
+    DestroyQueuePair(queue_pair_);
+  }
 
   void SendToHostile() {
     ibv_sge segment = honest_.left.Segment(4096, 64);
@@ -122,6 +131,24 @@ TEST(HostilePeer, HazardLeftForEverDoesNotHoldUpDeregistration) {
   DeregisterMemory(pair.left.region);
   pair.left.region = nullptr;
   EXPECT_EQ(pair.left.State(), IBV_QPS_ERR);
+}
+
+TEST(HazardOfAPeer, HoldsUpTheDestructionOfTheQueuePair) {
+  LinkedPair pair;
+  auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory;
+  EndControl& own = memory->pair().control.ends[0];
+  EndControl& peer = memory->pair().control.ends[1];
+  peer.hazard.key.store(pair.left.region->rkey);
+  std::atomic<bool> copied{false};
+  std::thread copy([&] {
+    while (own.state.closed.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // The last slice takes its time.
+    copied = true;
+    peer.hazard.key.store(0);
+  });
+  pair.left.DestroyQueuePair();
+  EXPECT_TRUE(copied);
+  copy.join();
 }
 
 TEST(HostileOffer, PublishedMemoryCannotBeMappedForWriting) {

@@ -68,13 +68,6 @@ QueuePair::QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const S
 
 QueuePair::~QueuePair() {
   if (IsForkedChild()) return;  // Another thread of the parent may have held any of the locks.
-  attendance_.reset();
-  DetachFromQueues();
-  {
-    std::lock_guard lock(mu_);
-    CloseLink();
-  }
-  surroundings_.keys->InvalidateWindowsOf(qp_num);
   surroundings_.async_events->Forget(static_cast<ibv_qp*>(this));
 }
 
@@ -91,8 +84,8 @@ void QueuePair::DetachFromQueues() {
   if (srq != nullptr) static_cast<SharedReceiveQueue*>(srq)->StopWaiting({&receive_completions(), index()});
 }
 
-// No queue may be looking at the link when it goes, and none does once the queue pair is detached from it.
-void QueuePair::Reset() {
+// In this order: a closed link lets the peer begin no copy, and what may be copied stays until the last one has ended.
+void QueuePair::Withdraw() {
   {
     std::lock_guard lock(mu_);
     CloseLink();
@@ -100,7 +93,15 @@ void QueuePair::Reset() {
   }
   attendance_.reset();
   DetachFromQueues();
+  if (LinkMemory link = link_memory(); link.memory != nullptr) {
+    AwaitEndOfCopies(*link.peer_hazard, kAnyKey, PeerPatience::Clock::now() + kHazardPatience);
+  }
   surroundings_.keys->InvalidateWindowsOf(qp_num);
+}
+
+// No queue may be looking at the link when it goes, and none does once the queue pair is detached from it.
+void QueuePair::Reset() {
+  Withdraw();
   {
     std::lock_guard lock(mu_);
     visible_link_.store(nullptr);

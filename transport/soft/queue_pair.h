@@ -59,8 +59,12 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   QueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes, const Surroundings& surroundings);
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
-  // Tells the peer, reports to no completion queue any more, waits for acknowledgement of asynchronous events.
+  // Waits for acknowledgement of asynchronous events. After Withdraw.
   ~QueuePair();
+
+  // Tells the peer, reports to no completion queue and has no turns any more, and unbinds the windows; the peer does
+  // not copy from or into our memory then. Waits for a copy that has begun, at most kHazardPatience.
+  void Withdraw() ABSL_LOCKS_EXCLUDED(mu_);
 
   // ibv_post_send, ibv_post_recv.
   int PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_request);
@@ -122,7 +126,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // From now on; see fault_plan.h.
   void SetFaults(FaultPlan plan);
 
-  // Where our end stands in the pair's memory, for a deregistration that looks for hazards. Null if not linked.
+  // Where our end stands in the pair's memory, for those who wait for the peer's copies. Null if not linked.
   struct LinkMemory {
     std::shared_ptr<SharedMapping> memory;
     const HazardLine* peer_hazard;
@@ -175,10 +179,10 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};
   std::unique_ptr<PairLink> link_ ABSL_GUARDED_BY(mu_);
   bool wire_muted_ ABSL_GUARDED_BY(mu_) = false;
-  std::shared_ptr<void> attendance_;                  // Of the wire.
-  std::atomic<PairLink*> visible_link_{nullptr};      // link_, for MayHaveNews.
-  bool draining_ ABSL_GUARDED_BY(mu_) = false;        // In SQD, and something that was begun is not finished.
-  ibv_qp_attr attributes_ ABSL_GUARDED_BY(mu_) = {};  // As set; without states and capacities.
+  std::shared_ptr<void> attendance_;                   // Of the wire.
+  std::atomic<PairLink*> visible_link_{nullptr};       // link_, for MayHaveNews.
+  bool draining_ ABSL_GUARDED_BY(mu_) = false;         // In SQD, and something that was begun is not finished.
+  ibv_qp_attr attributes_ ABSL_GUARDED_BY(mu_) = {};   // As set; without states and capacities.
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   PeerPatience patience_ ABSL_GUARDED_BY(mu_);
   uint64_t probes_ ABSL_GUARDED_BY(mu_) = 0;

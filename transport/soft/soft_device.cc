@@ -9,7 +9,6 @@
 #include <cstring>
 #include <optional>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "transport/soft/data_path.h"
@@ -34,16 +33,6 @@ size_t FindFree(const std::vector<Object*>& table, size_t start) {
     if (table[index] == nullptr) return index;
   }
   return table.size();
-}
-
-// True when the peer has stopped using `key`.
-bool WaitForHazard(const HazardLine& hazard, uint32_t key) {
-  auto deadline = std::chrono::steady_clock::now() + kHazardPatience;
-  while (hazard.key.load() == key) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
 }
 
 }  // namespace
@@ -158,9 +147,10 @@ QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attr
 }
 
 void SoftDevice::DeleteQueuePair(QueuePair* queue_pair) {
+  queue_pair->Withdraw();  // A deregistration visits it until its peer copies no more.
   {
     std::lock_guard lock(mu_);
-    queue_pairs_[queue_pair->index()] = nullptr;  // No deregistration visits it any more.
+    queue_pairs_[queue_pair->index()] = nullptr;
   }
   delete queue_pair;
 }
@@ -193,7 +183,8 @@ int SoftDevice::RevokeKey(uint32_t key) {
   if (!in_use.has_value()) return EBUSY;
   if (*in_use != 0) {
     for (const LinkToWatch& each : AllLinks()) {
-      if (!WaitForHazard(*each.link.peer_hazard, *in_use)) FailSlowPeer(each);
+      auto deadline = std::chrono::steady_clock::now() + kHazardPatience;
+      if (!AwaitEndOfCopies(*each.link.peer_hazard, *in_use, deadline)) FailSlowPeer(each);
     }
   }
   keys_.Release(key);
