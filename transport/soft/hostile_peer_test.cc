@@ -133,6 +133,21 @@ TEST(HostilePeer, HazardLeftForEverDoesNotHoldUpDeregistration) {
   EXPECT_EQ(pair.left.State(), IBV_QPS_ERR);
 }
 
+TEST(HostilePeer, SeveralThatCopyForEverCostOnePatienceTogetherAndNoneLater) {
+  LinkedPair pairs[3];
+  std::vector<std::shared_ptr<SharedMapping>> links;
+  for (LinkedPair& pair : pairs) links.push_back(static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory);
+  auto time_deregistration = [&](ibv_mr*& region) {
+    for (auto& link : links) link->pair().control.ends[1].hazard.key.store(region->rkey);
+    auto before = std::chrono::steady_clock::now();
+    DeregisterMemory(std::exchange(region, nullptr));
+    return std::chrono::steady_clock::now() - before;
+  };
+  EXPECT_LT(time_deregistration(pairs[0].left.region), 2 * kHazardPatience);
+  for (LinkedPair& pair : pairs) EXPECT_EQ(pair.left.State(), IBV_QPS_ERR);
+  EXPECT_LT(time_deregistration(pairs[1].left.region), kHazardPatience);
+}
+
 TEST(HazardOfAPeer, HoldsUpTheDestructionOfTheQueuePair) {
   LinkedPair pair;
   auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory;

@@ -108,6 +108,7 @@ void QueuePair::Reset() {
     link_.reset();
     wire_muted_ = false;
     pending_ = {};
+    copies_for_ever_ = false;
     attributes_ = {};
     draining_ = supervised_ = false;
     patience_.Rest();
@@ -320,6 +321,13 @@ void QueuePair::PeerGone() {
   std::lock_guard lock(mu_);
   if (link_ == nullptr || !Receives()) return;
   LosePeer();
+}
+
+void QueuePair::PeerCopiesForEver(const LinkMemory& link) {
+  std::lock_guard lock(mu_);
+  if (link_ == nullptr || link_->memory() != link.memory) return;
+  copies_for_ever_ = true;
+  if (Receives()) LosePeer();
 }
 
 void QueuePair::PeerVanished() {

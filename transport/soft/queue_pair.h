@@ -126,12 +126,17 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // From now on; see fault_plan.h.
   void SetFaults(FaultPlan plan);
 
-  // Where our end stands in the pair's memory, for those who wait for the peer's copies. Null if not linked.
+  // Where our end stands in the pair's memory, for those who wait for the peer's copies. Null if not linked, or if that
+  // is hopeless: see PeerCopiesForEver.
   struct LinkMemory {
     std::shared_ptr<SharedMapping> memory;
     const HazardLine* peer_hazard;
   };
   LinkMemory link_memory();
+
+  // The peer of that link seems to copy for longer than kHazardPatience: it is broken and the queue pair goes to ERR.
+  // It is not waited for again.
+  void PeerCopiesForEver(const LinkMemory& link);
 
   uint32_t index() const { return surroundings_.index; }
   CompletionQueue& send_completions() const { return *static_cast<CompletionQueue*>(send_cq); }
@@ -179,6 +184,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};
   std::unique_ptr<PairLink> link_ ABSL_GUARDED_BY(mu_);
   bool wire_muted_ ABSL_GUARDED_BY(mu_) = false;
+  bool copies_for_ever_ ABSL_GUARDED_BY(mu_) = false;  // The peer, as it says.
   std::shared_ptr<void> attendance_;                   // Of the wire.
   std::atomic<PairLink*> visible_link_{nullptr};       // link_, for MayHaveNews.
   bool draining_ ABSL_GUARDED_BY(mu_) = false;         // In SQD, and something that was begun is not finished.

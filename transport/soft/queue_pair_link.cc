@@ -64,7 +64,7 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkP
 
 QueuePair::LinkMemory QueuePair::link_memory() {
   std::lock_guard lock(mu_);
-  if (link_ == nullptr) return {};
+  if (link_ == nullptr || copies_for_ever_) return {};
   return {.memory = link_->memory(), .peer_hazard = &link_->peer().hazard};
 }
 

@@ -182,8 +182,8 @@ int SoftDevice::RevokeKey(uint32_t key) {
   std::optional<uint32_t> in_use = keys_.Revoke(key);
   if (!in_use.has_value()) return EBUSY;
   if (*in_use != 0) {
+    auto deadline = std::chrono::steady_clock::now() + kHazardPatience;  // Of all peers together.
     for (const LinkToWatch& each : AllLinks()) {
-      auto deadline = std::chrono::steady_clock::now() + kHazardPatience;
       if (!AwaitEndOfCopies(*each.link.peer_hazard, *in_use, deadline)) FailSlowPeer(each);
     }
   }
@@ -205,7 +205,7 @@ std::vector<SoftDevice::LinkToWatch> SoftDevice::AllLinks() {
 void SoftDevice::FailSlowPeer(const LinkToWatch& slow) {
   std::lock_guard lock(mu_);
   for (QueuePair* queue_pair : queue_pairs_) {
-    if (queue_pair == slow.queue_pair && queue_pair->link_memory().memory == slow.link.memory) queue_pair->PeerGone();
+    if (queue_pair == slow.queue_pair) queue_pair->PeerCopiesForEver(slow.link);
   }
 }
 
