@@ -26,11 +26,11 @@ uint64_t RandomNumber() {
 }
 
 // The lowest free place at or after `start`, in turn; the vector's size if there is none.
-template <typename Object>
-size_t FindFree(const std::vector<Object*>& table, size_t start) {
+template <typename Place>
+size_t FindFree(const std::vector<Place>& table, size_t start) {
   for (size_t i = 0; i < table.size(); ++i) {
     size_t index = (start + i) % table.size();
-    if (table[index] == nullptr) return index;
+    if (!table[index]) return index;
   }
   return table.size();
 }
@@ -97,6 +97,7 @@ SoftDevice::SoftDevice(const Profile& profile, Resources resources)
       next_channel_serial_(RandomNumber() | 1),
       completion_queues_(kCompletionQueuesMax),
       queue_pairs_(kQueuePairsMax),
+      queue_pair_indices_taken_(kQueuePairsMax),
       next_queue_pair_(static_cast<uint32_t>(RandomNumber() % kQueuePairsMax)) {
   device_.node_type = profile.iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
   device_.transport_type = profile.iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
@@ -129,7 +130,7 @@ void SoftDevice::DeleteCompletionQueue(CompletionQueue* queue) {
 
 QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes) {
   std::lock_guard lock(mu_);
-  size_t index = FindFree(queue_pairs_, next_queue_pair_);
+  size_t index = FindFree(queue_pair_indices_taken_, next_queue_pair_);
   if (index == queue_pairs_.size()) return nullptr;
   next_queue_pair_ = static_cast<uint32_t>((index + 1) % kQueuePairsMax);
   QueuePair::Surroundings surroundings = {
@@ -143,16 +144,20 @@ QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attr
       .progress_thread = &progress_thread_,
   };
   queue_pairs_[index] = new QueuePair(domain, attributes, surroundings);
+  queue_pair_indices_taken_[index] = true;
   return queue_pairs_[index];
 }
 
 void SoftDevice::DeleteQueuePair(QueuePair* queue_pair) {
+  uint32_t index = queue_pair->index();
   queue_pair->Withdraw();  // A deregistration visits it until its peer copies no more.
   {
     std::lock_guard lock(mu_);
-    queue_pairs_[queue_pair->index()] = nullptr;
+    queue_pairs_[index] = nullptr;
   }
-  delete queue_pair;
+  delete queue_pair;  // May wait for acknowledgements: without the lock.
+  std::lock_guard lock(mu_);
+  queue_pair_indices_taken_[index] = false;
 }
 
 void SoftDevice::SetPort(bool up) {

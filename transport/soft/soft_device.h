@@ -110,7 +110,9 @@ class SoftDevice {
 
   std::mutex mu_;
   std::vector<CompletionQueue*> completion_queues_ ABSL_GUARDED_BY(mu_);  // By index; null = free.
-  std::vector<QueuePair*> queue_pairs_ ABSL_GUARDED_BY(mu_);              // By index; null = free.
+  std::vector<QueuePair*> queue_pairs_ ABSL_GUARDED_BY(mu_);              // By index; null = none to visit.
+  // By index: from before the queue pair is made until after it is destroyed, as queues know it by its index.
+  std::vector<bool> queue_pair_indices_taken_ ABSL_GUARDED_BY(mu_);
   uint32_t next_queue_pair_ ABSL_GUARDED_BY(mu_);  // Where the search for a free index starts: late reuse.
 };
 
