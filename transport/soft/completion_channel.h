@@ -13,9 +13,12 @@
 // Owner: the application, as an ibv_comp_channel; outlives its completion queues. Thread: any.
 //
 // Locking order of the device, outermost first; a thread never takes a lock to the left of one that it holds:
-//   channel members -> completion queue progress -> queue pair -> shared receive queue -> completion queue entries ->
-//   { channel events, asynchronous events, key table }
-// The device's table of queue pairs is taken with none of these held, and then only the queue pair's lock inside it.
+//   ibv_modify_qp of one queue pair -> { channel members, roster of the progress thread } -> completion queue progress
+//   -> queue pair -> shared receive queue -> completion queue entries -> { channel events, asynchronous events, key
+//   table, newcomers of the progress thread }
+// The callbacks of the progress thread and the wires' attendant (stream/wire_attendant.h) come before the queue pair.
+// The device's table of queue pairs is taken with none of these held, and then only the queue pair's lock inside it and
+// what comes after that.
 
 #ifndef VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_
 #define VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_

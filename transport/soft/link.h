@@ -5,9 +5,12 @@
 // process and who that process is. A LinkOffer is opaque to the connection manager: the active side's goes in the
 // connect request, the passive side's answer in the reply.
 //
-//   active:   offer = MakeOffer(qp)        -> REQ ->   passive: answer = AcceptOffer(qp, offer, peer)   (queue pair is
-//   now RTS) active:   CompleteOffer(qp, answer)    <- REP <-   (queue pair is now RTS) either:   OnPeerGone(qp)  when
-//   the control socket reports end of file: the peer disconnected or died.
+//   active:   offer = MakeOffer(qp)                        -> REQ ->
+//   passive:  answer = AcceptOffer(qp, offer, peer)        <- REP <-   its queue pair is RTS
+//   active:   CompleteOffer(qp, answer, peer)                          its queue pair is RTS
+//   either:   OnPeerGone(qp)                                           when the control socket reports its end
+//
+// OnPeerGone: the peer disconnected or died.
 //
 // Threads: any; one call at a time for one queue pair.
 

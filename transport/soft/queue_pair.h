@@ -11,7 +11,8 @@
 // On the way to ERR: the peer is told, the send queue and the receives in the own queue are flushed, and a queue pair
 // with a shared receive queue raises LAST_WQE_REACHED.
 //
-// Owner: the application, as an ibv_qp. Thread: any; one lock around everything, see completion_channel.h.
+// Owner: the application, as an ibv_qp. Thread: any; one lock around everything but the order of ibv_modify_qp calls,
+// see completion_channel.h.
 
 #ifndef VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_H_
 #define VERBENA_TRANSPORT_SOFT_QUEUE_PAIR_H_
@@ -176,9 +177,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   const ibv_qp_init_attr init_attributes_;
   std::unique_ptr<ExtendedPosting> extended_posting_;  // Constant once the queue pair is known.
 
-  std::mutex
-      modify_mu_;  // One ibv_modify_qp at a time. Taken before every other lock of the queue pair and its queues.
-  std::mutex mu_;  // Also guards ibv_qp::state.
+  std::mutex modify_mu_;  // One ibv_modify_qp at a time.
+  std::mutex mu_;         // Also guards ibv_qp::state.
   Requester requester_ ABSL_GUARDED_BY(mu_);
   Responder responder_ ABSL_GUARDED_BY(mu_);
   PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};
