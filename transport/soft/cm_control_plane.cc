@@ -41,7 +41,7 @@ int ControlPlane::AddSocket(PeerSocket socket, std::chrono::milliseconds timeout
   uint64_t added = ++last_key_;
   socket.watched_events = socket.control->wanted_events();
   if (int error = thread_.Watch(socket.control->fd(), added, socket.watched_events); error != 0) return error;
-  if (socket.id == nullptr) ++silent_peers_;
+  if (socket.id == nullptr) port_sockets_.at(socket.port_key).silent_peers.insert(added);
   sockets_.emplace(added, std::move(socket));
   SetDeadline(added, timeout);
   *key = added;
@@ -56,9 +56,14 @@ void ControlPlane::Rewatch(uint64_t key) {
   if (std::exchange(socket.watched_events, events) != events) thread_.Rewatch(socket.control->fd(), key, events);
 }
 
+void ControlPlane::EndSilence(uint64_t key) {
+  auto port = port_sockets_.find(sockets_.at(key).port_key);
+  if (port != port_sockets_.end()) port->second.silent_peers.erase(key);
+}
+
 void ControlPlane::CloseSocket(uint64_t key) {
   auto found = sockets_.find(key);
-  if (found->second.id == nullptr) --silent_peers_;
+  EndSilence(key);
   thread_.Unwatch(found->second.control->fd());
   deadlines_.Cancel(key);
   sockets_.erase(found);

@@ -29,6 +29,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -51,7 +52,8 @@ struct ControlLimits {
   std::chrono::milliseconds answer_timeout = std::chrono::seconds(20);
   // From a peer's connecting to a control socket to its request. Then it is disconnected.
   std::chrono::milliseconds silence_timeout = std::chrono::seconds(5);
-  // Connected peers that have not sent their request yet. More are disconnected at once.
+  // Connected peers of one listening socket that have not sent their request yet. For one more the oldest is
+  // disconnected: strangers who are silent keep nobody out, and those at one socket do not count at another.
   size_t silent_peers_max = 128;
   // Connect requests that a listener may have queued, at most and by default.
   int backlog_max = 1024;
@@ -125,13 +127,15 @@ class ControlPlane : private ControlThread::Delegate {
   struct PeerSocket {
     std::unique_ptr<ControlSocket> control;
     uint32_t watched_events = 0;
-    CmId* id = nullptr;  // Null until the peer has sent its request.
+    CmId* id = nullptr;     // Null until the peer has sent its request.
+    uint64_t port_key = 0;  // Passive: of the listening socket that it came to, which may be gone.
   };
 
   // A listening one.
   struct PortSocket {
     int fd;  // Owned by ports_, or by the id if it is for streams.
     bool for_streams;
+    std::set<uint64_t> silent_peers = {};  // Keys of the sockets without an id that came to it: in order of age.
   };
 
   // Keys of sockets and deadlines count up from 1; those of sockets that peers connect to have this bit, those of ids
@@ -157,6 +161,8 @@ class ControlPlane : private ControlThread::Delegate {
   // Sockets and deadlines. AddSocket watches it and sets the deadline; 0 or an errno value, and then `fd` is closed.
   int AddSocket(PeerSocket socket, std::chrono::milliseconds timeout, uint64_t* key);
   void CloseSocket(uint64_t key);
+  // The peer is not silent any more, or gone.
+  void EndSilence(uint64_t key);
   void CloseConnection(CmId& id);
   // After a use of the socket: watches it for what it wants now.
   void Rewatch(uint64_t key);
@@ -221,7 +227,6 @@ class ControlPlane : private ControlThread::Delegate {
   PortTable ports_ ABSL_GUARDED_BY(mu_);
   std::unordered_map<uint64_t, PortSocket> port_sockets_ ABSL_GUARDED_BY(mu_);  // Of listeners.
   std::map<uint64_t, PeerSocket> sockets_ ABSL_GUARDED_BY(mu_);
-  size_t silent_peers_ ABSL_GUARDED_BY(mu_) = 0;  // Sockets without an id.
   std::unordered_map<uint64_t, CmId*> waiting_ ABSL_GUARDED_BY(mu_);
   uint64_t last_key_ ABSL_GUARDED_BY(mu_) = 0;
   Deadlines deadlines_ ABSL_GUARDED_BY(mu_);

@@ -110,6 +110,49 @@ TEST_F(CmHostilePeer, OfferThatTheEngineRefusesIsRejected) {
   plane_.DestroyId(request);
 }
 
+// Nobody's time runs out, but there is little room.
+class CmCrowded : public CmHostilePeer {
+ protected:
+  static ControlLimits Limits() {
+    ControlLimits limits;
+    limits.silence_timeout = std::chrono::minutes(10);
+    limits.silent_peers_max = 2;
+    return limits;
+  }
+  CmCrowded() : CmHostilePeer(Limits()) {}
+};
+
+TEST_F(CmCrowded, OldestSilentPeerGivesWayToTheNewcomer) {
+  UniqueFd first = ConnectRaw();
+  UniqueFd second = ConnectRaw();
+  UniqueFd third = ConnectRaw();
+  EXPECT_TRUE(IsClosed(first));
+  ExpectStillServing();
+  EXPECT_TRUE(IsClosed(second));
+  ASSERT_EQ(SendMessage(third.get(), Request(port()), {}), 0);
+  std::unique_ptr<QueuedEvent> event = Next(*channel_);
+  ASSERT_NE(event, nullptr);
+  auto& request = *static_cast<CmId*>(event->id);
+  plane_.AckEvent(std::move(event));
+  plane_.DestroyId(request);
+}
+
+TEST_F(CmCrowded, SilentPeersOfOneListenerTakeNoRoomOfAnother) {
+  CmId* other = plane_.CreateId(channel_.get(), nullptr, RDMA_PS_TCP);
+  ASSERT_EQ(plane_.Bind(*other, SocketAddress::Wildcard(AF_INET, 0).AsDestination()), 0);
+  ASSERT_EQ(plane_.Listen(*other, 0), 0);
+  UniqueFd first;
+  UniqueFd second;
+  ucred peer;
+  ASSERT_EQ(ConnectToAddress(other->source, &first, &peer), 0);
+  ASSERT_EQ(ConnectToAddress(other->source, &second, &peer), 0);
+  ExpectStillServing();
+  ExpectStillServing();
+  pollfd ended = {second.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 0), 0);
+  plane_.DestroyId(*other);
+}
+
 class CmImpatient : public CmHostilePeer {
  protected:
   static ControlLimits Limits() {

@@ -62,7 +62,7 @@ int ControlPlane::WatchPort(CmId& id) {
 int ControlPlane::WatchPortSocket(CmId& id, PortSocket socket) {
   uint64_t key = kPortKeyBit | ++last_key_;
   if (int error = thread_.Watch(socket.fd, key); error != 0) return error;
-  port_sockets_.emplace(key, socket);
+  port_sockets_.emplace(key, std::move(socket));
   id.port_keys.push_back(key);
   return 0;
 }
@@ -104,7 +104,9 @@ void ControlPlane::AcceptPeers(uint64_t key) {
     }
     if (error == EAGAIN) return;
     if (error != 0) continue;  // This peer is refused or gone.
-    if (silent_peers_ >= limits_.silent_peers_max) continue;
+    socket.port_key = key;
+    const std::set<uint64_t>& silent = found->second.silent_peers;
+    if (silent.size() >= limits_.silent_peers_max) CloseSocket(*silent.begin());
     uint64_t added;
     if (AddSocket(std::move(socket), limits_.silence_timeout, &added) == 0) ReadRequest(added);
   }
@@ -154,7 +156,7 @@ void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
   id->request = std::move(received.message);
   id->agreement = AgreementOf(id->request.parameters, id->request.parameters.retry_count);
   socket.id = id;
-  --silent_peers_;
+  EndSilence(key);
   deadlines_.Cancel(key);
 
   auto event = std::make_unique<QueuedEvent>(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
