@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include "transport/soft/stream/tcp_socket.h"
@@ -19,10 +20,13 @@ constexpr int kReadsPerPullMax = 8;
 
 constexpr int kQuietPullsBeforePush = 2;
 
-// What is read goes on to a ring at once, so one buffer serves all wires of a thread.
-std::array<std::byte, kReadBytes>& ReadBuffer() {
-  thread_local std::array<std::byte, kReadBytes> buffer;
-  return buffer;
+// What is read goes on to a ring at once, so one buffer serves all wires of a thread. It is not in the thread's static
+// storage, which in a preloaded library is taken from the stack of every thread of the program.
+absl::Span<std::byte> ReadBuffer() {
+  using Buffer = std::array<std::byte, kReadBytes>;
+  thread_local std::unique_ptr<Buffer> buffer;
+  if (buffer == nullptr) buffer = std::make_unique_for_overwrite<Buffer>();
+  return absl::MakeSpan(*buffer);
 }
 
 }  // namespace
@@ -45,17 +49,17 @@ bool StreamWire::Pull(Reach reach) {
     attended_->AskForAttention();
     return true;
   }
-  std::array<std::byte, kReadBytes>& buffer = ReadBuffer();
+  const absl::Span<std::byte> buffer = ReadBuffer();
   bool quiet = true;
   for (int reads = 0; reads < kReadsPerPullMax; ++reads) {
-    Transfer transfer = ReadSome(stream_->fd(), absl::MakeSpan(buffer));
+    Transfer transfer = ReadSome(stream_->fd(), buffer);
     if (transfer.error == EAGAIN) break;
     if (transfer.bytes == 0) {
       End();
       break;
     }
     quiet = false;
-    if (!mirror_.Receive(absl::MakeConstSpan(buffer.data(), transfer.bytes))) {
+    if (!mirror_.Receive(buffer.subspan(0, transfer.bytes))) {
       End();
       stream_->Break();
       return false;
