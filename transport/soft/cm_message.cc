@@ -40,7 +40,7 @@ struct WireHeader {
   WireAddress source;
   WireAddress destination;
 };
-static_assert(sizeof(WireHeader) + kReplyPrivateDataMax + kLinkOfferBytesMax == kMessageBytesMax);
+static_assert(sizeof(WireHeader) + kReplyPrivateDataMax + kLinkOfferBytesMax == kCmMessageBytesMax);
 
 void SwapOrder(WireAddress* address) {
   address->family = htole16(address->family);

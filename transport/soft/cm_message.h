@@ -74,7 +74,7 @@ struct CmMessage {
 };
 
 // Bytes of the longest message.
-inline constexpr size_t kMessageBytesMax = 72 + kReplyPrivateDataMax + kLinkOfferBytesMax;
+inline constexpr size_t kCmMessageBytesMax = 72 + kReplyPrivateDataMax + kLinkOfferBytesMax;
 
 // `message` keeps the limits above (our own, so asserted).
 std::vector<std::byte> EncodeMessage(const CmMessage& message);

@@ -63,7 +63,7 @@ int SendMessage(int socket, const CmMessage& message, absl::Span<const UniqueFd>
 }
 
 Receipt ReceiveMessage(int socket, ReceivedMessage* received) {
-  std::array<std::byte, kMessageBytesMax> bytes;
+  std::array<std::byte, kCmMessageBytesMax> bytes;
   size_t length = 0;
   Receipt receipt = ReceivePacket(socket, absl::MakeSpan(bytes), &length, &received->fds);
   if (receipt != Receipt::kMessage) return receipt;

@@ -85,7 +85,7 @@ TEST_F(SocketPairTest, DescriptorsWithTypeThatHasNoneAreRefused) {
 }
 
 TEST_F(SocketPairTest, LongerThanAnyMessageIsMalformed) {
-  std::vector<std::byte> bytes(kMessageBytesMax + 1);
+  std::vector<std::byte> bytes(kCmMessageBytesMax + 1);
   ASSERT_GT(send(left_.get(), bytes.data(), bytes.size(), 0), 0);
   ReceivedMessage received;
   EXPECT_EQ(ReceiveMessage(right_.get(), &received), Receipt::kMalformed);

@@ -17,9 +17,10 @@
 namespace verbena::soft {
 namespace {
 
-SharedReceiveQueue& SrqOf(ibv_srq* queue) { return *static_cast<SharedReceiveQueue*>(queue); }
 // Granted though nobody asked: a NIC's work request has room for some, and programs post inline without a wish for it.
 constexpr uint32_t kInlineBytesAnyway = 16;
+
+SharedReceiveQueue& SrqOf(ibv_srq* queue) { return *static_cast<SharedReceiveQueue*>(queue); }
 
 CompletionQueue& CqOf(ibv_cq* queue) { return *static_cast<CompletionQueue*>(queue); }
 

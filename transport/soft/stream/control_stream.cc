@@ -225,7 +225,7 @@ Receipt ControlStream::AdvanceHandshake(ReceivedMessage* received) {
 Receipt ControlStream::ReadMessage(ReceivedMessage* received) {
   if (Receipt receipt = ReadPart(&length_, kLengthBytes); receipt != Receipt::kMessage) return receipt;
   auto bytes = LoadLittleEndian<uint32_t>(length_.data());
-  if (bytes > kMessageBytesMax) return Receipt::kMalformed;
+  if (bytes > kCmMessageBytesMax) return Receipt::kMalformed;
   if (Receipt receipt = ReadPart(&body_, bytes); receipt != Receipt::kMessage) return receipt;
   absl::StatusOr<CmMessage> message = DecodeMessage(body_);
   length_.clear();

@@ -1,12 +1,13 @@
 // Which ways of reaching peers the environment allows.
 //
-//   VERBENA_SOFT_FABRIC     auto (as if unset): shared memory to this host's own addresses, TCP to others, and a
-//   listener
-//                           accepts TCP too if VERBENA_SOFT_TCP_BIND is set.
-//                           shm: shared memory only. tcp: TCP only, also within this host.
-//   VERBENA_SOFT_TCP_BIND   The address at which listeners accept TCP, whatever address they are bound to: 0.0.0.0 or
-//   ::
-//                           for all. Unset: this host's loopback addresses.
+// VERBENA_SOFT_FABRIC is one of these:
+//  - auto, as if unset: shared memory to this host's own addresses, TCP to others, and a listener accepts TCP too if
+//    VERBENA_SOFT_TCP_BIND is set;
+//  - shm: shared memory only;
+//  - tcp: TCP only, also within this host.
+//
+// VERBENA_SOFT_TCP_BIND is the address at which listeners accept TCP, whatever address they are bound to: 0.0.0.0 or ::
+// for all. Unset: this host's loopback addresses.
 //
 // The TCP port is the port of the listener. Thread: any.
 
