@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -21,6 +23,9 @@ static_assert(kQueuePairsMax == 1u << kIndexBits);
 
 // How long a peer that has no room for another connection is left alone.
 constexpr std::chrono::milliseconds kCrowdPause(10);
+
+// With no descriptors left there is no use in trying again at once.
+constexpr std::chrono::milliseconds kAcceptPause(50);
 
 std::string SlotName(uint32_t slot) { return absl::StrCat("verbena-soft-qp/", slot); }
 
@@ -139,7 +144,7 @@ void OutOfBand::Answer(uint64_t key, Seeker& seeker, LinkOffer offer) {
   }
   socket.queue_pair = queue_pair.qp_num;
   seeker.socket_key = key;
-  --unmatched_sockets_;
+  unmatched_.erase(key);
 }
 
 void OutOfBand::OnReadable(uint64_t key) {
@@ -151,8 +156,12 @@ std::optional<OutOfBand::TimePoint> OutOfBand::OnTime(TimePoint now) {
   std::lock_guard lock(mu_);
   std::set<uint32_t> again = std::exchange(crowded_out_, {});
   for (uint32_t number : again) MakeOfferTo(number, seekers_.at(number));
-  if (crowded_out_.empty()) return std::nullopt;
-  return now + kCrowdPause;
+  if (accept_pause_end_.has_value() && *accept_pause_end_ <= now) {
+    accept_pause_end_.reset();
+    thread_.Watch(slot_.socket.get(), kSlotKey);
+  }
+  if (crowded_out_.empty()) return accept_pause_end_;
+  return std::min(now + kCrowdPause, accept_pause_end_.value_or(TimePoint::max()));
 }
 
 void OutOfBand::AcceptPeers() {
@@ -160,10 +169,17 @@ void OutOfBand::AcceptPeers() {
     PeerSocket socket = {};
     int error = AcceptPeer(slot_.socket.get(), &socket.fd, &socket.peer);
     if (error == EACCES || error == EINTR || error == ECONNABORTED) continue;
-    if (error != 0) return;
-    if (unmatched_sockets_ == kUnmatchedSocketsMax) continue;
-    if (AddSocket(std::move(socket)) != 0) ++unmatched_sockets_;
+    if (error == EAGAIN) return;
+    if (error != 0) return PauseAccepting();
+    if (unmatched_.size() == kUnmatchedSocketsMax) CloseSocket(*unmatched_.begin());
+    if (uint64_t key = AddSocket(std::move(socket)); key != 0) unmatched_.insert(key);
   }
+}
+
+// Whoever waits at the socket keeps it readable.
+void OutOfBand::PauseAccepting() {
+  thread_.Unwatch(slot_.socket.get());
+  accept_pause_end_ = std::chrono::steady_clock::now() + kAcceptPause;
 }
 
 uint64_t OutOfBand::AddSocket(PeerSocket socket) {
@@ -207,7 +223,7 @@ void OutOfBand::CloseSocket(uint64_t key) {
   sockets_.erase(entry);
   thread_.Unwatch(socket.fd.get());
   if (socket.queue_pair == 0) {
-    --unmatched_sockets_;
+    unmatched_.erase(key);
     return;
   }
   auto seeker = seekers_.find(socket.queue_pair);

@@ -84,7 +84,7 @@ class OutOfBand : private ControlThread::Delegate {
     std::optional<Offer> waiting;  // Without `queue_pair`.
   };
 
-  // Accepted sockets that serve no queue pair yet. More are disconnected at once.
+  // Accepted sockets that serve no queue pair yet. For one more the oldest is disconnected.
   static constexpr size_t kUnmatchedSocketsMax = 1024;
   static constexpr uint64_t kSlotKey = 1;  // Of the thread's keys: the slot's socket. Peers count up from it.
 
@@ -99,6 +99,7 @@ class OutOfBand : private ControlThread::Delegate {
   void MakeOfferTo(uint32_t number, Seeker& seeker);
   void AnswerWaitingOffer(uint32_t number, Seeker& seeker);
   void AcceptPeers();
+  void PauseAccepting();
   void ReadSocket(uint64_t key);
   void OnOffer(uint64_t key, Offer offer);
   void Answer(uint64_t key, Seeker& seeker, LinkOffer offer);
@@ -112,7 +113,8 @@ class OutOfBand : private ControlThread::Delegate {
   std::map<uint32_t, Seeker> seekers_ ABSL_GUARDED_BY(mu_);  // By own number.
   std::map<uint64_t, PeerSocket> sockets_ ABSL_GUARDED_BY(mu_);
   std::set<uint32_t> crowded_out_ ABSL_GUARDED_BY(mu_);  // Seekers whose peer had no room for another connection.
-  size_t unmatched_sockets_ ABSL_GUARDED_BY(mu_) = 0;
+  std::set<uint64_t> unmatched_ ABSL_GUARDED_BY(mu_);    // Keys of accepted sockets without a queue pair: by age.
+  std::optional<TimePoint> accept_pause_end_ ABSL_GUARDED_BY(mu_);  // Until then the slot's socket is not watched.
   uint64_t last_key_ ABSL_GUARDED_BY(mu_) = kSlotKey;
   bool started_ ABSL_GUARDED_BY(mu_) = false;
   ControlThread thread_{*this};  // Last: its destructor stops what uses the rest.

@@ -2,10 +2,15 @@
 // which is this program again.
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -320,6 +325,46 @@ TEST_F(OutOfBandHostile, OfferForAnotherProcessIsHungUpOn) {
   Stranger stranger(waiting_.number());
   uint32_t elsewhere = waiting_.number() ^ 1u << 12;
   ASSERT_EQ(SendOffer(stranger.socket.get(), OfferKind::kOffer, 0, elsewhere, LinkOffer()), 0);
+  EXPECT_TRUE(stranger.IsHungUp());
+}
+
+// Of descriptors of this process; the old one comes back.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t limit) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit now = {.rlim_cur = limit, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &now), 0);
+  }
+  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST_F(OutOfBandHostile, OldestStrangerGivesWayToTheNewcomer) {
+  constexpr size_t kStrangersMax = 1024;
+  DescriptorLimit room(4 * kStrangersMax);
+  std::vector<Stranger> strangers;
+  for (size_t i = 0; i <= kStrangersMax; ++i) strangers.emplace_back(waiting_.number());
+  EXPECT_TRUE(strangers.front().IsHungUp());
+  std::vector<std::byte> nonsense(40, std::byte{0x5a});
+  EXPECT_EQ(SendPacket(strangers.back().socket.get(), nonsense, {}), 0) << "still listened to";
+  EXPECT_TRUE(strangers.back().IsHungUp());
+}
+
+TEST_F(OutOfBandHostile, WantOfDescriptorsIsWaitedOutAtRest) {
+  UniqueFd lowest_free(dup(STDIN_FILENO));
+  auto limit = static_cast<rlim_t>(lowest_free.get()) + 1;
+  lowest_free.Reset();
+  auto none_left = std::make_unique<DescriptorLimit>(limit);
+  Stranger stranger(waiting_.number());  // Takes the last one.
+  clock_t before = clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(clock() - before, CLOCKS_PER_SEC / 10);
+  none_left.reset();
+  std::vector<std::byte> nonsense(40, std::byte{0x5a});
+  ASSERT_EQ(SendPacket(stranger.socket.get(), nonsense, {}), 0);
   EXPECT_TRUE(stranger.IsHungUp());
 }
 
