@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -32,15 +33,15 @@ bool CanPost(uint64_t operations) {
 void InstallExtendedCalls(const Profile& profile, verbs_context* context) {
   context->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   context->sz = sizeof(*context);
-  context->query_port = QueryPortSized;
-  context->query_device_ex = QueryDeviceExtended;
-  context->query_rt_values = QueryRealTimeValues;
-  if (profile.extended_polling) context->create_cq_ex = CreateCompletionQueueExtended;
-  context->create_qp_ex = CreateQueuePairExtended;
-  context->create_srq_ex = CreateSharedReceiveQueueExtended;
-  context->alloc_td = AllocThreadDomain;
-  context->dealloc_td = DeallocThreadDomain;
-  context->alloc_parent_domain = AllocParentDomain;
+  context->query_port = ForC<QueryPortSized>::Call;
+  context->query_device_ex = ForC<QueryDeviceExtended>::Call;
+  context->query_rt_values = ForC<QueryRealTimeValues>::Call;
+  if (profile.extended_polling) context->create_cq_ex = ForC<CreateCompletionQueueExtended>::Call;
+  context->create_qp_ex = ForC<CreateQueuePairExtended>::Call;
+  context->create_srq_ex = ForC<CreateSharedReceiveQueueExtended>::Call;
+  context->alloc_td = ForC<AllocThreadDomain>::Call;
+  context->dealloc_td = ForC<DeallocThreadDomain>::Call;
+  context->alloc_parent_domain = ForC<AllocParentDomain>::Call;
 }
 
 ibv_qp_ex* ExtendedQueuePair(ibv_qp* queue_pair) {

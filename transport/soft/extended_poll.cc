@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/completion_queue.h"
 
 namespace verbena::soft {
@@ -53,7 +54,12 @@ void ExtendedPoll::End(ibv_cq_ex* queue) {
 }
 
 int ExtendedPoll::Take() {
-  int taken = queue_->PollTimed(&current_, &time_ns_);
+  int taken = 0;
+  int error = OrErrno([&] {
+    taken = queue_->PollTimed(&current_, &time_ns_);
+    return 0;
+  });
+  if (error != 0) return error;
   if (taken < 0) return -taken;
   if (taken == 0) return ENOENT;
   ibv_cq_ex* face = queue_->extended();

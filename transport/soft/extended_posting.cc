@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {
@@ -117,7 +118,9 @@ void ExtendedPosting::Start() {
 
 int ExtendedPosting::Complete() {
   int error = error_;
-  if (error == 0 && count_ != 0) error = queue_pair_->PostSendWhole({requests_.data(), count_});
+  if (error == 0 && count_ != 0) {
+    error = OrErrno([this] { return queue_pair_->PostSendWhole({requests_.data(), count_}); });
+  }
   building_.unlock();
   return error;
 }

@@ -2,8 +2,8 @@
 
 #include <rdma/rdma_cma.h>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/cm_api.h"
-#include "transport/soft/dropin/c_boundary.h"
 
 using namespace verbena::soft;
 
@@ -13,7 +13,9 @@ rdma_event_channel* rdma_create_event_channel() {
   return OrNull([=] { return CmCreateEventChannel(); });
 }
 
-void rdma_destroy_event_channel(rdma_event_channel* channel) { CmDestroyEventChannel(channel); }
+void rdma_destroy_event_channel(rdma_event_channel* channel) {
+  OrNothing([=] { CmDestroyEventChannel(channel); });
+}
 
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   return OrMinusOne([=] { return CmGetEvent(channel, event); });
@@ -57,7 +59,9 @@ int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo*
   return OrMinusOne([=] { return CmGetAddrInfo(node, service, hints, result); });
 }
 
-void rdma_freeaddrinfo(rdma_addrinfo* info) { CmFreeAddrInfo(info); }
+void rdma_freeaddrinfo(rdma_addrinfo* info) {
+  OrNothing([=] { CmFreeAddrInfo(info); });
+}
 
 int rdma_listen(rdma_cm_id* id, int backlog) {
   return OrMinusOne([=] { return CmListen(id, backlog); });
@@ -111,7 +115,9 @@ int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* domain, ibv_qp_
   return OrMinusOne([=] { return CmCreateEp(id, info, domain, attributes); });
 }
 
-void rdma_destroy_ep(rdma_cm_id* id) { CmDestroyEp(id); }
+void rdma_destroy_ep(rdma_cm_id* id) {
+  OrNothing([=] { CmDestroyEp(id); });
+}
 
 int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
   return OrMinusOne([=] { return CmGetRequest(listener, id); });
@@ -121,7 +127,13 @@ int rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* attributes)
   return OrMinusOne([=] { return CmCreateQp(id, domain, attributes); });
 }
 
-void rdma_destroy_qp(rdma_cm_id* id) { CmDestroyQp(id); }
+int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attributes) {
+  return OrMinusOne([=] { return CmCreateQpEx(id, attributes); });
+}
+
+void rdma_destroy_qp(rdma_cm_id* id) {
+  OrNothing([=] { CmDestroyQp(id); });
+}
 
 int rdma_create_srq(rdma_cm_id* id, ibv_pd* domain, ibv_srq_init_attr* attributes) {
   return OrMinusOne([=] { return CmCreateSrq(id, domain, attributes); });
@@ -131,13 +143,17 @@ int rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* attributes) {
   return OrMinusOne([=] { return CmCreateSrqEx(id, attributes); });
 }
 
-void rdma_destroy_srq(rdma_cm_id* id) { CmDestroySrq(id); }
+void rdma_destroy_srq(rdma_cm_id* id) {
+  OrNothing([=] { CmDestroySrq(id); });
+}
 
 ibv_context** rdma_get_devices(int* count) {
   return OrNull([=] { return CmGetDevices(count); });
 }
 
-void rdma_free_devices(ibv_context** list) { CmFreeDevices(list); }
+void rdma_free_devices(ibv_context** list) {
+  OrNothing([=] { CmFreeDevices(list); });
+}
 
 int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
   return OrMinusOne([=] { return CmJoinMulticast(id, address, context); });

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/control_path.h"
-#include "transport/soft/dropin/c_boundary.h"
 
 // Macros of the header over the exported functions of these names.
 #undef ibv_get_device_list
@@ -20,7 +20,9 @@ ibv_device** ibv_get_device_list(int* count) {
   return OrNull([=] { return GetDeviceList(count); });
 }
 
-void ibv_free_device_list(ibv_device** list) { FreeDeviceList(list); }
+void ibv_free_device_list(ibv_device** list) {
+  OrNothing([=] { FreeDeviceList(list); });
+}
 
 const char* ibv_get_device_name(ibv_device* device) { return GetDeviceName(device); }
 
@@ -59,6 +61,8 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   return OrMinusOne([=] { return GetAsyncEvent(context, event); });
 }
 
-void ibv_ack_async_event(ibv_async_event* event) { AckAsyncEvent(event); }
+void ibv_ack_async_event(ibv_async_event* event) {
+  OrNothing([=] { AckAsyncEvent(event); });
+}
 
 }  // extern "C"

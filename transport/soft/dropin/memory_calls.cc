@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/control_path.h"
-#include "transport/soft/dropin/c_boundary.h"
 
 // Macros of the header over the exported functions of these names.
 #undef ibv_reg_mr

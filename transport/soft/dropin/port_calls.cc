@@ -2,7 +2,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "transport/soft/dropin/c_boundary.h"
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/port_tables.h"
 
 using namespace verbena::soft;

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "transport/soft/dropin/c_boundary.h"
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/unique_fd.h"
 
 using verbena::soft::OrMinusOne;

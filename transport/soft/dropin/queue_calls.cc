@@ -2,10 +2,10 @@
 
 #include <infiniband/verbs.h>
 
+#include "transport/soft/c_boundary.h"
 #include "transport/soft/cm_api.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
-#include "transport/soft/dropin/c_boundary.h"
 #include "transport/soft/extended_calls.h"
 
 using namespace verbena::soft;
@@ -36,7 +36,9 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** user_cont
   return OrMinusOne([=] { return GetCompletionEvent(channel, queue, user_context); });
 }
 
-void ibv_ack_cq_events(ibv_cq* queue, unsigned int count) { AckCompletionEvents(queue, count); }
+void ibv_ack_cq_events(ibv_cq* queue, unsigned int count) {
+  OrNothing([=] { AckCompletionEvents(queue, count); });
+}
 
 ibv_srq* ibv_create_srq(ibv_pd* domain, ibv_srq_init_attr* attributes) {
   return OrNull([=] { return CreateSharedReceiveQueue(domain, attributes); });
