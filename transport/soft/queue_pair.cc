@@ -134,10 +134,7 @@ int QueuePair::PostSend(const ibv_send_wr* requests, const ibv_send_wr** bad_req
       break;
     }
   }
-  AdvanceSends();
-  requester_.KeepInlineBytes();
-  PushWire();
-  CarryOutDeviceFault(std::move(lock));
+  FinishPosting(std::move(lock));
   return error;
 }
 
@@ -152,12 +149,15 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
   if (requester_.free_places() < requests.size()) AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
   if (requester_.free_places() < requests.size() || FaultRefusesPost()) return ENOMEM;
   for (const ibv_send_wr& request : requests) PostOne(request);
+  FinishPosting(std::move(lock));
+  return 0;
+}
+
+void QueuePair::FinishPosting(std::unique_lock<std::mutex> lock) {
   AdvanceSends();
   requester_.KeepInlineBytes();
   PushWire();
-  if (!requester_.idle()) AskForSupervision();
   CarryOutDeviceFault(std::move(lock));
-  return 0;
 }
 
 // Under no lock: a failing device visits every queue pair.

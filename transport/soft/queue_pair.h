@@ -148,6 +148,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   bool FaultRefusesPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FinishPosting(std::unique_lock<std::mutex> lock);        // Of `mu_`, which is released.
   void CarryOutDeviceFault(std::unique_lock<std::mutex> lock);  // Of `mu_`, which is released.
   void BeginFaultyPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RaiseLastWqe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
