@@ -21,6 +21,8 @@ namespace {
 
 constexpr int kEventsMax = 64;  // Taken from the kernel at once.
 
+thread_local bool is_progress_thread = false;
+
 bool ThreadIsWanted() {
   const char* value = std::getenv("VERBENA_SOFT_PROGRESS");
   return value == nullptr || std::string_view(value) != "polls";
@@ -33,6 +35,8 @@ ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched)
   epoll_event event = {.events = EPOLLIN, .data = {.fd = wake_.get()}};
   epoll_ctl(watched_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
 }
+
+bool ProgressThread::IsCaller() { return is_progress_thread; }
 
 // The application's signals are not for this thread.
 int ProgressThread::Start() {
@@ -107,7 +111,7 @@ void ProgressThread::Unwatch(int fd) {
 }
 
 void ProgressThread::Run() {
-  is_caller_ = true;
+  is_progress_thread = true;
   while (true) Sleep(Tick(Clock::now()));
 }
 

@@ -47,7 +47,7 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
 
   // Whether the caller is a device's thread, and not the application.
-  static bool IsCaller() { return is_caller_; }
+  static bool IsCaller();
 
   // False: there is no thread and will be none.
   bool enabled() const { return enabled_; }
@@ -81,8 +81,6 @@ class ProgressThread {
   static constexpr std::chrono::milliseconds kTick{1};
   // How long an event may wait before its channel is made readable again.
   static constexpr std::chrono::milliseconds kReminder{100};
-
-  static inline thread_local bool is_caller_ = false;
 
   void Run();
   // Looks after the completion queues; when to look again.
