@@ -48,6 +48,8 @@ def exported(library):
         words = line.split()
         if len(words) < 8 or words[6] in ("UND", "ABS") or not re.fullmatch(r"\d+:", words[0]):
             continue
+        if words[4] == "LOCAL":  # A section, such as that of thread-local variables.
+            continue
         name, at, version = words[7].partition("@")
         found.add((name, version.lstrip("@"), version.startswith("@") or not at))
     return found
