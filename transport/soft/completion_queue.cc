@@ -178,7 +178,7 @@ void CompletionQueue::Progress() {
   };
   ready_.Take(progress);
   if (wires_.any()) wires_.ForEachToLookAt(progress);
-  if (!scan_due_.exchange(false)) return;
+  if (!scan_due_.load() || !scan_due_.exchange(false)) return;  // A poll need not write what is seldom set.
   for (uint32_t index : attached_indices_) {
     if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
   }

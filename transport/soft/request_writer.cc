@@ -43,8 +43,9 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
     auto bytes = static_cast<uint32_t>(std::min<uint64_t>(left, kFragmentBytesMax));
     bool first = entry.sent_bytes == 0;
     bool last = entry.sent_bytes + bytes == payload_bytes;
-    if (link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes) == nullptr) return Written::kNoRoom;
-    WriteRecord(link, entry,
+    std::byte* record = link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes);
+    if (record == nullptr) return Written::kNoRoom;
+    WriteRecord(link, entry, record,
                 {.kind = kind,
                  .flags = static_cast<uint8_t>((first ? kRecordFirst : 0) | (last ? kRecordLast : 0) |
                                                (entry.solicited ? kRecordSolicited : 0)),
@@ -60,9 +61,8 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
   return Written::kWholly;
 }
 
-void RequestWriter::WriteRecord(PairLink& link, SendEntry& entry, RecordHeader header) {
+void RequestWriter::WriteRecord(PairLink& link, SendEntry& entry, std::byte* record, const RecordHeader& header) {
   size_t prefix_bytes = RecordPrefixBytes(header.kind);
-  std::byte* record = link.requests_out().Reserve(prefix_bytes + header.payload_bytes);
   std::memcpy(record, &header, sizeof(header));
   if (HasTarget(header.kind)) {
     RecordTarget target = {.address = entry.remote_address,

@@ -32,7 +32,7 @@ class RequestWriter {
   void Publish(PairLink& link);
 
  private:
-  void WriteRecord(PairLink& link, SendEntry& entry, RecordHeader header);
+  void WriteRecord(PairLink& link, SendEntry& entry, std::byte* record, const RecordHeader& header);
   void Announce(News news) { news_ = std::max(news_, news); }
 
   bool unpublished_ = false;  // Records are committed that the peer was not told of.
