@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/match.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/hostile/frames.h"
@@ -20,8 +21,9 @@ using transport::EventLoopGroup;
 using transport::Listener;
 using transport::TransportCounters;
 
-// A listener whose loop is so slow that it polls its completion queue hundreds of times (a peer's frames) between two
-// looks at the connection manager (that the peer has confirmed the connection).
+// A listener whose loop stands still from when it has accepted a connection until the peer's frames are delivered. A
+// busy loop looks at the connection manager once in hundreds of turns, and has just done so: what it sees next is the
+// frames, and only then that the peer has confirmed the connection.
 class SlowServer : public testing::Test {
  protected:
   SlowServer() {
@@ -36,10 +38,10 @@ class SlowServer : public testing::Test {
                                     ++accepted_;
                                     connection.reset();
                                   });
-    DelayTurns(loops_->loop(0));
+    HoldOnceAccepted(loops_->loop(0));
   }
   ~SlowServer() override {
-    stopping_ = true;
+    if (!delivered_.HasBeenNotified()) delivered_.Notify();
     listener_.reset();
     loops_.reset();
     SetLogSink(nullptr);
@@ -50,6 +52,8 @@ class SlowServer : public testing::Test {
     EXPECT_TRUE(peer.ok()) << peer.status();
     if (!peer.ok()) return nullptr;
     for (int i = 0; i < frames; ++i) (*peer)->Send(Control(wire::FrameType::kPing));
+    EXPECT_TRUE((*peer)->WaitForDelivery());
+    delivered_.Notify();
     return *std::move(peer);
   }
   // Nothing of it is left, and every receive is posted again.
@@ -68,13 +72,12 @@ class SlowServer : public testing::Test {
   std::atomic<int> accepted_ = 0;
 
  private:
-  void DelayTurns(EventLoop* loop) {
-    if (stopping_) return;
-    absl::SleepFor(absl::Microseconds(200));
-    loop->Post([this, loop] { DelayTurns(loop); });
+  void HoldOnceAccepted(EventLoop* loop) {
+    if (transport::ReadTransportCounters().connections > 0) return delivered_.WaitForNotification();
+    if (!delivered_.HasBeenNotified()) loop->Post([this, loop] { HoldOnceAccepted(loop); });
   }
 
-  std::atomic<bool> stopping_ = false;
+  absl::Notification delivered_;
   std::unique_ptr<EventLoopGroup> loops_;
   std::unique_ptr<Listener> listener_;
 };
@@ -83,18 +86,18 @@ TEST_F(SlowServer, FramesWithinTheCreditsAreKeptUntilTheConnectionIsMade) {
   const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1);
   ASSERT_NE(peer, nullptr);
   EXPECT_TRUE(peer->WaitForEnd());  // Accepted, and dropped at once by this listener's owner.
+  ExpectNothingHeld();
   EXPECT_EQ(accepted_, 1);
   EXPECT_FALSE(refused_early_);
-  ExpectNothingHeld();
 }
 
 TEST_F(SlowServer, FramesBeyondTheCreditsEndItBeforeItIsMade) {
   const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60);
   ASSERT_NE(peer, nullptr);
   EXPECT_TRUE(peer->WaitForEnd());
+  ExpectNothingHeld();
   EXPECT_TRUE(refused_early_);
   EXPECT_EQ(accepted_, 0);
-  ExpectNothingHeld();
 }
 
 }  // namespace
