@@ -9,6 +9,7 @@
 #include "transport/soft/cm_queue_pair_attributes.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/verbs_conventions.h"
 
 namespace verbena::soft {
 namespace {
@@ -44,18 +45,6 @@ int CompleteQueues(CmId& id, ibv_qp_init_attr* attributes) {
   if (attributes->send_cq == nullptr) attributes->send_cq = id.send_cq;
   if (attributes->recv_cq == nullptr) attributes->recv_cq = id.recv_cq;
   return error;
-}
-
-ibv_qp_init_attr BasicPartOf(const ibv_qp_init_attr_ex& attributes) {
-  return {
-      .qp_context = attributes.qp_context,
-      .send_cq = attributes.send_cq,
-      .recv_cq = attributes.recv_cq,
-      .srq = attributes.srq,
-      .cap = attributes.cap,
-      .qp_type = attributes.qp_type,
-      .sq_sig_all = attributes.sq_sig_all,
-  };
 }
 
 // In INIT, as rdma_create_qp leaves it. Null with errno set.

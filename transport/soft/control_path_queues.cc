@@ -13,6 +13,7 @@
 #include "transport/soft/shared_receive_queue.h"
 #include "transport/soft/soft_device.h"
 #include "transport/soft/stream/fabric.h"
+#include "transport/soft/verbs_conventions.h"
 
 namespace verbena::soft {
 namespace {
@@ -23,12 +24,6 @@ constexpr uint32_t kInlineBytesAnyway = 16;
 SharedReceiveQueue& SrqOf(ibv_srq* queue) { return *static_cast<SharedReceiveQueue*>(queue); }
 
 CompletionQueue& CqOf(ibv_cq* queue) { return *static_cast<CompletionQueue*>(queue); }
-
-// Null with errno set, as calls that return an object report an error.
-std::nullptr_t NullWithErrno(int error) {
-  errno = error;
-  return nullptr;
-}
 
 // What can be granted of a queue pair's wishes, in place. EINVAL where a wish is beyond the device.
 int Grant(ibv_qp_init_attr* attributes) {

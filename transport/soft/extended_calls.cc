@@ -11,15 +11,10 @@
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/soft_device.h"
+#include "transport/soft/verbs_conventions.h"
 
 namespace verbena::soft {
 namespace {
-
-// Null with errno set, as calls that return an object report an error.
-std::nullptr_t NullWithErrno(int error) {
-  errno = error;
-  return nullptr;
-}
 
 bool HasOnly(uint64_t flags, uint64_t known) { return (flags & ~known) == 0; }
 
@@ -58,15 +53,7 @@ ibv_qp* CreateQueuePairExtended(ibv_context* context, ibv_qp_init_attr_ex* attri
     return NullWithErrno(EOPNOTSUPP);
   }
   if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return NullWithErrno(EINVAL);
-  ibv_qp_init_attr basic = {
-      .qp_context = attributes->qp_context,
-      .send_cq = attributes->send_cq,
-      .recv_cq = attributes->recv_cq,
-      .srq = attributes->srq,
-      .cap = attributes->cap,
-      .qp_type = attributes->qp_type,
-      .sq_sig_all = attributes->sq_sig_all,
-  };
+  ibv_qp_init_attr basic = BasicPartOf(*attributes);
   ibv_qp* created = CreateUnconnectedQueuePair(attributes->pd, &basic);
   if (created == nullptr) return nullptr;
   attributes->cap = basic.cap;
