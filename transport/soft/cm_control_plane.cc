@@ -91,10 +91,7 @@ void ControlPlane::UnlockAfterFork() {
 void ControlPlane::AbandonSockets() {
   Stream::AbandonAll();
   sockets_.clear();
-  for (CmId* id : ids_) {
-    id->tcp_listeners.clear();
-    id->fds.clear();
-  }
+  for (CmId* id : ids_) id->fds.clear();
   port_sockets_.clear();
   ports_.Clear();
   thread_.Abandon();
@@ -124,7 +121,7 @@ std::optional<ControlPlane::TimePoint> ControlPlane::OnTime(TimePoint now) {
 
 void ControlPlane::OnDeadline(uint64_t key) {
   if ((key & kPortKeyBit) != 0) {
-    thread_.Watch(port_sockets_.at(key).fd, key);
+    thread_.Watch(port_sockets_.at(key).socket.fd, key);
     return;
   }
   if ((key & kWaitKeyBit) != 0) {

@@ -133,8 +133,7 @@ class ControlPlane : private ControlThread::Delegate {
 
   // A listening one.
   struct PortSocket {
-    int fd;  // Owned by ports_, or by the id if it is for streams.
-    bool for_streams;
+    PortTable::Socket socket;              // Owned by ports_.
     std::set<uint64_t> silent_peers = {};  // Keys of the sockets without an id that came to it: in order of age.
   };
 
@@ -207,9 +206,7 @@ class ControlPlane : private ControlThread::Delegate {
 
   // Addresses and listening.
   int WatchPort(CmId& id);
-  int WatchPortSocket(CmId& id, PortSocket socket);
-  int ListenForStreams(CmId& id);
-  int AcceptFrom(const PortSocket& port, std::unique_ptr<ControlSocket>* accepted);
+  int AcceptFrom(PortTable::Socket port, std::unique_ptr<ControlSocket>* accepted);
   void ReleasePort(CmId& id);
   int BindLocked(CmId& id, const SocketAddress& address);
   void SetSource(CmId& id, const SocketAddress& source);

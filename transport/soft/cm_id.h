@@ -67,10 +67,9 @@ struct CmId : rdma_cm_id {
   std::vector<std::byte> private_data_prefix;       // Active: of the request.
 
   // A listener's.
-  int backlog = 0;                      // Connect requests that may be queued; more are rejected.
-  int requests_queued = 0;              // Not yet taken by the application.
-  std::vector<uint64_t> port_keys;      // Of its sockets, in ControlPlane's table.
-  std::vector<UniqueFd> tcp_listeners;  // Those of them that the port table does not own.
+  int backlog = 0;                  // Connect requests that may be queued; more are rejected.
+  int requests_queued = 0;          // Not yet taken by the application.
+  std::vector<uint64_t> port_keys;  // Of its sockets, in ControlPlane's table.
 
   // A connection's.
   uint64_t socket_key = 0;        // In ControlPlane's socket table; 0 = none.

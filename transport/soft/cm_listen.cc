@@ -8,8 +8,6 @@
 #include "transport/soft/link.h"
 #include "transport/soft/process_faults.h"
 #include "transport/soft/stream/control_stream.h"
-#include "transport/soft/stream/fabric.h"
-#include "transport/soft/stream/tcp_socket.h"
 
 namespace verbena::soft {
 namespace {
@@ -40,9 +38,9 @@ int ControlPlane::Listen(CmId& id, int backlog) {
   }
   if (id.state != IdState::kBound) return EINVAL;
   if (int error = thread_.Start(); error != 0) return error;
-  if (int error = ports_.Listen(&id); error != 0) return error;
-  if (int error = WatchPort(id); error != 0) return error;
-  if (int error = ListenForStreams(id); error != 0) {
+  int error = ports_.Listen(&id);
+  if (error == 0) error = WatchPort(id);
+  if (error != 0) {
     ReleasePort(id);
     id.state = IdState::kIdle;
     return error;
@@ -53,31 +51,12 @@ int ControlPlane::Listen(CmId& id, int backlog) {
 }
 
 int ControlPlane::WatchPort(CmId& id) {
-  for (int socket : ports_.SocketsOf(&id)) {
-    if (int error = WatchPortSocket(id, {.fd = socket, .for_streams = false}); error != 0) return error;
-  }
-  return 0;
-}
-
-int ControlPlane::WatchPortSocket(CmId& id, PortSocket socket) {
-  uint64_t key = kPortKeyBit | ++last_key_;
-  if (int error = thread_.Watch(socket.fd, key); error != 0) return error;
-  port_sockets_.emplace(key, std::move(socket));
-  id.port_keys.push_back(key);
-  return 0;
-}
-
-int ControlPlane::ListenForStreams(CmId& id) {
-  absl::StatusOr<std::vector<SocketAddress>> addresses = TcpListeningAddresses(id.source);
-  if (!addresses.ok()) return EINVAL;
-  if (addresses->empty()) return 0;
-  if (int error = CheckSecretFile(); error != 0) return error;
-  for (const SocketAddress& address : *addresses) {
-    UniqueFd listener;
-    int error = ListenTcp(address, &listener);
-    if (error == 0) error = WatchPortSocket(id, {.fd = listener.get(), .for_streams = true});
-    if (error != 0) return error;
-    id.tcp_listeners.push_back(std::move(listener));
+  for (PortTable::Socket socket : ports_.SocketsOf(&id)) {
+    if (int error = socket.for_streams ? CheckSecretFile() : 0; error != 0) return error;
+    uint64_t key = kPortKeyBit | ++last_key_;
+    if (int error = thread_.Watch(socket.fd, key); error != 0) return error;
+    port_sockets_.emplace(key, PortSocket{.socket = socket});
+    id.port_keys.push_back(key);
   }
   return 0;
 }
@@ -88,7 +67,6 @@ void ControlPlane::ReleasePort(CmId& id) {
     port_sockets_.erase(key);
     deadlines_.Cancel(key);
   }
-  id.tcp_listeners.clear();
   ports_.Release(&id);
 }
 
@@ -97,9 +75,9 @@ void ControlPlane::AcceptPeers(uint64_t key) {
   if (found == port_sockets_.end()) return;  // Released since epoll_wait returned.
   for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
     PeerSocket socket;
-    int error = AcceptFrom(found->second, &socket.control);
+    int error = AcceptFrom(found->second.socket, &socket.control);
     if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS) {
-      thread_.Unwatch(found->second.fd);
+      thread_.Unwatch(found->second.socket.fd);
       return SetDeadline(key, kAcceptPause);
     }
     if (error == EAGAIN) return;
@@ -112,7 +90,7 @@ void ControlPlane::AcceptPeers(uint64_t key) {
   }
 }
 
-int ControlPlane::AcceptFrom(const PortSocket& port, std::unique_ptr<ControlSocket>* accepted) {
+int ControlPlane::AcceptFrom(PortTable::Socket port, std::unique_ptr<ControlSocket>* accepted) {
   if (port.for_streams) return AcceptControlStream(port.fd, accepted);
   UniqueFd connected;
   ucred peer;

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "transport/soft/cm_socket.h"
+#include "transport/soft/stream/fabric.h"
 
 namespace verbena::soft {
 namespace {
@@ -24,6 +25,17 @@ std::vector<SocketAddress> FoundAt(const SocketAddress& address, bool ipv6_only)
   return result;
 }
 
+// Without effect if a listener at `address` would not accept TCP.
+int HoldForStreams(const SocketAddress& address, PortClaim claim, std::vector<UniqueFd>* sockets) {
+  absl::StatusOr<std::optional<SocketAddress>> at = TcpListeningAddress(address);
+  if (!at.ok()) return EINVAL;
+  if (!at->has_value()) return 0;
+  UniqueFd socket;
+  int error = BindTcp(**at, claim, &socket);
+  if (error == 0) sockets->push_back(std::move(socket));
+  return error;
+}
+
 }  // namespace
 
 bool PortTable::Conflict(const Binding& one, const Binding& other) {
@@ -34,19 +46,19 @@ bool PortTable::Conflict(const Binding& one, const Binding& other) {
 
 int PortTable::Bind(CmId* id, SocketAddress* address, bool ipv6_only) {
   assert(PortOf(id) == 0);
-  if (address->port != 0) return BindNumbered({id, *address, ipv6_only});
+  if (address->port != 0) return BindNumbered({id, *address, ipv6_only}, PortClaim::kAsked);
   int start = AnyPortNumber() - kChosenPortMin;
   int error = EADDRINUSE;
   for (int i = 0; i < kChosenPorts && error == EADDRINUSE; ++i) {
     auto port = static_cast<uint16_t>(kChosenPortMin + (start + i) % kChosenPorts);
     if (ports_.count(port) > 0) continue;  // A chosen port is shared with nobody.
-    error = BindNumbered({id, address->WithPort(port), ipv6_only});
+    error = BindNumbered({id, address->WithPort(port), ipv6_only}, PortClaim::kChosen);
     if (error == 0) address->port = port;
   }
   return error;
 }
 
-int PortTable::BindNumbered(Binding binding) {
+int PortTable::BindNumbered(Binding binding, PortClaim claim) {
   auto found = ports_.find(binding.address.port);
   bool taken = found != ports_.end() && std::any_of(found->second.begin(), found->second.end(),
                                                     [&](const Binding& other) { return Conflict(binding, other); });
@@ -55,6 +67,7 @@ int PortTable::BindNumbered(Binding binding) {
     UniqueFd socket;
     if (int error = BindAddress(name, &socket); error != 0) return error;
     binding.sockets.push_back(std::move(socket));
+    if (int error = HoldForStreams(name, claim, &binding.tcp_sockets); error != 0) return error;
   }
   port_of_.emplace(binding.id, binding.address.port);
   ports_[binding.address.port].push_back(std::move(binding));
@@ -65,6 +78,9 @@ int PortTable::Listen(CmId* id) {
   Binding& binding = *Find(ports_.at(port_of_.at(id)), id);
   for (const UniqueFd& socket : binding.sockets) {
     if (int error = ListenAtAddress(socket.get()); error != 0) return error;
+  }
+  for (const UniqueFd& socket : binding.tcp_sockets) {
+    if (int error = ListenTcp(socket.get()); error != 0) return error;
   }
   binding.listening = true;
   return 0;
@@ -91,13 +107,14 @@ CmId* PortTable::FindListener(const SocketAddress& destination) const {
   return wildcard;
 }
 
-std::vector<int> PortTable::SocketsOf(const CmId* id) const {
-  std::vector<int> sockets;
+std::vector<PortTable::Socket> PortTable::SocketsOf(const CmId* id) const {
+  std::vector<Socket> sockets;
   auto found = ports_.find(PortOf(id));
   if (found == ports_.end()) return sockets;
   for (const Binding& binding : found->second) {
     if (binding.id != id) continue;
-    for (const UniqueFd& socket : binding.sockets) sockets.push_back(socket.get());
+    for (const UniqueFd& socket : binding.sockets) sockets.push_back({socket.get(), false});
+    for (const UniqueFd& socket : binding.tcp_sockets) sockets.push_back({socket.get(), true});
   }
   return sockets;
 }

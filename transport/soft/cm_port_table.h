@@ -6,6 +6,9 @@
 //
 // Between processes only equal addresses conflict: an IPv6 wildcard that takes IPv4 too holds both wildcards.
 //
+// An id that would accept TCP too (stream/fabric.h) holds the port there as well from the time it is bound, so a port
+// that was chosen is still free when the id listens.
+//
 // Owner: ControlPlane, whose mutex guards it. Ids are only compared here, never looked into.
 
 #ifndef VERBENA_TRANSPORT_SOFT_CM_PORT_TABLE_H_
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "transport/soft/cm_address.h"
+#include "transport/soft/stream/tcp_socket.h"
 #include "transport/soft/unique_fd.h"
 
 namespace verbena::soft {
@@ -31,17 +35,22 @@ inline constexpr uint16_t kChosenPortMax = 60999;
 class PortTable {
  public:
   // Reserves `address`, with a free port chosen if it has none; that is written back. `id` holds nothing yet.
-  // EADDRINUSE, or what the kernel says.
+  // EADDRINUSE, EINVAL for an environment that makes no sense, or what the kernel says.
   int Bind(CmId* id, SocketAddress* address, bool ipv6_only);
-  // From now on FindListener finds `id`, which holds an address. EADDRINUSE never: Bind saw to that.
+  // From now on FindListener finds `id`, which holds an address. EADDRINUSE: it asked for its port, and another program
+  // listens there by TCP since. After a failure the id is only to be released.
   int Listen(CmId* id);
   // Gives back what `id` holds, if anything.
   void Release(CmId* id);
 
   // The listener that a connection to `destination` is for: of a specific address before a wildcard. Null: none.
   CmId* FindListener(const SocketAddress& destination) const;
-  // What accepts connections for `id` once it listens; one or two. Nothing if it holds no address.
-  std::vector<int> SocketsOf(const CmId* id) const;
+  // What accepts connections for `id` once it listens; at most four. Nothing if it holds no address.
+  struct Socket {
+    int fd;
+    bool for_streams;  // Of TCP.
+  };
+  std::vector<Socket> SocketsOf(const CmId* id) const;
   // The port that `id` holds, or 0.
   uint16_t PortOf(const CmId* id) const;
 
@@ -58,11 +67,12 @@ class PortTable {
     bool ipv6_only;
     bool listening = false;
     std::vector<UniqueFd> sockets = {};
+    std::vector<UniqueFd> tcp_sockets = {};
   };
   using Port = std::vector<Binding>;  // Never empty.
 
   static bool Conflict(const Binding& one, const Binding& other);
-  int BindNumbered(Binding binding);
+  int BindNumbered(Binding binding, PortClaim claim);
   static Port::iterator Find(Port& port, const CmId* id);
 
   std::map<uint16_t, Port> ports_;

@@ -85,7 +85,7 @@ void Connect(const std::vector<std::string>& arguments) {
 TEST(CmProcess, ConnectsAndEachKnowsTheOthersProcess) {
   CmParty party;
   ChildProcess other("accept");
-  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(std::stoul(other.ReadLine())));
+  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(other.ReadNumber()));
   ASSERT_EQ(party.Connect(id), 0);
   EXPECT_EQ(party.Next().type, RDMA_CM_EVENT_ESTABLISHED);
   EXPECT_EQ(other.ReadLine(), "request 0");
@@ -100,7 +100,7 @@ TEST(CmProcess, ConnectsAndEachKnowsTheOthersProcess) {
 TEST(CmProcess, KilledPeerIsNoticedAtOnce) {
   CmParty party;
   ChildProcess other("accept");
-  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(std::stoul(other.ReadLine())));
+  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(other.ReadNumber()));
   ASSERT_EQ(party.Connect(id), 0);
   ASSERT_EQ(party.Next().type, RDMA_CM_EVENT_ESTABLISHED);
   auto before = std::chrono::steady_clock::now();
@@ -114,7 +114,7 @@ TEST(CmProcess, KilledPeerIsNoticedAtOnce) {
 TEST(CmProcess, ListenerKilledBeforeItAnswersIsUnreachable) {
   CmParty party;
   ChildProcess other("ignore");
-  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(std::stoul(other.ReadLine())));
+  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(other.ReadNumber()));
   ASSERT_EQ(party.Connect(id), 0);
   other.Kill();
   SeenEvent event = party.Next();
@@ -125,7 +125,7 @@ TEST(CmProcess, ListenerKilledBeforeItAnswersIsUnreachable) {
 TEST(CmProcess, PortOfKilledListenerIsFree) {
   CmParty party;
   ChildProcess other("ignore");
-  auto port = static_cast<uint16_t>(std::stoul(other.ReadLine()));
+  auto port = static_cast<uint16_t>(other.ReadNumber());
   sockaddr_in address = Address4("127.0.0.1", port);
   EXPECT_EQ(CmBindAddr(party.NewId(), reinterpret_cast<sockaddr*>(&address)), -1);
   EXPECT_EQ(errno, EADDRINUSE);
@@ -136,7 +136,7 @@ TEST(CmProcess, PortOfKilledListenerIsFree) {
 TEST(CmProcess, ForkedChildCannotUseTheDeviceNorKeepItsConnectionsOpen) {
   CmParty party;
   ChildProcess other("accept");
-  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(std::stoul(other.ReadLine())));
+  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(other.ReadNumber()));
   ASSERT_EQ(party.Connect(id), 0);
   ASSERT_EQ(party.Next().type, RDMA_CM_EVENT_ESTABLISHED);
   other.ReadLine();
@@ -188,7 +188,7 @@ TEST_F(CmStranger, CannotConnect) {
 TEST_F(CmStranger, IsNotTalkedToEither) {
   CmParty party;
   ChildProcess stranger("accept", {kStrangersUser});
-  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(std::stoul(stranger.ReadLine())));
+  rdma_cm_id* id = party.Resolve(static_cast<uint16_t>(stranger.ReadNumber()));
   ASSERT_EQ(party.Connect(id), 0);
   SeenEvent event = party.Next();
   EXPECT_EQ(event.type, RDMA_CM_EVENT_UNREACHABLE);

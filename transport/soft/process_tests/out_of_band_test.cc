@@ -202,7 +202,7 @@ void Echo(const std::vector<std::string>&) {
 
 struct EchoProcess {
   ChildProcess process{"echo"};
-  uint32_t number = static_cast<uint32_t>(std::stoul(process.ReadLine()));
+  uint32_t number = static_cast<uint32_t>(process.ReadNumber());
 
   void FollowTo(uint32_t peer) {
     process.WriteLine(std::to_string(peer));

@@ -34,8 +34,17 @@ absl::Status Invalid(const std::string& what) {
   return absl::InvalidArgumentError(what);
 }
 
-SocketAddress Loopback(sa_family_t family, uint16_t port) {
-  return SocketAddress::Wildcard(family, port).AsDestination();
+// IPv4 has many; `address` itself if it is one.
+SocketAddress Loopback(const SocketAddress& address) {
+  return address.IsLoopback() ? address : SocketAddress::Wildcard(address.family, 0).AsDestination();
+}
+
+// Where both are, at the port of the first.
+std::optional<SocketAddress> Common(const SocketAddress& one, const SocketAddress& other) {
+  if (one.family != other.family) return std::nullopt;
+  if (other.IsWildcard() || one.SameHost(other)) return one;
+  if (one.IsWildcard()) return other.WithPort(one.port);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -48,23 +57,19 @@ absl::StatusOr<Fabric> TheFabric() {
   return Invalid(absl::StrCat(kFabricVariable, " is \"", value, "\", not auto, shm or tcp"));
 }
 
-absl::StatusOr<std::vector<SocketAddress>> TcpListeningAddresses(const SocketAddress& address) {
+absl::StatusOr<std::optional<SocketAddress>> TcpListeningAddress(const SocketAddress& address) {
   absl::StatusOr<Fabric> fabric = TheFabric();
   if (!fabric.ok()) return fabric.status();
   std::string value = Value(kBindVariable);
   bool none = *fabric == Fabric::kSharedMemory || (*fabric == Fabric::kAuto && value.empty());
-  if (none) return std::vector<SocketAddress>();
-  if (!value.empty()) {
-    std::optional<SocketAddress> bind = Parse(value);
-    if (!bind.has_value()) {
-      return Invalid(absl::StrCat(kBindVariable, " is \"", value, "\", which is no IP address"));
-    }
-    return std::vector{bind->WithPort(address.port)};
+  if (none) return std::nullopt;
+  if (value.empty()) return Common(address, Loopback(address));
+  std::optional<SocketAddress> bind = Parse(value);
+  if (!bind.has_value()) {
+    return Invalid(absl::StrCat(kBindVariable, " is \"", value, "\", which is no IP address"));
   }
-  if (address.IsLoopback()) return std::vector{address};
-  std::vector loopback = {Loopback(AF_INET, address.port)};
-  if (address.family == AF_INET6) loopback.push_back(Loopback(AF_INET6, address.port));
-  return loopback;
+  bool everywhere = bind->family == AF_INET6 && bind->IsWildcard();
+  return Common(address, everywhere ? SocketAddress::Wildcard(address.family, 0) : *bind);
 }
 
 bool TcpIsLikely() { return Value(kFabricVariable) == "tcp" || !Value(kBindVariable).empty(); }

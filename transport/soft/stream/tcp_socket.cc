@@ -71,17 +71,18 @@ int ConnectOutcome(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-int ListenTcp(const SocketAddress& address, UniqueFd* socket) {
+int BindTcp(const SocketAddress& address, PortClaim claim, UniqueFd* socket) {
   UniqueFd result;
   if (int error = MakeSocket(address.family, SOCK_STREAM, &result); error != 0) return error;
-  SetOption(result.get(), SOL_SOCKET, SO_REUSEADDR, 1);  // Connections of the port's last life do not block it.
-  if (address.family == AF_INET6) SetOption(result.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.IsWildcard() ? 0 : 1);
+  SetOption(result.get(), SOL_SOCKET, SO_REUSEADDR, claim == PortClaim::kAsked ? 1 : 0);
+  if (address.family == AF_INET6) SetOption(result.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   RawAddress raw(address);
   if (bind(result.get(), raw.get(), raw.length()) != 0) return errno;
-  if (listen(result.get(), kWaitingConnectionsMax) != 0) return errno;
   *socket = std::move(result);
   return 0;
 }
+
+int ListenTcp(int socket) { return listen(socket, kWaitingConnectionsMax) == 0 ? 0 : errno; }
 
 int AcceptTcp(int listener, UniqueFd* socket) {
   UniqueFd result(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));

@@ -22,8 +22,13 @@ namespace verbena::soft {
 int BeginConnect(const SocketAddress& source, const SocketAddress& destination, UniqueFd* socket);
 int ConnectOutcome(int socket);
 
-// Listens at exactly this address and port.
-int ListenTcp(const SocketAddress& address, UniqueFd* socket);
+// Holds exactly this address and port. EADDRINUSE: somebody else does.
+enum class PortClaim {
+  kAsked,   // Connections of the port's last life do not count, and whoever listens first has it, as with all servers.
+  kChosen,  // Nobody else may have it, and so nobody can before ListenTcp.
+};
+int BindTcp(const SocketAddress& address, PortClaim claim, UniqueFd* socket);
+int ListenTcp(int socket);
 // EAGAIN: nobody waits.
 int AcceptTcp(int listener, UniqueFd* socket);
 

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ext/stdio_filebuf.h>
+#include <iostream>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "gtest/gtest.h"
 
 namespace verbena::soft {
@@ -38,11 +41,19 @@ Pipe MakePipe() {
   _exit(127);
 }
 
+// std::cout goes on to the parent, everything else on standard output to where errors go.
+void KeepOutputForCout() {
+  static __gnu_cxx::stdio_filebuf<char> to_parent(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), std::ios::out);
+  std::cout.rdbuf(&to_parent);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 }  // namespace
 
 void RunRoleIfChild(int argc, char** argv, const Roles& roles) {
   std::string first = argc > 1 ? argv[1] : "";
   if (first.rfind(kRoleFlag, 0) != 0) return;
+  KeepOutputForCout();
   roles.at(first.substr(sizeof(kRoleFlag) - 1))(std::vector<std::string>(argv + 2, argv + argc));
   exit(0);
 }
@@ -73,6 +84,13 @@ std::string ChildProcess::ReadLine() {
     if (character == '\n') return line;
     line.push_back(character);
   }
+}
+
+uint64_t ChildProcess::ReadNumber() {
+  std::string line = ReadLine();
+  uint64_t number = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(line, &number)) << "of the child, where a number was due: \"" << line << '"';
+  return number;
 }
 
 void ChildProcess::WriteLine(const std::string& line) {

@@ -1,13 +1,15 @@
 // A second process in a test: this test's own program, started again in a role.
 //
 // The program's main calls RunRoleIfChild first, which runs the role and exits if the process is such a child. Parent
-// and child talk in lines over the child's standard input and output. Thread: one.
+// and child talk in lines: the child by std::cin and std::cout. What else it prints, failed expectations too, is the
+// test's output. Thread: one.
 
 #ifndef VERBENA_TRANSPORT_SOFT_TESTING_CHILD_PROCESS_H_
 #define VERBENA_TRANSPORT_SOFT_TESTING_CHILD_PROCESS_H_
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -29,6 +31,8 @@ class ChildProcess {
 
   // The next line it printed, without its end; empty at the end, or after ten seconds.
   std::string ReadLine();
+  // The same, a number. If it is none, the test fails, saying what came instead, and it is 0.
+  uint64_t ReadNumber();
   void WriteLine(const std::string& line);
   // SIGKILL, and waits until it is gone.
   void Kill();

@@ -18,12 +18,20 @@ constexpr std::chrono::seconds kPatience(10);
 constexpr int kCompletionsMax = 4096;
 constexpr uint32_t kSendsPerQueuePair = 8;
 
-sockaddr_in Address4(const char* text, uint16_t port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  inet_pton(AF_INET, text, &address.sin_addr);
-  return address;
+// Of either family.
+sockaddr_storage Address(const char* text, uint16_t port) {
+  sockaddr_storage raw = {};
+  auto* in = reinterpret_cast<sockaddr_in*>(&raw);
+  auto* in6 = reinterpret_cast<sockaddr_in6*>(&raw);
+  if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+    in->sin_family = AF_INET;
+    in->sin_port = htons(port);
+  } else {
+    EXPECT_EQ(inet_pton(AF_INET6, text, &in6->sin6_addr), 1) << text;
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(port);
+  }
+  return raw;
 }
 
 // As floor 3 connects: no retries of a receiver that is not ready would hide a flow control error, but these tests have
@@ -59,6 +67,7 @@ SoftNode::~SoftNode() {
   EXPECT_EQ(api_.destroy_srq(receives_), 0);
   EXPECT_EQ(api_.destroy_cq(completions_), 0);
   EXPECT_EQ(api_.deregister_memory(region_), 0);
+  for (ibv_mr* region : more_regions_) EXPECT_EQ(api_.deregister_memory(region), 0);
   EXPECT_EQ(api_.dealloc_pd(domain_), 0);
   api_.cm_destroy_event_channel(channel_);
   api_.cm_free_devices(contexts_);
@@ -73,7 +82,7 @@ rdma_cm_id* SoftNode::NewId() {
 
 rdma_cm_id* SoftNode::Listen(const char* address) {
   rdma_cm_id* id = NewId();
-  sockaddr_in raw = Address4(address, 0);
+  sockaddr_storage raw = Address(address, 0);
   EXPECT_EQ(api_.cm_bind_addr(id, reinterpret_cast<sockaddr*>(&raw)), 0);
   EXPECT_EQ(api_.cm_listen(id, 0), 0);
   return id;
@@ -83,7 +92,7 @@ uint16_t SoftNode::PortOf(rdma_cm_id* id) { return ntohs(api_.cm_get_src_port(id
 
 rdma_cm_id* SoftNode::Connect(uint16_t port, const char* address) {
   rdma_cm_id* id = NewId();
-  sockaddr_in raw = Address4(address, port);
+  sockaddr_storage raw = Address(address, port);
   EXPECT_EQ(api_.cm_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&raw), 1000), 0);
   EXPECT_EQ(NextEvent(), RDMA_CM_EVENT_ADDR_RESOLVED);
   EXPECT_EQ(api_.cm_resolve_route(id, 1000), 0);
@@ -143,6 +152,15 @@ int SoftNode::NextEvent() {
   return type;
 }
 
+ibv_mr* SoftNode::Register(void* memory, size_t bytes) {
+  ibv_mr* region = api_.register_memory(
+      domain_, memory, bytes,
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+  EXPECT_NE(region, nullptr);
+  more_regions_.push_back(region);
+  return region;
+}
+
 void SoftNode::PostReceive(size_t slot) {
   ibv_sge part = {reinterpret_cast<uint64_t>(Slot(slot)), kSlotBytes, region_->lkey};
   ibv_recv_wr request = {};
@@ -161,9 +179,7 @@ void SoftNode::PostSend(rdma_cm_id* id, size_t slot, const std::string& text) {
   request.sg_list = &part;
   request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
-  request.send_flags = IBV_SEND_SIGNALED;
-  ibv_send_wr* bad = nullptr;
-  EXPECT_EQ(ibv_post_send(id->qp, &request, &bad), 0);
+  Post(id, request);
 }
 
 void SoftNode::PostRead(rdma_cm_id* id, size_t slot, uint64_t address, uint32_t key, uint32_t length) {
@@ -173,9 +189,13 @@ void SoftNode::PostRead(rdma_cm_id* id, size_t slot, uint64_t address, uint32_t 
   request.sg_list = &part;
   request.num_sge = 1;
   request.opcode = IBV_WR_RDMA_READ;
-  request.send_flags = IBV_SEND_SIGNALED;
   request.wr.rdma.remote_addr = address;
   request.wr.rdma.rkey = key;
+  Post(id, request);
+}
+
+void SoftNode::Post(rdma_cm_id* id, ibv_send_wr request) {
+  request.send_flags |= IBV_SEND_SIGNALED;
   ibv_send_wr* bad = nullptr;
   EXPECT_EQ(ibv_post_send(id->qp, &request, &bad), 0);
 }

@@ -30,7 +30,7 @@ class SoftNode {
   SoftNode(const SoftNode&) = delete;
   SoftNode& operator=(const SoftNode&) = delete;
 
-  // Connections.
+  // Connections, of either family.
   rdma_cm_id* Listen(const char* address = kLoopback);  // Any port.
   uint16_t PortOf(rdma_cm_id* id);
   // Waits for nothing but its own steps.
@@ -43,9 +43,13 @@ class SoftNode {
   // Work. Each slot is its own work request's id.
   char* Slot(size_t slot) { return buffer_.data() + slot * kSlotBytes; }
   ibv_mr* region() { return region_; }
+  // Memory besides that of the slots, for all kinds of access; its owner keeps it for as long as the node.
+  ibv_mr* Register(void* memory, size_t bytes);
   void PostReceive(size_t slot);
   void PostSend(rdma_cm_id* id, size_t slot, const std::string& text);
   void PostRead(rdma_cm_id* id, size_t slot, uint64_t address, uint32_t key, uint32_t length);
+  // Signaled.
+  void Post(rdma_cm_id* id, ibv_send_wr request);
   // Polls until one completes; status IBV_WC_GENERAL_ERR and id ~0 if none does.
   ibv_wc NextCompletion();
   bool NothingCompleted();
@@ -63,6 +67,7 @@ class SoftNode {
   ibv_cq* completions_ = nullptr;
   ibv_srq* receives_ = nullptr;
   ibv_mr* region_ = nullptr;
+  std::vector<ibv_mr*> more_regions_;
   std::vector<rdma_cm_id*> ids_;
 };
 
