@@ -116,8 +116,10 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
   if (fstat(fd.get(), &status) != 0) return absl::ErrnoToStatus(errno, "fstat of a memory file");
   FileId id(status.st_dev, status.st_ino);
   Registry& registry = TheRegistry();
+  std::shared_ptr<SharedMapping> present;  // Outlives the lock, which its destructor takes should it be the last one.
   std::lock_guard lock(registry.mu);
-  if (std::shared_ptr<SharedMapping> present = registry.by_file[id].lock(); present != nullptr) {
+  present = registry.by_file[id].lock();
+  if (present != nullptr) {
     // Else a peer could hand back our own published memory and have us write it as something else.
     if (present->kind_ != kind) return absl::InvalidArgumentError("a peer's memory file is of another kind");
     return present;
