@@ -25,9 +25,10 @@ absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* qp, const LinkParameters& parameters
   QueuePair& queue_pair = QueuePairOf(qp);
   absl::StatusOr<std::shared_ptr<SharedMapping>> pair = SharedMapping::Create(SharedMapping::Kind::kPair);
   if (!pair.ok()) return pair.status();
-  if (absl::Status status = queue_pair.BeginLink(*pair, 0, parameters); !status.ok()) return status;
   absl::StatusOr<LinkOffer> offer = WriteOffer(queue_pair, **pair, 0, parameters);
+  if (!offer.ok()) return offer.status();  // The queue pair can make another when there are descriptors again.
   (*pair)->CloseFd();
+  if (absl::Status status = queue_pair.BeginLink(*pair, 0, parameters); !status.ok()) return status;
   return offer;
 }
 
