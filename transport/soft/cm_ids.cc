@@ -49,6 +49,7 @@ void ControlPlane::DestroyId(CmId& id) {
   StopWaiting(id);
   DropQueuedEvents(id);
   event_acknowledged_.wait(lock, [&id] { return id.events_unacknowledged == 0; });
+  DropQueuedEvents(id);  // What Raise has posted during the wait.
   Delete(id);
 }
 
