@@ -157,13 +157,19 @@ ibv_qp* CreateUnconnectedQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes)
 }
 
 int CreateQueuePair(ibv_pd* domain, ibv_qp_init_attr* attributes, ibv_qp** queue_pair) {
-  *queue_pair = CreateUnconnectedQueuePair(domain, attributes);
-  if (*queue_pair == nullptr) return errno;
+  ibv_qp* made = CreateUnconnectedQueuePair(domain, attributes);
+  if (made == nullptr) return errno;
   ibv_qp_attr initial = {};
   initial.qp_state = IBV_QPS_INIT;
   initial.port_num = 1;
   initial.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-  return ModifyQueuePair(*queue_pair, &initial, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  int error = ModifyQueuePair(made, &initial, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  if (error != 0) {
+    DestroyQueuePair(made);
+    return error;
+  }
+  *queue_pair = made;
+  return 0;
 }
 
 int DestroyQueuePair(ibv_qp* queue_pair) {
