@@ -17,8 +17,7 @@
 //   -> queue pair -> shared receive queue -> completion queue entries -> { channel events, asynchronous events, key
 //   table, newcomers of the progress thread }
 // The callbacks of the progress thread and the wires' attendant (stream/wire_attendant.h) come before the queue pair.
-// The device's table of queue pairs is taken with none of these held, and then only the queue pair's lock inside it and
-// what comes after that.
+// The lock of the device's tables of completion queues and queue pairs comes before all of these.
 
 #ifndef VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_
 #define VERBENA_TRANSPORT_SOFT_COMPLETION_CHANNEL_H_
