@@ -8,9 +8,6 @@
 namespace verbena::soft {
 namespace {
 
-// As for the requester's copies: other queue pairs wait no longer than this takes.
-constexpr uint64_t kAnswerBytesPerTurn = 1024 * 1024;
-
 uint32_t AccessOf(RecordKind kind) {
   if (IsAtomic(kind)) return IBV_ACCESS_REMOTE_ATOMIC;
   return kind == RecordKind::kRead ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
@@ -39,10 +36,9 @@ OneSidedResponder::Answered OneSidedResponder::Answer(PairLink& link, const Requ
 
 OneSidedResponder::Answered OneSidedResponder::AnswerRead(PairLink& link, const RequestRecord& request) {
   uint64_t total = request.header.message_bytes;
-  uint64_t end_of_turn = answered_bytes_ + kAnswerBytesPerTurn;
   do {
-    if (answered_bytes_ >= end_of_turn) return Answered::kThisTurn;
-    uint64_t bytes = std::min<uint64_t>(total - answered_bytes_, kFragmentBytesMax);
+    if (turn_bytes_left_ == 0) return Answered::kThisTurn;
+    uint64_t bytes = std::min({total - answered_bytes_, uint64_t{kFragmentBytesMax}, turn_bytes_left_});
     std::byte* record = Reserve(link, sizeof(RecordHeader) + bytes);
     if (record == nullptr) return Answered::kNoRoom;
     bool first = answered_bytes_ == 0;
@@ -59,6 +55,7 @@ OneSidedResponder::Answered OneSidedResponder::AnswerRead(PairLink& link, const 
     auto* from = reinterpret_cast<const std::byte*>(request.target.address + answered_bytes_);
     if (bytes != 0) std::memcpy(record + sizeof(header), from, bytes);
     answered_bytes_ += bytes;
+    turn_bytes_left_ -= bytes;
     Commit(link, sizeof(header) + bytes);
   } while (answered_bytes_ < total);
   answered_bytes_ = 0;

@@ -43,6 +43,8 @@ class OneSidedResponder {
     kNoRoom,    // The peer rings when there is room in the response ring.
     kThisTurn,  // There is more, but that was enough for one turn.
   };
+  // Another turn begins, with a limited number of bytes for all answers together.
+  void BeginTurn() { turn_bytes_left_ = kAnswerBytesPerTurn; }
   // Writes the answer to a READ or atomic that was checked, or the next part of it.
   Answered Answer(PairLink& link, const RequestRecord& request);
 
@@ -50,6 +52,9 @@ class OneSidedResponder {
   void Publish(PairLink& link);
 
  private:
+  // As for the requester's copies: other queue pairs wait no longer than this takes.
+  static constexpr uint64_t kAnswerBytesPerTurn = 1024 * 1024;
+
   Answered AnswerRead(PairLink& link, const RequestRecord& request);
   Answered AnswerAtomic(PairLink& link, const RequestRecord& request);
   // As RingWriter::Reserve, and asks the peer to ring if there is no room.
@@ -60,6 +65,7 @@ class OneSidedResponder {
   const PublishedMemory* const own_memory_;
   uint32_t access_ = 0;
   uint8_t read_depth_ = 0;
+  uint64_t turn_bytes_left_ = 0;
   uint64_t answered_bytes_ = 0;     // Of the READ in progress.
   uint64_t unpublished_bytes_ = 0;  // In the response ring; the peer was not told.
   bool space_wanted_ = false;       // As published.

@@ -27,6 +27,7 @@ Responder::Responder(const Options& options)
 
 bool Responder::Advance(PairLink& link) {
   unfinished_answer_ = false;
+  one_sided_.BeginTurn();
   if (refused_) {
     AnswerProbe(link);
     return true;
