@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/testing/linked_pair.h"
+#include "transport/soft/testing/raw_states.h"
 
 namespace verbena::soft {
 namespace {
@@ -169,6 +170,19 @@ TEST(FaultPlan, ImpatientSenderFailsAtAReceiverThatIsNotReady) {
   pair.left.Send(1);
   EXPECT_FALSE(pair.right.PollReceives().has_value());
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+TEST(FaultPlan, HoldsForTheQueuePairsNextLifeToo) {
+  LinkedPair pair;
+  PlanFaults(pair.right.queue_pair, {{.kind = FaultKind::kNotReady, .operation = 1, .amount = 1}});
+  ASSERT_EQ(ToReset(pair.right.queue_pair), 0);
+  ASSERT_EQ(ToInit(pair.right.queue_pair), 0);
+  TestEnd next_peer;
+  Link(next_peer, pair.right);
+  pair.right.Receive(1);
+  next_peer.Send(1);
+  EXPECT_FALSE(pair.right.PollReceives().has_value());
+  EXPECT_TRUE(pair.right.PollReceives().has_value());
 }
 
 TEST(FaultPlan, RefusedDirectAccessLeavesReadsToTheResponder) {

@@ -116,6 +116,7 @@ void QueuePair::Reset() {
     std::construct_at(&requester_, RequesterOptions(pd, init_attributes_, surroundings_));
     std::destroy_at(&responder_);
     std::construct_at(&responder_, ResponderOptions(pd, init_attributes_, surroundings_));
+    responder_.set_faults(faults_.get());
   }
   AttachToQueues();
 }
