@@ -1,5 +1,7 @@
 #include "transport/soft/direct_memory.h"
 
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "transport/soft/receive_queue.h"
+#include "transport/soft/unique_fd.h"
 
 namespace verbena::soft {
 namespace {
@@ -57,6 +60,14 @@ void CopyWithinProcess(DirectMemory::Direction direction, const LocalParts& loca
   }
 }
 
+// Whether no thread of the process runs any more; false if the kernel does not say.
+bool HasEnded(pid_t process) {
+  UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!handle.valid()) return errno == ESRCH;
+  pollfd end = {.fd = handle.get(), .events = POLLIN, .revents = 0};
+  return poll(&end, 1, 0) == 1;
+}
+
 WorkOutcome OutcomeOfErrno(int error) {
   ibv_wc_status status = error == ESRCH ? IBV_WC_RETRY_EXC_ERR : IBV_WC_REM_OP_ERR;
   return {.status = status, .vendor_error = static_cast<uint32_t>(error)};
@@ -64,9 +75,9 @@ WorkOutcome OutcomeOfErrno(int error) {
 
 }  // namespace
 
-bool AwaitEndOfCopies(const HazardLine& hazard, uint32_t key, std::chrono::steady_clock::time_point deadline) {
-  while (uint32_t copied = hazard.key.load()) {
-    if (key != kAnyKey && copied != key) return true;
+bool AwaitEndOfCopies(const Copier& peer, uint32_t key, std::chrono::steady_clock::time_point deadline) {
+  while (uint32_t copied = peer.hazard->key.load()) {
+    if ((key != kAnyKey && copied != key) || HasEnded(peer.process)) return true;
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::yield();  // One slice of a copy takes microseconds.
   }

@@ -27,10 +27,16 @@ namespace verbena::soft {
 // A peer whose hazard word names a revoked key for longer than this is broken: it copies one slice at a time.
 inline constexpr std::chrono::seconds kHazardPatience(1);
 
-// Waits until the peer whose `hazard` it is does not copy under `key` any more; kAnyKey: under none. False if it still
-// seems to when `deadline` has passed. Blocks; with no lock of the device held.
+// A peer that may copy from and into our memory, since it was given our table of regions.
+struct Copier {
+  pid_t process;
+  const HazardLine* hazard;  // Where it says what it copies.
+};
+
+// Waits until `peer` does not copy under `key` any more, if only because it has died; kAnyKey: under none. False if it
+// still seems to when `deadline` has passed. Blocks; with no lock of the device held.
 inline constexpr uint32_t kAnyKey = 0;
-bool AwaitEndOfCopies(const HazardLine& hazard, uint32_t key, std::chrono::steady_clock::time_point deadline);
+bool AwaitEndOfCopies(const Copier& peer, uint32_t key, std::chrono::steady_clock::time_point deadline);
 
 // How a work request, or a part of it, ended.
 struct WorkOutcome {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,15 +18,14 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/direct_memory.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
 namespace {
 
-PairMemory& SharedMemoryOf(ibv_qp* queue_pair) {
-  return static_cast<QueuePair*>(queue_pair)->link_memory().memory->pair();
-}
+PairMemory& SharedMemoryOf(ibv_qp* queue_pair) { return static_cast<QueuePair*>(queue_pair)->link_memory()->pair(); }
 
 // Atomically, as another process would: a race detector has nothing to say about processes.
 void ScribbleWord(void* at, uint64_t value) { static_cast<std::atomic<uint64_t>*>(at)->store(value); }
@@ -136,7 +136,7 @@ TEST(HostilePeer, HazardLeftForEverDoesNotHoldUpDeregistration) {
 TEST(HostilePeer, SeveralThatCopyForEverCostOnePatienceTogetherAndNoneLater) {
   LinkedPair pairs[3];
   std::vector<std::shared_ptr<SharedMapping>> links;
-  for (LinkedPair& pair : pairs) links.push_back(static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory);
+  for (LinkedPair& pair : pairs) links.push_back(static_cast<QueuePair*>(pair.left.queue_pair)->link_memory());
   auto time_deregistration = [&](ibv_mr*& region) {
     for (auto& link : links) link->pair().control.ends[1].hazard.key.store(region->rkey);
     auto before = std::chrono::steady_clock::now();
@@ -150,7 +150,7 @@ TEST(HostilePeer, SeveralThatCopyForEverCostOnePatienceTogetherAndNoneLater) {
 
 TEST(HazardOfAPeer, HoldsUpTheDestructionOfTheQueuePair) {
   LinkedPair pair;
-  auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory;
+  auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory();
   EndControl& own = memory->pair().control.ends[0];
   EndControl& peer = memory->pair().control.ends[1];
   peer.hazard.key.store(pair.left.region->rkey);
@@ -164,6 +164,19 @@ TEST(HazardOfAPeer, HoldsUpTheDestructionOfTheQueuePair) {
   pair.left.DestroyQueuePair();
   EXPECT_TRUE(copied);
   copy.join();
+}
+
+TEST(HazardOfAPeer, ThatHasDiedHoldsNobodyUp) {
+  HazardLine hazard = {};
+  hazard.key.store(1);
+  pid_t process = fork();
+  if (process == 0) _exit(0);
+  constexpr auto kForEver = std::chrono::steady_clock::time_point::max();
+  siginfo_t end;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(AwaitEndOfCopies({.process = process, .hazard = &hazard}, kAnyKey, kForEver));
+  ASSERT_EQ(waitpid(process, nullptr, 0), process);
+  EXPECT_TRUE(AwaitEndOfCopies({.process = process, .hazard = &hazard}, kAnyKey, kForEver));
 }
 
 TEST(HostileOffer, PublishedMemoryCannotBeMappedForWriting) {

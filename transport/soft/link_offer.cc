@@ -124,22 +124,20 @@ absl::Status NoDirectAccess(const char* why) {
 
 // How one-sided requests to the peer are carried out: by ourselves if policy, peer and kernel allow it.
 absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferRecord& record, pid_t process,
-                                                                    FdReader* fds) {
-  absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
-  if (!policy.ok()) return policy.status();
+                                                                    OneSidedPolicy policy, FdReader* fds) {
   if (record.offers_regions == 0) {
-    if (*policy == OneSidedPolicy::kDirect) return NoDirectAccess("the peer does not offer it");
+    if (policy == OneSidedPolicy::kDirect) return NoDirectAccess("the peer does not offer it");
     return std::nullopt;
   }
   auto regions = SharedMapping::Attach(SharedMapping::Kind::kRegions, fds->Next());
   if (!regions.ok()) return regions.status();
-  if (*policy == OneSidedPolicy::kResponder) return std::nullopt;
+  if (policy == OneSidedPolicy::kResponder) return std::nullopt;
   int error = DirectMemory::Probe(process, {.address = record.cookie_address, .value = record.cookie_value});
   if (error == 0) {
     return DirectMemory::PeerProcess{
         .process = process, .queue_pair_number = record.queue_pair_number, .regions = *std::move(regions)};
   }
-  if (*policy == OneSidedPolicy::kDirect) return NoDirectAccess(std::strerror(error));
+  if (policy == OneSidedPolicy::kDirect) return NoDirectAccess(std::strerror(error));
   return std::nullopt;
 }
 
@@ -205,7 +203,9 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
   }
   absl::StatusOr<PeerProcess> process = ReadProcess(peer.pid, &fds);
   if (!process.ok()) return process.status();
-  auto direct = ReadDirect(*record, peer.pid, &fds);
+  absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
+  if (!policy.ok()) return policy.status();
+  auto direct = ReadDirect(*record, peer.pid, *policy, &fds);
   if (!direct.ok()) return direct.status();
   auto receiving = ReadQueue(record->receiving, record->queue_pair_index, *process, &fds);
   if (!receiving.ok()) return receiving.status();
@@ -216,6 +216,8 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
     sending = *std::move(read);
   }
   if (!fds.finished()) return Malformed("too many descriptors");
+  std::optional<pid_t> copying_process;
+  if (*policy != OneSidedPolicy::kResponder) copying_process = peer.pid;
   return ReceivedOffer{
       .pair = std::move(pair),
       .parameters = {.responder_resources = record->responder_resources,
@@ -225,7 +227,8 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
                .receiving = *std::move(receiving),
                .sending = std::move(sending),
                .wire = nullptr,
-               .direct = *std::move(direct)},
+               .direct = *std::move(direct),
+               .copying_process = copying_process},
   };
 }
 

@@ -75,7 +75,7 @@ struct WindowPair : LinkedPair {
   // Where the left end announces the key under which it copies.
   std::atomic<uint32_t>& LeftHazard() {
     auto link = static_cast<QueuePair*>(right.queue_pair)->link_memory();
-    return link.memory->pair().control.ends[0].hazard.key;
+    return link->pair().control.ends[0].hazard.key;
   }
 };
 

@@ -31,6 +31,8 @@ class PairLink {
     std::unique_ptr<Doorbell> sending;                // Of its send completion queue; null if that is the same.
     std::unique_ptr<Wire> wire;                       // Null if the peer sees the pair's memory itself.
     std::optional<DirectMemory::PeerProcess> direct;  // None: the peer executes our one-sided requests itself.
+    // Its process, if that was given our table of regions. None: it cannot copy, whatever its hazard word says.
+    std::optional<pid_t> copying_process;
   };
 
   // `own_end` is 0 for the end that made the offer, 1 for the other.
@@ -50,6 +52,12 @@ class PairLink {
   RingReader& requests_in() { return requests_in_; }
   RingWriter& responses_out() { return responses_out_; }
   RingReader& responses_in() { return responses_in_; }
+
+  // None if the peer was not given the means to copy from and into our memory.
+  std::optional<Copier> copier() const {
+    if (!copying_process_.has_value()) return std::nullopt;
+    return Copier{.process = *copying_process_, .hazard = &peer_.hazard};
+  }
 
   // Null if the peer executes our one-sided requests.
   DirectMemory* direct() { return direct_.has_value() ? &*direct_ : nullptr; }
@@ -122,6 +130,7 @@ class PairLink {
         own_(memory_->pair().control.ends[own_end]),
         peer_(memory_->pair().control.ends[peer_end]),
         peer_queue_pair_number_(peer.queue_pair_number),
+        copying_process_(peer.copying_process),
         receiving_(std::move(peer.receiving)),
         sending_(std::move(peer.sending)),
         wire_(std::move(peer.wire)),
@@ -136,6 +145,7 @@ class PairLink {
   EndControl& own_;
   const EndControl& peer_;
   const uint32_t peer_queue_pair_number_;
+  const std::optional<pid_t> copying_process_;
   const std::unique_ptr<Doorbell> receiving_;
   const std::unique_ptr<Doorbell> sending_;
   const std::unique_ptr<Wire> wire_;

@@ -93,8 +93,8 @@ void QueuePair::Withdraw() {
   }
   attendance_.reset();
   DetachFromQueues();
-  if (LinkMemory link = link_memory(); link.memory != nullptr) {
-    AwaitEndOfCopies(*link.peer_hazard, kAnyKey, PeerPatience::Clock::now() + kHazardPatience);
+  if (std::optional<CopyingPeer> peer = copying_peer(); peer.has_value()) {
+    AwaitEndOfCopies(peer->copier, kAnyKey, PeerPatience::Clock::now() + kHazardPatience);
   }
   surroundings_.keys->InvalidateWindowsOf(qp_num);
 }
@@ -324,9 +324,9 @@ void QueuePair::PeerGone() {
   LosePeer();
 }
 
-void QueuePair::PeerCopiesForEver(const LinkMemory& link) {
+void QueuePair::PeerCopiesForEver(const CopyingPeer& peer) {
   std::lock_guard lock(mu_);
-  if (link_ == nullptr || link_->memory() != link.memory) return;
+  if (link_ == nullptr || link_->memory() != peer.memory) return;
   copies_for_ever_ = true;
   if (Receives()) LosePeer();
 }

@@ -127,17 +127,20 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   // From now on; see fault_plan.h.
   void SetFaults(FaultPlan plan);
 
-  // Where our end stands in the pair's memory, for those who wait for the peer's copies. Null if not linked, or if that
-  // is hopeless: see PeerCopiesForEver.
-  struct LinkMemory {
+  // The peer that may copy from and into our memory, for those who wait for the end of that; `memory` keeps its hazard
+  // word. Nothing if there is no such peer, or if waiting is hopeless: see PeerCopiesForEver.
+  struct CopyingPeer {
     std::shared_ptr<SharedMapping> memory;
-    const HazardLine* peer_hazard;
+    Copier copier;
   };
-  LinkMemory link_memory();
+  std::optional<CopyingPeer> copying_peer();
 
-  // The peer of that link seems to copy for longer than kHazardPatience: it is broken and the queue pair goes to ERR.
-  // It is not waited for again.
-  void PeerCopiesForEver(const LinkMemory& link);
+  // That peer seems to copy for longer than kHazardPatience: it is broken and the queue pair goes to ERR. It is not
+  // waited for again.
+  void PeerCopiesForEver(const CopyingPeer& peer);
+
+  // What the queue pair shares with its peer; null if they are not linked.
+  std::shared_ptr<SharedMapping> link_memory();
 
   uint32_t index() const { return surroundings_.index; }
   CompletionQueue& send_completions() const { return *static_cast<CompletionQueue*>(send_cq); }

@@ -62,10 +62,17 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkP
   return absl::OkStatus();
 }
 
-QueuePair::LinkMemory QueuePair::link_memory() {
+std::optional<QueuePair::CopyingPeer> QueuePair::copying_peer() {
   std::lock_guard lock(mu_);
-  if (link_ == nullptr || copies_for_ever_) return {};
-  return {.memory = link_->memory(), .peer_hazard = &link_->peer().hazard};
+  if (link_ == nullptr || copies_for_ever_) return std::nullopt;
+  std::optional<Copier> copier = link_->copier();
+  if (!copier.has_value()) return std::nullopt;
+  return CopyingPeer{.memory = link_->memory(), .copier = *copier};
+}
+
+std::shared_ptr<SharedMapping> QueuePair::link_memory() {
+  std::lock_guard lock(mu_);
+  return link_ == nullptr ? nullptr : link_->memory();
 }
 
 }  // namespace verbena::soft

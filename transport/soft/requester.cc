@@ -167,7 +167,8 @@ bool Requester::PerformLocally(PairLink& link, SendEntry& entry) {
 }
 
 bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
-  if (link.peer().hazard.key.load() != key) {
+  std::optional<Copier> peer = link.copier();
+  if (!peer.has_value() || peer->hazard->key.load() != key) {
     invalidating_since_.reset();
     return false;
   }

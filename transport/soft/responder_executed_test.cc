@@ -1,6 +1,8 @@
 // What is particular to one-sided requests that the responder carries out: they stand in line with messages, they are
 // answered one after the other, and the responder says how many it takes at once.
 
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -90,6 +92,15 @@ TEST_F(ResponderExecuted, ReadOfAQueuePairWithoutDepthIsALocalError) {
   EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_LOC_QP_OP_ERR);
 }
 
+// Nobody was given the table of keys, so nobody copies, and there is nothing to wait for.
+TEST_F(ResponderExecuted, HazardWordIsNotHeeded) {
+  LinkedPair pair;
+  PairControl& control = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory()->pair().control;
+  control.ends[1].hazard.key.store(pair.left.region->rkey);
+  EXPECT_EQ(DeregisterMemory(std::exchange(pair.left.region, nullptr)), 0);
+  EXPECT_EQ(pair.left.State(), IBV_QPS_RTS) << "the peer was waited for, and given up";
+}
+
 TEST_F(ResponderExecuted, ViolationTakesTheRespondersQueuePairOutOfService) {
   LinkedPair pair;
   pair.right.Receive(1);
@@ -119,7 +130,7 @@ TEST_F(ResponderExecuted, FencedSendWaitsForTheAnswerOfAnEarlierRead) {
 TEST_F(ResponderExecuted, RequestThatWaitsForAnAnswerIsHeldUpInTheEyesOfThePeer) {
   for (unsigned flags : {unsigned{IBV_SEND_FENCE}, 0u}) {
     LinkedPair pair;  // Of a depth of one READ.
-    auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory().memory;
+    auto memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory();
     const std::atomic<uint32_t>& held_up = memory->pair().control.ends[0].requests_out.held_up;
     PostRead(pair, 5, 0, 64);
     EXPECT_EQ(held_up.load(), 0u);

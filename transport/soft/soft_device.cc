@@ -189,7 +189,7 @@ int SoftDevice::RevokeKey(uint32_t key) {
   if (*in_use != 0) {
     auto deadline = std::chrono::steady_clock::now() + kHazardPatience;  // Of all peers together.
     for (const LinkToWatch& each : AllLinks()) {
-      if (!AwaitEndOfCopies(*each.link.peer_hazard, *in_use, deadline)) FailSlowPeer(each);
+      if (!AwaitEndOfCopies(each.peer.copier, *in_use, deadline)) FailSlowPeer(each);
     }
   }
   keys_.Release(key);
@@ -201,8 +201,8 @@ std::vector<SoftDevice::LinkToWatch> SoftDevice::AllLinks() {
   std::lock_guard lock(mu_);
   for (QueuePair* queue_pair : queue_pairs_) {
     if (queue_pair == nullptr) continue;
-    QueuePair::LinkMemory link = queue_pair->link_memory();
-    if (link.memory != nullptr) links.push_back({queue_pair, std::move(link)});
+    std::optional<QueuePair::CopyingPeer> peer = queue_pair->copying_peer();
+    if (peer.has_value()) links.push_back({queue_pair, *std::move(peer)});
   }
   return links;
 }
@@ -210,7 +210,7 @@ std::vector<SoftDevice::LinkToWatch> SoftDevice::AllLinks() {
 void SoftDevice::FailSlowPeer(const LinkToWatch& slow) {
   std::lock_guard lock(mu_);
   for (QueuePair* queue_pair : queue_pairs_) {
-    if (queue_pair == slow.queue_pair) queue_pair->PeerCopiesForEver(slow.link);
+    if (queue_pair == slow.queue_pair) queue_pair->PeerCopiesForEver(slow.peer);
   }
 }
 

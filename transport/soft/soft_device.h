@@ -74,7 +74,7 @@ class SoftDevice {
  private:
   struct LinkToWatch {
     QueuePair* queue_pair;  // May be destroyed meanwhile.
-    QueuePair::LinkMemory link;
+    QueuePair::CopyingPeer peer;
   };
 
   // The kernel's part of a device.
