@@ -17,12 +17,10 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x56534f46;
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 
-// Among the channel serials of a process: its progress thread's eventfd.
-constexpr uint64_t kProgressSerial = 0;
-
-// One completion queue of the offering end. `channel` is its channel's serial; 0 = it has none.
+// One completion queue of the offering end. `channel` is its channel's serial.
+constexpr uint64_t kNoChannel = 0;
 struct OfferedQueue {
   uint32_t index;
   uint32_t reserved;
@@ -41,6 +39,7 @@ struct OfferRecord {
   uint8_t offers_regions;  // The peer may copy directly, if the kernel lets it.
   uint64_t cookie_address;
   uint64_t cookie_value;
+  uint64_t progress;  // The serial of the progress thread's eventfd, among those of the process' channels.
   OfferedQueue receiving;
   OfferedQueue sending;
 };
@@ -52,7 +51,7 @@ static_assert(kLinkOfferFdsMax >= 8);
 
 OfferedQueue Describe(const CompletionQueue& queue) {
   CompletionChannel* channel = queue.event_channel();
-  return {.index = queue.index(), .reserved = 0, .channel = channel == nullptr ? 0 : channel->serial()};
+  return {.index = queue.index(), .reserved = 0, .channel = channel == nullptr ? kNoChannel : channel->serial()};
 }
 
 void AddQueueFds(const CompletionQueue& queue, std::vector<UniqueFd>* fds) {
@@ -96,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Doorbell>> ReadQueue(const OfferedQueue& queue, u
       SharedMapping::Attach(SharedMapping::Kind::kReady, fds->Next());
   if (!ready.ok()) return ready.status();
   std::shared_ptr<UniqueFd> channel;
-  if (queue.channel != kProgressSerial) {
+  if (queue.channel != kNoChannel) {
     auto fd = ReadEventFd(peer.process, queue.channel, fds);
     if (!fd.ok()) return fd.status();
     channel = *std::move(fd);
@@ -109,10 +108,10 @@ absl::StatusOr<std::unique_ptr<Doorbell>> ReadQueue(const OfferedQueue& queue, u
                                                                  .progress = peer.progress});
 }
 
-absl::StatusOr<PeerProcess> ReadProcess(pid_t process, FdReader* fds) {
+absl::StatusOr<PeerProcess> ReadProcess(pid_t process, uint64_t progress_serial, FdReader* fds) {
   auto queues = SharedMapping::Attach(SharedMapping::Kind::kQueues, fds->Next());
   if (!queues.ok()) return queues.status();
-  auto progress = ReadEventFd(process, kProgressSerial, fds);
+  auto progress = ReadEventFd(process, progress_serial, fds);
   if (!progress.ok()) return progress.status();
   return PeerProcess{.process = process, .queues = *std::move(queues), .progress = *std::move(progress)};
 }
@@ -173,6 +172,7 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
       .offers_regions = static_cast<uint8_t>(offers_regions ? 1 : 0),
       .cookie_address = offers_regions ? device.cookie().address : 0,
       .cookie_value = offers_regions ? device.cookie().value : 0,
+      .progress = device.progress_serial(),
       .receiving = Describe(receiving),
       .sending = Describe(sending),
   };
@@ -201,7 +201,7 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
     if (!attached.ok()) return attached.status();
     pair = *std::move(attached);
   }
-  absl::StatusOr<PeerProcess> process = ReadProcess(peer.pid, &fds);
+  absl::StatusOr<PeerProcess> process = ReadProcess(peer.pid, record->progress, &fds);
   if (!process.ok()) return process.status();
   absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
   if (!policy.ok()) return policy.status();

@@ -20,6 +20,7 @@ Registry& TheRegistry() {
 }  // namespace
 
 std::shared_ptr<UniqueFd> SharePeerChannel(pid_t process, uint64_t serial, UniqueFd fd) {
+  if (process == 0) return std::make_shared<UniqueFd>(std::move(fd));
   Registry& registry = TheRegistry();
   std::lock_guard lock(registry.mu);
   std::erase_if(registry.channels, [](const auto& entry) { return entry.second.expired(); });

@@ -55,6 +55,8 @@ class SoftDevice {
   OutOfBand& out_of_band() { return out_of_band_; }
 
   uint32_t NextDomainNumber() { return next_domain_number_.fetch_add(1); }
+  // Of completion channels, and one more of the progress thread's eventfd.
+  uint64_t progress_serial() const { return progress_serial_; }
   uint64_t NextChannelSerial() { return next_channel_serial_.fetch_add(1); }
 
   // Makes and forgets the objects that have a place in shared memory. Null or an errno if there is no place left.
@@ -106,7 +108,8 @@ class SoftDevice {
   DeviceHealth health_;
   OutOfBand out_of_band_;
   std::atomic<uint32_t> next_domain_number_{1};
-  std::atomic<uint64_t> next_channel_serial_;  // From a random start: process ids are used again.
+  const uint64_t progress_serial_;             // Random: process ids are used again.
+  std::atomic<uint64_t> next_channel_serial_;  // From there on.
 
   std::mutex mu_;
   std::vector<CompletionQueue*> completion_queues_ ABSL_GUARDED_BY(mu_);  // By index; null = free.
