@@ -24,6 +24,7 @@ constexpr char kDevice[] = "cable";
 constexpr char kOwnNamespace[] = "/proc/thread-self/ns/net";
 constexpr size_t kPacketBytesMax = 2048;
 constexpr size_t kFlightsMax = 4096;  // As a queue of a real link has a length.
+constexpr std::chrono::seconds kLossPatience(30);
 
 void Must(bool condition, const char* what) {
   if (condition) return;
@@ -117,6 +118,17 @@ void TestNetwork::SetLink(Side side, bool up) {
   At(side, [up] { SetFlags(kDevice, up); });
 }
 
+bool TestNetwork::AwaitLossAfter(std::chrono::milliseconds time) {
+  std::unique_lock lock(mu_);
+  Clock::time_point from = Clock::now() + time;
+  return lost_.wait_for(lock, kLossPatience, [&] { return last_loss_ >= from; });
+}
+
+void TestNetwork::OnLoss() {
+  last_loss_ = Clock::now();
+  lost_.notify_all();
+}
+
 void TestNetwork::At(Side side, const std::function<void()>& what) {
   Visit visit(hosts_[side].net_namespace.get());
   what();
@@ -149,7 +161,10 @@ void TestNetwork::Depart(size_t from) {
     if (bytes <= 0) return;
     packet.resize(static_cast<size_t>(bytes));
     std::lock_guard lock(mu_);
-    if (weather_.cut || Chance() < weather_.loss || flights_.size() >= kFlightsMax) continue;
+    if (weather_.cut || Chance() < weather_.loss || flights_.size() >= kFlightsMax) {
+      OnLoss();
+      continue;
+    }
     int copies = Chance() < weather_.duplicate ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
       auto late =
@@ -162,8 +177,11 @@ void TestNetwork::Depart(size_t from) {
 void TestNetwork::Arrive(Clock::time_point now) {
   while (!flights_.empty() && flights_.begin()->first <= now) {
     const Flight& flight = flights_.begin()->second;
-    // A device that is down takes nothing: the packet is lost, as on a cable.
-    [[maybe_unused]] ssize_t count = write(hosts_[flight.to].device.get(), flight.packet.data(), flight.packet.size());
+    ssize_t count = write(hosts_[flight.to].device.get(), flight.packet.data(), flight.packet.size());
+    if (count < 0) {  // A device that is down takes nothing.
+      std::lock_guard lock(mu_);
+      OnLoss();
+    }
     flights_.erase(flights_.begin());
   }
 }

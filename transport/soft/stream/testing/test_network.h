@@ -10,8 +10,8 @@
 #define VERBENA_TRANSPORT_SOFT_STREAM_TESTING_TEST_NETWORK_H_
 
 #include <array>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -54,6 +54,9 @@ class TestNetwork {
   // As `ip link set … up` or `down` at one host.
   void SetLink(Side side, bool up);
 
+  // Waits until a packet is lost, for whatever reason, that long from now or later. False: none was in half a minute.
+  bool AwaitLossAfter(std::chrono::milliseconds time);
+
   // Calls `what` in this thread as a process of that host. Processes that it starts stay there.
   void At(Side side, const std::function<void()>& what);
 
@@ -72,13 +75,16 @@ class TestNetwork {
   void Carry();
   void Depart(size_t from);
   void Arrive(Clock::time_point now);
+  void OnLoss() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   double Chance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return std::uniform_real_distribution<>(0, 1)(random_); }
 
   std::array<Host, 2> hosts_;
   const UniqueFd stop_;
 
   std::mutex mu_;
+  std::condition_variable lost_;
   Weather weather_ ABSL_GUARDED_BY(mu_);
+  Clock::time_point last_loss_ ABSL_GUARDED_BY(mu_);
   std::minstd_rand random_ ABSL_GUARDED_BY(mu_);
 
   std::multimap<Clock::time_point, Flight> flights_;  // The cable's.
