@@ -69,7 +69,11 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* 
   });
   if (group->shared_queue() == nullptr) {
     absl::StatusOr<std::unique_ptr<ReceiveSupply>> receives = group->MakeSupply(&*link->queue_pair_);
-    if (!receives.ok()) return receives.status();
+    if (!receives.ok()) {
+      link->Destroy();
+      id = std::move(link->id_);
+      return receives.status();
+    }
     link->own_receives_ = *std::move(receives);
   }
   return link;

@@ -61,8 +61,8 @@ struct ReadRequest {
 
 class Link : private CmHandler {
  public:
-  // Makes the queue pair on an id whose device is known. `frames_max` and `reads_max`: how many of each may be in
-  // flight.
+  // Makes the queue pair on an id whose device is known, and takes the id if it succeeds. `frames_max` and `reads_max`:
+  // how many of each may be in flight.
   static absl::StatusOr<std::unique_ptr<Link>> Create(PollGroup* group, CmChannel* channel, verbs::ConnectionId&& id,
                                                       LinkOwner* owner, uint32_t frames_max, uint32_t reads_max);
   ~Link() override;  // After OnEnded, or before anything was connected.
