@@ -11,7 +11,7 @@
 namespace verbena::soft {
 
 CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
-                                 CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed,
+                                 CompletionChannel* event_channel, ReadyMap ready, PublishedQueue* published,
                                  AsyncEvents* events, ProgressThread* progress_thread)
     : index_(index),
       channel_(event_channel),
@@ -19,15 +19,17 @@ CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, ui
       progress_thread_(progress_thread),
       ready_(std::move(ready)),
       unattended_(progress_thread->enabled()),
+      watched_(published->watched),
       capacity_(capacity),
       entries_(capacity),
-      armed_(armed) {
+      armed_(&published->armed) {
   context = device_context;
   channel = event_channel;
   cq_context = user_context;
   handle = index;
   cqe = static_cast<int>(capacity);
   armed_.Disarm();
+  watched_.store(0);
   SetUnattended(unattended_);
   FaultPlan faults = FaultsOfNewObject(FaultObject::kCompletionQueue);
   if (!faults.empty()) faults_ = std::make_unique<FaultInjector>(std::move(faults));
@@ -45,7 +47,7 @@ CompletionQueue::~CompletionQueue() {
 
 int CompletionQueue::Poll(int count, ibv_wc* completions) {
   CountPoll();
-  if (size_.load(std::memory_order_relaxed) == 0) Progress();
+  if (size_.load(std::memory_order_relaxed) == 0) ProgressOnPoll();
   return Pop(count, completions, nullptr);
 }
 
@@ -53,7 +55,7 @@ int CompletionQueue::PollTimed(ibv_wc* completion, uint64_t* time_ns) {
   *time_ns = 0;
   if (IsForkedChild()) return -ENODEV;  // This way in is not among those that InstallDeadDataPath closes.
   CountPoll();
-  if (size_.load(std::memory_order_relaxed) == 0) Progress();
+  if (size_.load(std::memory_order_relaxed) == 0) ProgressOnPoll();
   return Pop(1, completion, time_ns);
 }
 
@@ -144,6 +146,8 @@ void CompletionQueue::Attach(uint32_t queue_pair_index, ProgressTarget* target) 
 
 void CompletionQueue::Detach(uint32_t queue_pair_index) {
   std::lock_guard lock(progress_mu_);
+  if (watched_.load() == queue_pair_index + 1) watched_.store(0);
+  if (last_ready_ == queue_pair_index) ready_in_a_row_ = 0;
   targets_[queue_pair_index] = nullptr;
   std::erase(attached_indices_, queue_pair_index);
   wires_.Remove(queue_pair_index);
@@ -165,23 +169,58 @@ void CompletionQueue::MuteWire(int descriptor) {
   if (channel_ != nullptr) channel_->MuteWire(descriptor);
 }
 
+void CompletionQueue::ProgressOnPoll() {
+  if (ready_.AnyReady() || wires_.any() || scan_due_.load(std::memory_order_relaxed) || ScanIsDue()) return Progress();
+  if (watched_.load(std::memory_order_relaxed) == 0) return;
+  std::unique_lock lock(progress_mu_, std::try_to_lock);  // Whoever has it is looking.
+  if (lock.owns_lock()) ProgressWatched();
+}
+
+// In case a peer that shares the ready map has cleared bits.
+bool CompletionQueue::ScanIsDue() {
+  uint32_t polls = polls_.load(std::memory_order_relaxed);
+  if (polls - polls_at_scan_.load(std::memory_order_relaxed) < kPollsBetweenScans) return false;
+  polls_at_scan_.store(polls, std::memory_order_relaxed);
+  scan_due_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 void CompletionQueue::Progress() {
-  if (!ready_.AnyReady() && !wires_.any() && !scan_due_.load(std::memory_order_relaxed)) {
-    uint32_t polls = polls_.load(std::memory_order_relaxed);
-    if (polls - polls_at_scan_.load(std::memory_order_relaxed) < kPollsBetweenScans) return;
-    polls_at_scan_.store(polls, std::memory_order_relaxed);
-    scan_due_.store(true, std::memory_order_relaxed);
-  }
   std::lock_guard lock(progress_mu_);
-  auto progress = [this](uint32_t index) {
-    if (index < targets_.size() && targets_[index] != nullptr) targets_[index]->Progress();
-  };
-  ready_.Take(progress);
-  if (wires_.any()) wires_.ForEachToLookAt(progress);
+  ProgressWatched();
+  ready_.Take([this](uint32_t index) {
+    ProgressOne(index);
+    ready_in_a_row_ = std::exchange(last_ready_, index) == index ? ready_in_a_row_ + 1 : 1;
+    if (ready_in_a_row_ == kReadyBeforeWatched) Watch(index);
+  });
+  if (wires_.any()) wires_.ForEachToLookAt([this](uint32_t index) { ProgressOne(index); });
   if (!scan_due_.load() || !scan_due_.exchange(false)) return;  // A poll need not write what is seldom set.
   for (uint32_t index : attached_indices_) {
     if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
   }
+}
+
+void CompletionQueue::ProgressOne(uint32_t index) {
+  if (index < targets_.size() && targets_[index] != nullptr) targets_[index]->Progress();
+}
+
+void CompletionQueue::ProgressWatched() {
+  uint32_t watched = watched_.load(std::memory_order_relaxed);
+  if (watched != 0 && targets_[watched - 1]->MayHaveNews()) targets_[watched - 1]->Progress();
+}
+
+void CompletionQueue::Watch(uint32_t index) {
+  if (index >= targets_.size() || targets_[index] == nullptr) return;
+  if (wires_.any() || !attended()) return;  // Every poll looks at the wires anyway; or there are no polls.
+  Unwatch();
+  watched_.store(index + 1);
+}
+
+void CompletionQueue::Unwatch() {
+  uint32_t before = watched_.load(std::memory_order_relaxed);
+  if (before == 0) return;
+  watched_.store(0);
+  ProgressOne(before - 1);  // Its peer may have relied on it.
 }
 
 void CompletionQueue::MarkReady(uint32_t queue_pair_index) {
@@ -210,6 +249,10 @@ bool CompletionQueue::StillAttended() {
   uint32_t polls = polls_.load(std::memory_order_relaxed);
   if (polls_at_tick_.exchange(polls, std::memory_order_relaxed) != polls) return true;
   SetUnattended(true);
+  {
+    std::lock_guard lock(progress_mu_);
+    Unwatch();
+  }
   Progress();  // What came before peers could see that.
   return false;
 }

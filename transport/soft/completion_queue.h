@@ -4,6 +4,11 @@
 // nobody does, the queue is "unattended", and the device's progress thread does it. The ready map says which queue
 // pairs have news.
 //
+// One queue pair, the one that has the most news of late, may be "watched": polls look at it without being told, and
+// its peer need not mark it in the map, whose lines would travel to and fro between two processors with every message.
+// As with arming, no news is lost: a peer publishes, then reads who is watched; the owner says who is watched, then
+// looks at the one that was.
+//
 // Owner: the application, as an ibv_cq. Outlives its queue pairs. Thread: any; the locking order is in
 // completion_channel.h.
 
@@ -45,9 +50,9 @@ class ProgressTarget {
 
 class CompletionQueue final : public ExtensibleCompletionQueue {
  public:
-  // `index` is this queue's place in the published memory, `armed` the word there. `ready` is fresh.
+  // `index` is this queue's place in the published memory, `published` that place. `ready` is fresh.
   CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
-                  CompletionChannel* event_channel, ReadyMap ready, std::atomic<uint64_t>* armed, AsyncEvents* events,
+                  CompletionChannel* event_channel, ReadyMap ready, PublishedQueue* published, AsyncEvents* events,
                   ProgressThread* progress_thread);
   // Waits until every event that was read for it is acknowledged, as ibv_destroy_cq must.
   ~CompletionQueue();
@@ -118,14 +123,24 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   const ReadyMap& ready() const { return ready_; }
 
  private:
-  // Polls between two looks at every queue pair, in case a peer that shares the ready map has cleared bits.
+  // Polls between two looks at every queue pair.
   static constexpr uint32_t kPollsBetweenScans = 4096;
+  // So often a queue pair is found in the map, and no other between, before it is watched: a change costs about as much
+  // as the map does for one message.
+  static constexpr uint32_t kReadyBeforeWatched = 8;
   // Value of size_ that keeps an overrun queue from looking merely empty.
   static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;
 
   int Pop(int count, ibv_wc* completions, uint64_t* times_ns);
   bool FaultOverruns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(entries_mu_);
+  // Lets every queue pair that has news progress. A poll spares itself the lock if nothing says that there are any.
   void Progress();
+  void ProgressOnPoll();
+  bool ScanIsDue();
+  void ProgressOne(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
+  void ProgressWatched() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
+  void Watch(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
+  void Unwatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void CountPoll() {
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (unattended_.load(std::memory_order_relaxed)) Attend();
@@ -147,7 +162,10 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::mutex progress_mu_;
   std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.
   std::vector<uint32_t> attached_indices_ ABSL_GUARDED_BY(progress_mu_);
-  WireSet wires_;  // See there for its locking.
+  WireSet wires_;                                          // See there for its locking.
+  std::atomic<uint32_t>& watched_;                         // Published. Written under progress_mu_.
+  uint32_t last_ready_ ABSL_GUARDED_BY(progress_mu_) = 0;  // In the map.
+  uint32_t ready_in_a_row_ ABSL_GUARDED_BY(progress_mu_) = 0;
 
   std::atomic<uint32_t> size_{0};  // Written under entries_mu_; read without it as a hint.
   std::mutex entries_mu_;

@@ -44,10 +44,11 @@ class SharedDoorbell final : public Doorbell {
   explicit SharedDoorbell(Target target)
       : target_(std::move(target)),
         ready_(target_.ready),
-        armed_(&target_.queues->queues().queues[target_.queue_index].armed) {}
+        queue_(target_.queues->queues().queues[target_.queue_index]),
+        armed_(&queue_.armed) {}
 
   void Ring(News news) override {
-    ready_.Set(target_.queue_pair_index);
+    if (queue_.watched.load() != target_.queue_pair_index + 1) ready_.Set(target_.queue_pair_index);
     switch (armed_.WhomToWake(news)) {
       case ArmedWordWatcher::Wake::kNobody:
         return;
@@ -67,6 +68,7 @@ class SharedDoorbell final : public Doorbell {
  private:
   const Target target_;
   ReadyMap ready_;
+  const PublishedQueue& queue_;
   ArmedWordWatcher armed_;
 };
 

@@ -298,6 +298,7 @@ void QueuePair::Settle(bool healthy, bool peer_was_closed) {
 
 void QueuePair::EnterError(ibv_wc_status oldest_status) {
   state = IBV_QPS_ERR;
+  visible_link_.store(nullptr);  // No news matter any more.
   CloseLink();
   requester_.Flush(oldest_status);
   responder_.Flush();

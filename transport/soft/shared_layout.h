@@ -120,9 +120,9 @@ struct ReadyMemory {
 };
 static_assert(sizeof(ReadyMemory) <= kPageBytes);
 
-// See armed_word.h.
 struct alignas(kCacheLineBytes) PublishedQueue {
-  std::atomic<uint64_t> armed;
+  std::atomic<uint64_t> armed;    // See armed_word.h.
+  std::atomic<uint32_t> watched;  // 1 + index of the queue pair that polls look at without being told; 0 = none.
 };
 
 struct QueuesMemory {

@@ -118,7 +118,7 @@ CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_co
   if (!ready.ok() || index == completion_queues_.size()) return nullptr;
   completion_queues_[index] = new CompletionQueue(
       context(), static_cast<uint32_t>(index), capacity, user_context, channel, ReadyMap(*std::move(ready)),
-      &queues_->own_queues().queues[index].armed, &async_events_, &progress_thread_);
+      &queues_->own_queues().queues[index], &async_events_, &progress_thread_);
   return completion_queues_[index];
 }
 

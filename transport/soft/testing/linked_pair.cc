@@ -35,6 +35,8 @@ TestEnd::TestEnd(const EndOptions& options)
     : context(SoftContext()),
       domain(options.domain),
       owns_domain(options.domain == nullptr),
+      owns_receive_queue(options.receive_queue == nullptr),
+      receive_queue(options.receive_queue),
       memory(options.memory_bytes) {
   Must(context != nullptr);
   if (owns_domain) domain = AllocProtectionDomain(context);
@@ -43,7 +45,7 @@ TestEnd::TestEnd(const EndOptions& options)
     MakeNonBlocking(channel->fd);
   }
   send_queue = CreateCompletionQueue(context, options.completions_max, nullptr, channel, 0);
-  receive_queue = CreateCompletionQueue(context, options.completions_max, nullptr, channel, 0);
+  if (owns_receive_queue) receive_queue = CreateCompletionQueue(context, options.completions_max, nullptr, channel, 0);
   if (options.shared_receives) shared = MakeSharedQueue(domain, options.receives_max);
   ibv_qp_init_attr attributes = {};
   attributes.qp_type = IBV_QPT_RC;
@@ -69,7 +71,7 @@ TestEnd::~TestEnd() {
   DestroyQueuePair();
   if (shared != nullptr) Must(DestroySharedReceiveQueue(shared) == 0);
   Must(DestroyCompletionQueue(send_queue) == 0);
-  Must(DestroyCompletionQueue(receive_queue) == 0);
+  if (owns_receive_queue) Must(DestroyCompletionQueue(receive_queue) == 0);
   if (channel != nullptr) Must(DestroyCompletionChannel(channel) == 0);
   if (region != nullptr) DeregisterMemory(region);
   if (owns_domain) Must(DeallocProtectionDomain(domain) == 0);

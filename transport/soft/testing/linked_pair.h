@@ -33,7 +33,9 @@ struct EndOptions {
   size_t memory_bytes = 1 << 20;
   uint32_t inline_bytes_max = 128;
   int access = kFullAccess;
-  ibv_pd* domain = nullptr;  // Somebody else's, who outlives this end. Null: one of its own.
+  // Somebody else's, who outlives this end. Null: one of its own.
+  ibv_pd* domain = nullptr;
+  ibv_cq* receive_queue = nullptr;
 };
 
 // A domain, completion queues, a queue pair and one region of memory. Destroyed in the right order.
@@ -73,6 +75,7 @@ class TestEnd {
   ibv_context* context;
   ibv_pd* domain = nullptr;
   bool owns_domain;
+  bool owns_receive_queue;
   ibv_comp_channel* channel = nullptr;
   ibv_cq* send_queue = nullptr;
   ibv_cq* receive_queue = nullptr;
