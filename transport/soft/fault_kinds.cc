@@ -12,46 +12,60 @@ using Kind = FaultKind;
 using Object = FaultObject;
 using Operation = FaultOperation;
 using Argument = FaultArgument;
+using Harm = FaultHarm;
 
 constexpr std::array kKinds = {
-    FaultTraits{Kind::kRefuseSend, "refuse", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0, true},
-    FaultTraits{Kind::kFailRequest, "fail", Object::kQueuePair, Operation::kRequest, Argument::kStatus, 0, true},
-    FaultTraits{Kind::kDelay, "delay", Object::kQueuePair, Operation::kRequest, Argument::kAmount, kPollsMax, true},
+    FaultTraits{Kind::kRefuseSend, "refuse", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0,
+                Harm::kFailure},
+    FaultTraits{Kind::kFailRequest, "fail", Object::kQueuePair, Operation::kRequest, Argument::kStatus, 0,
+                Harm::kFailure},
+    FaultTraits{Kind::kDelay, "delay", Object::kQueuePair, Operation::kRequest, Argument::kAmount, kPollsMax,
+                Harm::kTime},
     FaultTraits{Kind::kHoldSends, "hold-sends", Object::kQueuePair, Operation::kRequest, Argument::kAmount, kPollsMax,
-                true},
+                Harm::kTime},
     FaultTraits{Kind::kHoldReceives, "hold-receives", Object::kQueuePair, Operation::kRequest, Argument::kAmount,
-                kPollsMax, true},
+                kPollsMax, Harm::kTime},
     FaultTraits{Kind::kLoseDoorbell, "lose-doorbell", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0,
-                true},
+                Harm::kTime},
     FaultTraits{Kind::kDoubleDoorbell, "double-doorbell", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0,
-                true},
-    FaultTraits{Kind::kDropEmpty, "drop-empty", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0, true},
-    FaultTraits{Kind::kTrickle, "trickle", Object::kQueuePair, Operation::kRequest, Argument::kAmount, 4096, true},
-    FaultTraits{Kind::kDisconnect, "disconnect", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0, true},
-    FaultTraits{Kind::kRefuseReceive, "refuse", Object::kQueuePair, Operation::kReceive, Argument::kNone, 0, true},
+                Harm::kTime},
+    FaultTraits{Kind::kDropEmpty, "drop-empty", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0,
+                Harm::kFailure},
+    FaultTraits{Kind::kTrickle, "trickle", Object::kQueuePair, Operation::kRequest, Argument::kAmount, 4096,
+                Harm::kTime},
+    FaultTraits{Kind::kDisconnect, "disconnect", Object::kQueuePair, Operation::kRequest, Argument::kNone, 0,
+                Harm::kFailure},
+    FaultTraits{Kind::kRefuseReceive, "refuse", Object::kQueuePair, Operation::kReceive, Argument::kNone, 0,
+                Harm::kFailure},
     FaultTraits{Kind::kRefuseSharedReceive, "refuse", Object::kSharedReceiveQueue, Operation::kReceive, Argument::kNone,
-                0, true},
+                0, Harm::kFailure},
     FaultTraits{Kind::kNotReady, "not-ready", Object::kQueuePair, Operation::kMessage, Argument::kAmount, kPollsMax,
-                true},
-    FaultTraits{Kind::kRefuseDirect, "refuse-direct", Object::kQueuePair, Operation::kLife, Argument::kNone, 0, true},
-    FaultTraits{Kind::kLoseLastWqe, "lose-last-wqe", Object::kQueuePair, Operation::kLife, Argument::kNone, 0, true},
+                Harm::kFailure},
+    FaultTraits{Kind::kRefuseDirect, "refuse-direct", Object::kQueuePair, Operation::kLife, Argument::kNone, 0,
+                Harm::kTime},
+    FaultTraits{Kind::kLoseLastWqe, "lose-last-wqe", Object::kQueuePair, Operation::kLife, Argument::kNone, 0,
+                Harm::kTime},
     FaultTraits{Kind::kDelayLastWqe, "delay-last-wqe", Object::kQueuePair, Operation::kLife, Argument::kAmount,
-                kPollsMax, true},
+                kPollsMax, Harm::kTime},
     FaultTraits{Kind::kEarlyLimit, "early-limit", Object::kSharedReceiveQueue, Operation::kReceive, Argument::kNone, 0,
-                true},
-    FaultTraits{Kind::kLoseLimit, "lose", Object::kSharedReceiveQueue, Operation::kEvent, Argument::kNone, 0, true},
+                Harm::kTime},
+    FaultTraits{Kind::kLoseLimit, "lose", Object::kSharedReceiveQueue, Operation::kEvent, Argument::kNone, 0,
+                Harm::kTime},
     FaultTraits{Kind::kDelayLimit, "delay", Object::kSharedReceiveQueue, Operation::kEvent, Argument::kAmount, 100,
-                true},
-    FaultTraits{Kind::kOverrun, "overrun", Object::kCompletionQueue, Operation::kCompletion, Argument::kNone, 0, false},
-    FaultTraits{Kind::kFailResolve, "fail", Object::kProcess, Operation::kResolve, Argument::kNone, 0, true},
-    FaultTraits{Kind::kRejectConnect, "reject", Object::kProcess, Operation::kConnect, Argument::kAmount, 32, true},
+                Harm::kTime},
+    FaultTraits{Kind::kOverrun, "overrun", Object::kCompletionQueue, Operation::kCompletion, Argument::kNone, 0,
+                Harm::kOutage},
+    FaultTraits{Kind::kFailResolve, "fail", Object::kProcess, Operation::kResolve, Argument::kNone, 0, Harm::kFailure},
+    FaultTraits{Kind::kRejectConnect, "reject", Object::kProcess, Operation::kConnect, Argument::kAmount, 32,
+                Harm::kFailure},
     FaultTraits{Kind::kUnreachableConnect, "unreachable", Object::kProcess, Operation::kConnect, Argument::kNone, 0,
-                true},
-    FaultTraits{Kind::kLoseConnect, "lose", Object::kProcess, Operation::kConnect, Argument::kNone, 0, true},
-    FaultTraits{Kind::kLoseAccept, "lose", Object::kProcess, Operation::kAccept, Argument::kNone, 0, true},
-    FaultTraits{Kind::kPortDown, "port-down", Object::kProcess, Operation::kPost, Argument::kNone, 0, false},
-    FaultTraits{Kind::kPortUp, "port-up", Object::kProcess, Operation::kPost, Argument::kNone, 0, false},
-    FaultTraits{Kind::kDeviceFatal, "device-fatal", Object::kProcess, Operation::kPost, Argument::kNone, 0, false},
+                Harm::kFailure},
+    FaultTraits{Kind::kLoseConnect, "lose", Object::kProcess, Operation::kConnect, Argument::kNone, 0, Harm::kFailure},
+    FaultTraits{Kind::kLoseAccept, "lose", Object::kProcess, Operation::kAccept, Argument::kNone, 0, Harm::kFailure},
+    FaultTraits{Kind::kPortDown, "port-down", Object::kProcess, Operation::kPost, Argument::kNone, 0, Harm::kOutage},
+    FaultTraits{Kind::kPortUp, "port-up", Object::kProcess, Operation::kPost, Argument::kNone, 0, Harm::kOutage},
+    FaultTraits{Kind::kDeviceFatal, "device-fatal", Object::kProcess, Operation::kPost, Argument::kNone, 0,
+                Harm::kOutage},
 };
 
 constexpr bool InOrder() {
@@ -67,6 +81,10 @@ static_assert(InOrder());
 absl::Span<const FaultTraits> AllFaultKinds() { return kKinds; }
 
 const FaultTraits& TraitsOf(FaultKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+
+bool Includes(FaultKinds kinds, const FaultTraits& traits) {
+  return traits.harm == FaultHarm::kTime || (kinds == FaultKinds::kSurvivable && traits.harm == FaultHarm::kFailure);
+}
 
 absl::string_view WordOf(FaultObject object) {
   constexpr std::array<absl::string_view, kFaultObjects> kWords = {"", "qp", "srq", "cq"};

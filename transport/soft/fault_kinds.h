@@ -31,6 +31,13 @@ inline constexpr size_t kFaultOperations = 10;
 // What stands behind the '=' of a fault's name.
 enum class FaultArgument : uint8_t { kNone, kStatus, kAmount };
 
+// The most that a fault does to a program that keeps the rules of the verbs.
+enum class FaultHarm : uint8_t {
+  kTime,     // It waits longer. What may be late, early or missing by the rules is no more than that.
+  kFailure,  // A call, a request or a connection of it fails.
+  kOutage,   // Every connection of a completion queue, port or device does.
+};
+
 struct FaultTraits {
   FaultKind kind;
   absl::string_view name;
@@ -38,12 +45,15 @@ struct FaultTraits {
   FaultOperation operation;
   FaultArgument argument;
   uint32_t random_amount_max;  // In random plans `amount` is 1 to this.
-  bool survivable;             // Random plans have it.
+  FaultHarm harm;              // Random plans have it by their FaultKinds.
 };
 
 // In the order of FaultKind.
 absl::Span<const FaultTraits> AllFaultKinds();
 const FaultTraits& TraitsOf(FaultKind kind);
+
+// Whether random plans of `kinds` have faults like this one.
+bool Includes(FaultKinds kinds, const FaultTraits& traits);
 
 // "qp", "srq", "cq"; "request", "receive" and so on. Empty for the process and for kLife.
 absl::string_view WordOf(FaultObject object);

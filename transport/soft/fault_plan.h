@@ -83,21 +83,29 @@ void PlanFaults(ibv_qp* queue_pair, FaultPlan plan);
 // empty plan ends all faults but those that existing objects were given.
 void PlanFaultsOfProcess(FaultPlan plan);
 
+// Which kinds a random plan is made of.
+enum class FaultKinds : uint8_t {
+  kSurvivable,  // Those that a program on top can survive: not overruns, ports and fatal errors.
+  kHarmless,    // Of those the ones by which nothing fails: they cost a program that keeps the rules of the verbs time.
+};
+
 // What to choose from. No number but the seed may be 0.
 struct RandomFaults {
   uint64_t seed = 1;
+  FaultKinds kinds = FaultKinds::kSurvivable;
   uint32_t count = 3;
   uint32_t objects = 8;       // Befallen are the first so many of each kind,
   uint32_t operations = 100;  // and of each the first so many operations; of rare ones the first `objects`.
 };
 
-// Follows from `choice` alone. Of the kinds that a program on top can survive: not overruns, ports and fatal errors.
+// Follows from `choice` alone.
 FaultPlan RandomFaultPlan(const RandomFaults& choice);
 
 // A plan as text: faults separated by ';', each "where:what", spaces allowed between words.
 //   qp=2,request=5:fail=REM_ACCESS_ERR;qp=*,request=1:delay=30;connect=1:reject=28
-// A number may be '*': each. "seed=7;count=3", with "objects" and "operations" if wished, stands for a random plan;
-// other faults may follow it. docs/fault-plans.md lists the words. InvalidArgument says what cannot be understood.
+// A number may be '*': each. "seed=7;count=3", with "kinds=harmless", "objects" and "operations" if wished, stands for
+// a random plan; other faults may follow it. docs/fault-plans.md lists the words. InvalidArgument says what cannot be
+// understood.
 absl::StatusOr<FaultPlan> ParseFaultPlan(absl::string_view text);
 
 // The text that ParseFaultPlan reads as `plan`.

@@ -13,10 +13,10 @@ constexpr std::array kStatuses = {IBV_WC_LOC_PROT_ERR, IBV_WC_REM_INV_REQ_ERR, I
                                   IBV_WC_REM_OP_ERR,   IBV_WC_RETRY_EXC_ERR,   IBV_WC_RNR_RETRY_EXC_ERR,
                                   IBV_WC_GENERAL_ERR};
 
-std::vector<FaultKind> SurvivableKinds() {
+std::vector<FaultKind> KindsOf(FaultKinds chosen) {
   std::vector<FaultKind> kinds;
   for (const FaultTraits& each : AllFaultKinds()) {
-    if (each.survivable) kinds.push_back(each.kind);
+    if (Includes(chosen, each)) kinds.push_back(each.kind);
   }
   return kinds;
 }
@@ -33,7 +33,7 @@ uint64_t OneTo(uint64_t max, std::mt19937_64& random) { return 1 + random() % ma
 }  // namespace
 
 FaultPlan RandomFaultPlan(const RandomFaults& choice) {
-  static const std::vector<FaultKind>& kinds = *new std::vector<FaultKind>(SurvivableKinds());
+  const std::vector<FaultKind> kinds = KindsOf(choice.kinds);
   std::mt19937_64 random(choice.seed);
   FaultPlan plan;
   for (uint32_t i = 0; i < choice.count; ++i) {

@@ -150,6 +150,11 @@ absl::Status ReadChoice(absl::string_view text, RandomFaults* choice, bool* seed
     *seeded = absl::SimpleAtoi(value, &choice->seed);
     return *seeded ? absl::OkStatus() : NotUnderstood(text, "seed wants a number");
   }
+  if (assignment.word == "kinds") {
+    if (value != "harmless" && value != "survivable") return NotUnderstood(text, "kinds are harmless or survivable");
+    choice->kinds = value == "harmless" ? FaultKinds::kHarmless : FaultKinds::kSurvivable;
+    return absl::OkStatus();
+  }
   const std::array<std::pair<absl::string_view, uint32_t*>, 3> numbers = {
       {{"count", &choice->count}, {"objects", &choice->objects}, {"operations", &choice->operations}}};
   for (const auto& [word, number] : numbers) {
@@ -157,7 +162,7 @@ absl::Status ReadChoice(absl::string_view text, RandomFaults* choice, bool* seed
     bool good = absl::SimpleAtoi(value, number) && *number > 0 && choice->count <= kRandomCountMax;
     return good ? absl::OkStatus() : NotUnderstood(text, absl::StrCat(word, " wants a number from 1"));
   }
-  return NotUnderstood(text, "neither a fault (\"where:what\") nor seed, count, objects or operations");
+  return NotUnderstood(text, "neither a fault (\"where:what\") nor seed, kinds, count, objects or operations");
 }
 
 absl::string_view WordOf(ibv_wc_status status) {

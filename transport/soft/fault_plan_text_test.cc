@@ -54,6 +54,11 @@ TEST(FaultPlanText, SeedStandsForItsRandomPlan) {
   EXPECT_EQ(*plan, expected);
 }
 
+TEST(FaultPlanText, KindsChooseWhatARandomPlanIsMadeOf) {
+  EXPECT_EQ(*ParseFaultPlan("kinds=harmless;seed=7"), RandomFaultPlan({.seed = 7, .kinds = FaultKinds::kHarmless}));
+  EXPECT_EQ(*ParseFaultPlan("kinds=survivable;seed=7"), RandomFaultPlan({.seed = 7}));
+}
+
 TEST(FaultPlanText, NothingIsNoFault) { EXPECT_EQ(*ParseFaultPlan(" ; "), FaultPlan()); }
 
 TEST(FaultPlanText, MistakeIsQuotedAndExplained) {
@@ -69,6 +74,7 @@ TEST(FaultPlanText, MalformedPlansAreRefused) {
                                      "seed=x",
                                      "seed=1;count=0",
                                      "seed=1;count=4000000000",
+                                     "seed=1;kinds=fatal",
                                      "nonsense",
                                      "seed=1;what=2",
                                      "qp=1",
@@ -95,14 +101,30 @@ TEST(RandomFaultPlan, FollowsFromTheSeed) {
   EXPECT_NE(RandomFaultPlan({.seed = 7, .count = 50}), RandomFaultPlan({.seed = 8, .count = 50}));
 }
 
-TEST(RandomFaultPlan, HasEverySurvivableKindAndNoOther) {
+class RandomFaultPlanOfKinds : public testing::TestWithParam<FaultKinds> {};
+
+TEST_P(RandomFaultPlanOfKinds, HasEachOfThemAndNoOther) {
   std::set<FaultKind> met;
-  for (const Fault& fault : RandomFaultPlan({.seed = 1, .count = 2000, .objects = 4, .operations = 30})) {
+  const RandomFaults choice = {.kinds = GetParam(), .count = 2000, .objects = 4, .operations = 30};
+  for (const Fault& fault : RandomFaultPlan(choice)) {
     met.insert(fault.kind);
     EXPECT_LE(fault.object, 4u);
     EXPECT_LE(fault.operation, 30u);
   }
-  for (const FaultTraits& each : AllFaultKinds()) EXPECT_EQ(met.contains(each.kind), each.survivable) << each.name;
+  for (const FaultTraits& each : AllFaultKinds()) {
+    EXPECT_EQ(met.contains(each.kind), Includes(choice.kinds, each)) << each.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, RandomFaultPlanOfKinds,
+                         testing::Values(FaultKinds::kSurvivable, FaultKinds::kHarmless));
+
+TEST(HarmlessFaults, RefuseFailAndEndNothing) {
+  for (const FaultKind kind : {FaultKind::kRefuseSend, FaultKind::kFailRequest, FaultKind::kDropEmpty,
+                               FaultKind::kDisconnect, FaultKind::kRefuseReceive, FaultKind::kNotReady,
+                               FaultKind::kLoseConnect, FaultKind::kOverrun, FaultKind::kDeviceFatal}) {
+    EXPECT_FALSE(Includes(FaultKinds::kHarmless, TraitsOf(kind))) << TraitsOf(kind).name;
+  }
 }
 
 }  // namespace
