@@ -166,12 +166,10 @@ absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
         device_.device().name(), " has no shared receive queue, and the completion queue has room for the receives of ",
         receives_max_ / receives_per_connection(), " connections"));
   }
+  shared_supply_->PostUsed();  // What the device refused so far must turn nobody away that it would take now.
   if (connections <= connections_provided_) return absl::OkStatus();
   if (shared_supply_->kept() < protocol::kCreditsPerConnectionMin) {
     if (absl::Status status = shared_supply_->Add(kSlabBuffers); !status.ok()) return status;
-  }
-  if (shared_supply_->kept() < protocol::kCreditsPerConnectionMin) {
-    return absl::ResourceExhaustedError("the device refused receives for one more connection");
   }
   shared_supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
   ++connections_provided_;

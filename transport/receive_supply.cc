@@ -57,7 +57,8 @@ absl::Status ReceiveSupply::Add(uint32_t count) {
     buffers_.push_back(*pool_->Take());
   }
   counters_->receive_buffers.Add(count);
-  new_ += count;
+  kept_ += count;
+  kept_unposted_ += count;
   PostUsed();
   return absl::OkStatus();
 }
@@ -66,6 +67,9 @@ void ReceiveSupply::PutInBudget(uint32_t count) {
   assert(count <= kept_);
   kept_ -= count;
   grants_.OnReceivesAdded(count);
+  const uint32_t refused = kept_unposted_ - std::min(kept_unposted_, kept_);
+  kept_unposted_ -= refused;
+  grants_.OnReceivesTaken(refused);
 }
 
 bool ReceiveSupply::PostUsed() {
@@ -104,10 +108,9 @@ uint32_t ReceiveSupply::PostSome() {
 }
 
 void ReceiveSupply::CountPosted(uint32_t count) {
-  const uint32_t added = std::min(count, new_);
-  new_ -= added;
-  kept_ += added;
-  if (count > added) grants_.OnReceivesReposted(count - added);
+  const uint32_t kept = std::min(count, kept_unposted_);
+  kept_unposted_ -= kept;
+  grants_.OnReceivesReposted(count - kept);
   posted_ += count;
   counters_->receives_posted.Add(count);
 }

@@ -44,10 +44,10 @@ class ReceiveSupply {
   ~ReceiveSupply();
 
   // Posts `count` receives more. They are kept apart until PutInBudget. ResourceExhausted: no room in the queue, or no
-  // memory. What the device refuses now is tried again by PostUsed.
+  // memory. What the device refuses now is tried again by PostUsed; until then it counts as consumed.
   absl::Status Add(uint32_t count);
-  uint32_t kept() const { return kept_; }  // Posted, and not in the budget yet.
-  // Moves receives that are kept into the budget; there must be so many.
+  uint32_t kept() const { return kept_; }  // Added, and not in the budget yet.
+  // Moves receives that are kept into the budget, posted ones first; there must be so many.
   void PutInBudget(uint32_t count);
 
   protocol::GrantBudget& grants() { return grants_; }
@@ -66,7 +66,7 @@ class ReceiveSupply {
   }
   // Gives back a receive that no machine has seen.
   void RepostUnseen(uint32_t receive) {
-    grants_.OnReceiveTaken();
+    grants_.OnReceivesTaken(1);
     Repost(receive);
   }
 
@@ -100,9 +100,9 @@ class ReceiveSupply {
   protocol::GrantBudget grants_;
   std::vector<RegisteredPool::Buffer> buffers_;  // Until Retire. Each is posted, in `used_`, or with a connection.
   std::vector<uint32_t> used_;                   // To post.
-  uint32_t new_ = 0;                             // Of those, never posted yet.
   uint32_t posted_ = 0;
   uint32_t kept_ = 0;
+  uint32_t kept_unposted_ = 0;  // Of those; at most used_.size().
   uint64_t reported_grants_ = 0;
   bool closed_ = false;
 };

@@ -48,8 +48,9 @@ class GrantBudget {
   // From here on the minimum of so many members is kept back, whether they are there or not: what the rich hold never
   // keeps out the next of them. There must be receives for it.
   void ProvideFor(uint32_t members);
-  // A receive was consumed that no share has seen: its connection is ending, or it carries no frame.
-  void OnReceiveTaken() { ++consumed_; }
+  // `count` receives were consumed that no share has seen: their connection is ending, they carry no frame, or the
+  // device refused them when they were added.
+  void OnReceivesTaken(uint32_t count) { consumed_ += count; }
   // `count` consumed receives were posted again.
   void OnReceivesReposted(uint32_t count);
 
