@@ -93,10 +93,10 @@ TEST(Endings, AListenerThatClosesRejectsInWords) {
 
 TEST(Endings, HundredsOfConnectionsOneAfterAnotherLeaveNothingBehind) {
   TransportPair pair;
-  const uint64_t pinned = [&] {
-    pair.Connect()->Destroy();
-    return ReadTransportCounters().pinned_bytes;
-  }();
+  End* const first = pair.Connect();
+  ASSERT_NE(first, nullptr) << pair.status();
+  first->Destroy();
+  const uint64_t pinned = ReadTransportCounters().pinned_bytes;
   const uint64_t own_receive_bytes = OwnReceiveBytes();
   for (int i = 0; i < 300; ++i) {
     End* const client = pair.Connect();
