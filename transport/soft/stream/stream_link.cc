@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -98,10 +99,14 @@ absl::Status CompleteLink(QueuePair& queue_pair, std::shared_ptr<SharedMapping> 
                           std::shared_ptr<Stream> stream) {
   absl::StatusOr<std::shared_ptr<AttendedWire>> attended = Attend(queue_pair, stream);
   if (!attended.ok()) return attended.status();
-  PairLink::Peer peer;
-  peer.queue_pair_number = far.queue_pair_number;
-  peer.receiving = std::make_unique<NoDoorbell>();
-  peer.wire = std::make_unique<StreamWire>(pair, std::move(stream), *std::move(attended));
+  PairLink::Peer peer = {
+      .queue_pair_number = far.queue_pair_number,
+      .receiving = std::make_unique<NoDoorbell>(),
+      .sending = nullptr,
+      .wire = std::make_unique<StreamWire>(pair, std::move(stream), *std::move(attended)),
+      .direct = std::nullopt,
+      .copying_process = std::nullopt,
+  };
   auto link = std::make_unique<PairLink>(std::move(pair), 0, std::move(peer));
   return queue_pair.CompleteLink(std::move(link), far.parameters);
 }
