@@ -5,6 +5,8 @@
 //   kSend...               a message, into a posted receive.
 //   kWrite...              bytes into the responder's memory at the target; with immediate, a receive is used up too.
 //   kImmediateOfWrite      as kWriteWithImmediate, of bytes that the sender wrote by itself: no payload, no target.
+//   Only
+//                          from one who may do that.
 //   kRead                  one record without payload: `message_bytes` are wanted from the target.
 //   kCompareAndSwap, kFetchAndAdd   one record without payload: `message_bytes` is 8.
 //

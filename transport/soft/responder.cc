@@ -43,7 +43,7 @@ bool Responder::Advance(PairLink& link) {
 Responder::Step Responder::TakeRecord(PairLink& link) {
   if (answering_) return AnswerRequest(link);
   RequestRecord record = {};
-  if (!ReadRecord(link.requests_in(), &record)) {
+  if (!ReadRecord(link, &record)) {
     link.MarkBroken();
     return Step::kFail;
   }
@@ -58,27 +58,29 @@ Responder::Step Responder::TakeRecord(PairLink& link) {
   return answering_ ? AnswerRequest(link) : TakePayload(link, record);
 }
 
-bool Responder::ReadRecord(const RingReader& reader, RequestRecord* record) const {
+bool Responder::ReadRecord(PairLink& link, RequestRecord* record) const {
+  const RingReader& reader = link.requests_in();
   std::memcpy(&record->header, reader.Peek(), sizeof(record->header));
   if (HasTarget(record->header.kind)) {
     std::memcpy(&record->target, reader.Peek() + sizeof(record->header), sizeof(record->target));
   }
-  return IsPossible(*record, reader.available());
+  return IsPossible(*record, link);
 }
 
-bool Responder::IsPossible(const RequestRecord& record, size_t available) const {
+bool Responder::IsPossible(const RequestRecord& record, PairLink& link) const {
   const RecordHeader& header = record.header;
   bool first = (header.flags & kRecordFirst) != 0;
   bool last = (header.flags & kRecordLast) != 0;
   bool known = header.kind >= RecordKind::kSend && header.kind <= RecordKind::kFetchAndAdd;
   bool whole = header.payload_bytes <= kFragmentBytesMax &&
-               RecordBytes(RecordPrefixBytes(header.kind) + header.payload_bytes) <= available &&
+               RecordBytes(RecordPrefixBytes(header.kind) + header.payload_bytes) <= link.requests_in().available() &&
                header.message_bytes <= kMessageBytesMax;
   if (!known || !whole || (header.flags & ~kRecordFlags) != 0 || first == in_request_ ||
       header.number != accepted_ + 1) {
     return false;
   }
   if (IsAtomic(header.kind) && header.message_bytes != kAtomicBytes) return false;
+  if (header.kind == RecordKind::kImmediateOfWrite && !link.copier().has_value()) return false;
   if (!HasPayload(header.kind)) return first && last && header.payload_bytes == 0;
   uint64_t received = in_request_ ? received_bytes_ : 0;
   return (!in_request_ || ContinuesRequest(record)) && header.payload_bytes <= header.message_bytes - received &&

@@ -76,8 +76,8 @@ class Responder {
 
   Step TakeRecord(PairLink& link);
   // False if it is no record that may follow the last one.
-  bool ReadRecord(const RingReader& reader, RequestRecord* record) const;
-  bool IsPossible(const RequestRecord& record, size_t available) const;
+  bool ReadRecord(PairLink& link, RequestRecord* record) const;
+  bool IsPossible(const RequestRecord& record, PairLink& link) const;
   bool ContinuesRequest(const RequestRecord& record) const;
   Step BeginRequest(PairLink& link, const RequestRecord& record);
   Step TakePayload(PairLink& link, const RequestRecord& record);

@@ -1,6 +1,7 @@
 // What is particular to one-sided requests that the responder carries out: they stand in line with messages, they are
 // answered one after the other, and the responder says how many it takes at once.
 
+#include <cstring>
 #include <utility>
 
 #include "gtest/gtest.h"
@@ -8,6 +9,7 @@
 #include "transport/soft/device.h"
 #include "transport/soft/one_sided_policy.h"
 #include "transport/soft/queue_pair.h"
+#include "transport/soft/record.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
@@ -99,6 +101,23 @@ TEST_F(ResponderExecuted, HazardWordIsNotHeeded) {
   control.ends[1].hazard.key.store(pair.left.region->rkey);
   EXPECT_EQ(DeregisterMemory(std::exchange(pair.left.region, nullptr)), 0);
   EXPECT_EQ(pair.left.State(), IBV_QPS_RTS) << "the peer was waited for, and given up";
+}
+
+// Else a receive would complete with as many bytes as it says, and none of them checked or written.
+TEST_F(ResponderExecuted, PeerThatSaysItHasWrittenByItselfPutsTheQueuePairInError) {
+  LinkedPair pair;
+  pair.right.Receive(1);
+  PairMemory& memory = static_cast<QueuePair*>(pair.right.queue_pair)->link_memory()->pair();
+  RecordHeader header = {};
+  header.kind = RecordKind::kImmediateOfWrite;
+  header.flags = kRecordFirst | kRecordLast;
+  header.message_bytes = kMegabyte;
+  header.number = 1;
+  std::memcpy(memory.request_rings[0], &header, sizeof(header));
+  memory.control.ends[0].requests_out.ring.tail.store(kCacheLineBytes);
+  ibv_req_notify_cq(pair.right.receive_queue, 0);
+  EXPECT_EQ(pair.right.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_FATAL);
 }
 
 TEST_F(ResponderExecuted, ViolationTakesTheRespondersQueuePairOutOfService) {
