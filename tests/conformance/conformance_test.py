@@ -9,6 +9,7 @@ of those that failed.
 import argparse
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -32,6 +33,9 @@ def main():
     cases = [case for case in conformance_cases.CASES if case.family == options.family and options.only in case.name]
     if not cases:
         sys.exit(f"no case of family {options.family}")
+    missing = {program for case in cases for program in running.programs_of(case) if shutil.which(program) is None}
+    if missing:  # Else each would look like a gap.
+        sys.exit(f"not installed: {', '.join(sorted(missing))}; see tools/install_deps.sh")
     with tempfile.TemporaryDirectory() as directory:
         wrong = [
             case.name

@@ -89,6 +89,10 @@ def sanitizer_of(library):
     return found[1] if found else ""
 
 
+def programs_of(case):
+    return [shlex.split(command)[0] for command in (case.server, case.client) if command]
+
+
 def run(case, launcher, directory):
     """`launcher` is the command that puts a program on the device, a list."""
     began = time.monotonic()
