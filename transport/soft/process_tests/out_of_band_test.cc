@@ -123,15 +123,20 @@ TEST(OutOfBand, QueuePairWhosePeerNamesAnotherIsNotLinked) {
   EXPECT_FALSE(left.PollSends().has_value());
 }
 
+// What `end` sends comes back to it.
+void ExpectEcho(TestEnd& end) {
+  end.Receive(1, 1000);
+  end.Fill(0, "hello");
+  ASSERT_EQ(end.Send(2, 0, 5), 0);
+  EXPECT_EQ(Await(end.receive_queue).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(end.Text(1000, 5), "hello");
+  EXPECT_EQ(Await(end.send_queue).status, IBV_WC_SUCCESS);
+}
+
 TEST(OutOfBand, QueuePairThatNamesItselfTalksToItself) {
   RawEnd end;
   ASSERT_EQ(end.FollowTo(end.number()), 0);
-  end.Receive(1, 1000);
-  end.Fill(0, "echo");
-  ASSERT_EQ(end.Send(2, 0, 4), 0);
-  EXPECT_EQ(Await(end.receive_queue).status, IBV_WC_SUCCESS);
-  EXPECT_EQ(end.Text(1000, 4), "echo");
-  EXPECT_EQ(Await(end.send_queue).status, IBV_WC_SUCCESS);
+  ExpectEcho(end);
 }
 
 TEST(OutOfBand, PeerInResetFailsTheNextSendOnly) {
@@ -209,15 +214,6 @@ struct EchoProcess {
     EXPECT_EQ(process.ReadLine(), "ready");
   }
 };
-
-void ExpectEcho(TestEnd& end) {
-  end.Receive(1, 1000);
-  end.Fill(0, "hello");
-  ASSERT_EQ(end.Send(2, 0, 5), 0);
-  EXPECT_EQ(Await(end.receive_queue).status, IBV_WC_SUCCESS);
-  EXPECT_EQ(end.Text(1000, 5), "hello");
-  EXPECT_EQ(Await(end.send_queue).status, IBV_WC_SUCCESS);
-}
 
 TEST(OutOfBandProcess, PeerThatComesSecondIsFound) {
   EchoProcess peer;

@@ -143,14 +143,19 @@ TEST(TwoProcesses, ReadNeedsNothingOfThePeer) {
   }
 }
 
-TEST(TwoProcesses, WriteIsThereForALaterRead) {
-  PeerProcess peer("idle");
+// What was written there is read from there.
+void WriteAndRead(PeerProcess& peer) {
   peer.end.Fill(0, "written");
   peer.end.OneSided(5, IBV_WR_RDMA_WRITE, 0, 7, peer.memory.address + 50, peer.memory.key);
   EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
   peer.end.OneSided(6, IBV_WR_RDMA_READ, 100, 7, peer.memory.address + 50, peer.memory.key);
   EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
   EXPECT_EQ(peer.end.Text(100, 7), "written");
+}
+
+TEST(TwoProcesses, WriteIsThereForALaterRead) {
+  PeerProcess peer("idle");
+  WriteAndRead(peer);
 }
 
 TEST(TwoProcesses, ReadBeyondTheRegionIsRemoteAccessError) {
@@ -206,12 +211,7 @@ TEST_P(PeerThatDoesNotPoll, AcceptsSends) {
 
 TEST_P(PeerThatDoesNotPoll, IsReadAndWritten) {
   PeerProcess peer(role());
-  peer.end.Fill(0, "written");
-  peer.end.OneSided(5, IBV_WR_RDMA_WRITE, 0, 7, peer.memory.address + 50, peer.memory.key);
-  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
-  peer.end.OneSided(6, IBV_WR_RDMA_READ, 100, 7, peer.memory.address + 50, peer.memory.key);
-  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
-  EXPECT_EQ(peer.end.Text(100, 7), "written");
+  WriteAndRead(peer);
 }
 
 TEST_P(PeerThatDoesNotPoll, AnswersALongRead) {
