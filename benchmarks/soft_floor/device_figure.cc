@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "benchmarks/soft_floor/idle_pairs.h"
+#include "benchmarks/soft_floor/physical_floors.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/cpu_pinning.h"
 #include "benchmarks/yardstick/raw_connect.h"
@@ -72,14 +73,15 @@ absl::StatusOr<double> MeasureDeath(std::optional<ChildProcess>& server, IdlePai
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-absl::StatusOr<double> MeasureLoad(Kind kind, RawEnd& end, absl::Duration duration) {
-  switch (kind) {
+absl::StatusOr<double> MeasureLoad(const DeviceFigure& figure, RawEnd& end, absl::Duration duration) {
+  switch (figure.kind) {
     case Kind::kPipelined:
       return RunPipelined(end, kInFlight, duration);
     case Kind::kReadStream:
       return RunReadStream(end, duration);
     default: {
-      const absl::StatusOr<LatencyHistogram> histogram = RunPingPong(end, duration);
+      const int batch = figure.wait == transport::WaitPolicy::kBusy ? kSpinningBatch : 1;
+      const absl::StatusOr<LatencyHistogram> histogram = RunPingPong(end, duration, batch);
       if (!histogram.ok()) return histogram.status();
       return histogram->PercentileMicroseconds(50);
     }
@@ -100,7 +102,7 @@ absl::StatusOr<double> MeasureAgainst(std::optional<ChildProcess>& server, const
   if (!status.ok()) return status;
   if (figure.kind == Kind::kDeath) return MeasureDeath(server, pairs);
   if (figure.kind == Kind::kIdle) return MeasureIdle(duration);
-  absl::StatusOr<double> result = MeasureLoad(figure.kind, **end, duration);
+  absl::StatusOr<double> result = MeasureLoad(figure, **end, duration);
   if (!result.ok()) return result;
   if (status = EndPingPong(**end); !status.ok()) return status;
   if (status = server->Stop(); !status.ok()) return status;

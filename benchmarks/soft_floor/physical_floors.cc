@@ -133,11 +133,9 @@ absl::StatusOr<double> FlagRoundTrip(const CpuPair& cpus, absl::Duration duratio
   });
   if (!echo.ok()) return echo.status();
   const PinnedThread pinned(cpus.client);
-  // A round trip is not much longer than a look at the clock: many at a time.
-  constexpr uint64_t kBatch = 100;
   uint64_t flag = 0;
   absl::StatusOr<double> batch = MedianRoundTrip(duration, [&] {
-    for (const uint64_t last = flag + kBatch; flag < last;) {
+    for (const uint64_t last = flag + kSpinningBatch; flag < last;) {
       flags.there.store(++flag, std::memory_order_release);
       while (flags.back.load(std::memory_order_acquire) != flag) {
       }
@@ -145,7 +143,7 @@ absl::StatusOr<double> FlagRoundTrip(const CpuPair& cpus, absl::Duration duratio
     return true;
   });
   if (!batch.ok()) return batch.status();
-  return *batch / kBatch;
+  return *batch / kSpinningBatch;
 }
 
 absl::StatusOr<double> UnixRoundTrip(const CpuPair& cpus, Waiting waiting, absl::Duration duration) {

@@ -14,6 +14,9 @@
 
 namespace verbena::benchmarks {
 
+// Round trips of spinning ends within a host are not much longer than a look at the clock: measured so many at a time.
+inline constexpr int kSpinningBatch = 100;
+
 // A flag in a cache line of shared memory there, another one back; both ends spin.
 absl::StatusOr<double> FlagRoundTrip(const CpuPair& cpus, absl::Duration duration);
 

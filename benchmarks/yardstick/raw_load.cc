@@ -23,7 +23,7 @@ absl::Status RoundTrip(RawEnd& end, bool last) {
 
 }  // namespace
 
-absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duration) {
+absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duration, int batch) {
   constexpr int kWarmUpRoundTrips = 200;
   for (int i = 0; i < kWarmUpRoundTrips; ++i) {
     if (absl::Status status = RoundTrip(end, /*last=*/false); !status.ok()) return status;
@@ -32,10 +32,12 @@ absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duratio
   Clock::time_point now = Clock::now();
   const Clock::time_point stop = now + absl::ToChronoNanoseconds(duration);
   while (now < stop) {
-    if (absl::Status status = RoundTrip(end, /*last=*/false); !status.ok()) return status;
+    for (int i = 0; i < batch; ++i) {
+      if (absl::Status status = RoundTrip(end, /*last=*/false); !status.ok()) return status;
+    }
     const Clock::time_point then = now;
     now = Clock::now();
-    histogram.Add(static_cast<uint64_t>((now - then).count()));
+    histogram.Add(static_cast<uint64_t>((now - then).count() / batch));
   }
   return histogram;
 }

@@ -11,8 +11,9 @@
 
 namespace verbena::benchmarks {
 
-// Client: sends a message, waits for the answer, and so on, for `duration`. The times of the round trips.
-absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duration);
+// Client: sends a message, waits for the answer, and so on, for `duration`. The times of the round trips; with a
+// `batch`, the mean times of so many in a row: a look at the clock takes a good part of the shortest ones.
+absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duration, int batch = 1);
 
 // Client: the same with `in_flight` messages on their way, each answer followed by the next one. Round trips per
 // second. The shape needs `in_flight` receives and one more, at both ends, and sends are not more than kSendsMax.
