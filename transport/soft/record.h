@@ -4,9 +4,8 @@
 // is one more than the last one's. The responder takes requests strictly in this order.
 //   kSend...               a message, into a posted receive.
 //   kWrite...              bytes into the responder's memory at the target; with immediate, a receive is used up too.
-//   kImmediateOfWrite      as kWriteWithImmediate, of bytes that the sender wrote by itself: no payload, no target.
-//   Only
-//                          from one who may do that.
+//   kImmediateOfWrite      as kWriteWithImmediate, of bytes that the sender wrote by itself, which it must be allowed
+//                          to: no payload, no target.
 //   kRead                  one record without payload: `message_bytes` are wanted from the target.
 //   kCompareAndSwap, kFetchAndAdd   one record without payload: `message_bytes` is 8.
 //
