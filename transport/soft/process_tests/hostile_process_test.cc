@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -26,6 +25,7 @@
 #include "transport/soft/event_fd.h"
 #include "transport/soft/record.h"
 #include "transport/soft/testing/linked_pair.h"
+#include "transport/soft/testing/must.h"
 #include "transport/soft/testing/offer_pipe.h"
 
 namespace verbena::soft {
@@ -126,7 +126,7 @@ class HostileProcess {
  public:
   HostileProcess() {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    Must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "a socket pair");
     process_ = fork();
     if (process_ == 0) {
       dup2(ends[1], kPeerSocket);

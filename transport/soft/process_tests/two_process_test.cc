@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <tuple>
 
 #include "gtest/gtest.h"
 #include "transport/soft/testing/linked_pair.h"
+#include "transport/soft/testing/must.h"
 #include "transport/soft/testing/offer_pipe.h"
 
 namespace verbena::soft {
@@ -81,7 +81,7 @@ class PeerProcess {
  public:
   explicit PeerProcess(const char* role, const LinkParameters& parameters = {}) {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    Must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "a socket pair");
     process_ = fork();
     if (process_ == 0) {
       dup2(ends[1], kPeerSocket);
@@ -91,7 +91,7 @@ class PeerProcess {
     close(ends[1]);
     socket_ = UniqueFd(ends[0]);
     LinkOverSocket(end.queue_pair, socket_.get(), true, parameters);
-    if (read(socket_.get(), &memory, sizeof(memory)) != sizeof(memory)) std::abort();
+    Must(read(socket_.get(), &memory, sizeof(memory)) == sizeof(memory), "the peer's memory");
   }
   ~PeerProcess() {
     socket_.Reset();

@@ -3,22 +3,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/testing/must.h"
 
 namespace verbena::soft {
 namespace {
 
 void MakeNonBlocking(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
-// What a test cannot go on without.
-void Must(bool condition) {
-  if (!condition) std::abort();
-}
+void ExpectDestroyed(int error) { EXPECT_EQ(error, 0) << "what a test leaves must be destroyable"; }
 
 ibv_srq* MakeSharedQueue(ibv_pd* domain, uint32_t receives_max) {
   ibv_srq_init_attr attributes = {};
@@ -38,7 +36,7 @@ TestEnd::TestEnd(const EndOptions& options)
       owns_receive_queue(options.receive_queue == nullptr),
       receive_queue(options.receive_queue),
       memory(options.memory_bytes) {
-  Must(context != nullptr);
+  Must(context != nullptr, "a context");
   if (owns_domain) domain = AllocProtectionDomain(context);
   if (options.with_channel) {
     channel = CreateCompletionChannel(context);
@@ -59,22 +57,22 @@ TestEnd::TestEnd(const EndOptions& options)
                     .max_inline_data = options.inline_bytes_max};
   if (options.unconnected) {
     queue_pair = CreateUnconnectedQueuePair(domain, &attributes);
-    Must(queue_pair != nullptr);
+    Must(queue_pair != nullptr, "an unconnected queue pair");
   } else {
-    Must(CreateQueuePair(domain, &attributes, &queue_pair) == 0);
+    Must(CreateQueuePair(domain, &attributes, &queue_pair) == 0, "a queue pair");
   }
   region = RegisterMemory(domain, memory.data(), memory.size(), options.access);
-  Must(region != nullptr);
+  Must(region != nullptr, "a memory region");
 }
 
 TestEnd::~TestEnd() {
   DestroyQueuePair();
-  if (shared != nullptr) Must(DestroySharedReceiveQueue(shared) == 0);
-  Must(DestroyCompletionQueue(send_queue) == 0);
-  if (owns_receive_queue) Must(DestroyCompletionQueue(receive_queue) == 0);
-  if (channel != nullptr) Must(DestroyCompletionChannel(channel) == 0);
+  if (shared != nullptr) ExpectDestroyed(DestroySharedReceiveQueue(shared));
+  ExpectDestroyed(DestroyCompletionQueue(send_queue));
+  if (owns_receive_queue) ExpectDestroyed(DestroyCompletionQueue(receive_queue));
+  if (channel != nullptr) ExpectDestroyed(DestroyCompletionChannel(channel));
   if (region != nullptr) DeregisterMemory(region);
-  if (owns_domain) Must(DeallocProtectionDomain(domain) == 0);
+  if (owns_domain) ExpectDestroyed(DeallocProtectionDomain(domain));
 }
 
 void TestEnd::DestroyQueuePair() {
@@ -156,10 +154,10 @@ std::string TestEnd::Text(size_t offset, size_t length) const {
 
 void Link(TestEnd& active, TestEnd& passive, const LinkParameters& parameters) {
   absl::StatusOr<LinkOffer> offer = MakeOffer(active.queue_pair, parameters);
-  Must(offer.ok());
+  Must(offer.ok(), "an offer");
   auto answer = AcceptOffer(passive.queue_pair, *std::move(offer), OwnCredentials(), parameters);
-  Must(answer.ok());
-  Must(CompleteOffer(active.queue_pair, *std::move(answer), OwnCredentials()).ok());
+  Must(answer.ok(), "an answer");
+  Must(CompleteOffer(active.queue_pair, *std::move(answer), OwnCredentials()).ok(), "a link");
 }
 
 void LinkedPair::Turn(int turns) {

@@ -4,16 +4,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "transport/soft/testing/must.h"
+
 namespace verbena::soft {
 namespace {
-
-void Must(bool condition) {
-  if (!condition) std::abort();
-}
 
 // The kernel's word for who sent it: a socket pair made before the fork names only the parent.
 ucred SenderOf(cmsghdr* header) {
@@ -39,7 +36,7 @@ void SendOffer(int socket, const LinkOffer& offer) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(offer.fds.size() * sizeof(int));
   std::memcpy(CMSG_DATA(header), fds.data(), offer.fds.size() * sizeof(int));
-  Must(sendmsg(socket, &message, 0) == static_cast<ssize_t>(offer.bytes.size()));
+  Must(sendmsg(socket, &message, 0) == static_cast<ssize_t>(offer.bytes.size()), "an offer sent");
 }
 
 LinkOffer ReceiveOffer(int socket, ucred* sender) {
@@ -53,7 +50,7 @@ LinkOffer ReceiveOffer(int socket, ucred* sender) {
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
   ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  Must(length >= 0);
+  Must(length >= 0, "an offer received");
   offer.bytes.resize(static_cast<size_t>(length));
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_type == SCM_CREDENTIALS) *sender = SenderOf(header);
@@ -68,7 +65,7 @@ LinkOffer ReceiveOffer(int socket, ucred* sender) {
 
 void AskForSenders(int socket) {
   int on = 1;
-  Must(setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0);
+  Must(setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0, "credentials with each message");
 }
 
 void LinkOverSocket(ibv_qp* queue_pair, int socket, bool active, const LinkParameters& parameters) {
@@ -76,14 +73,14 @@ void LinkOverSocket(ibv_qp* queue_pair, int socket, bool active, const LinkParam
   ucred peer = {};
   if (active) {
     auto offer = MakeOffer(queue_pair, parameters);
-    Must(offer.ok());
+    Must(offer.ok(), "an offer");
     SendOffer(socket, *offer);
     LinkOffer answer = ReceiveOffer(socket, &peer);
-    Must(CompleteOffer(queue_pair, std::move(answer), peer).ok());
+    Must(CompleteOffer(queue_pair, std::move(answer), peer).ok(), "a link");
   } else {
     LinkOffer offer = ReceiveOffer(socket, &peer);
     auto answer = AcceptOffer(queue_pair, std::move(offer), peer, parameters);
-    Must(answer.ok());
+    Must(answer.ok(), "an answer");
     SendOffer(socket, *answer);
   }
 }
