@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kPayloadBytes = 1000;
 
-// Also where assertions are off.
+// A fuzzer knows a failure by its abort; and an assertion may be off.
 void Require(bool held) {
   if (!held) std::abort();
 }

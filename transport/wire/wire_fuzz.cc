@@ -14,7 +14,7 @@
 namespace verbena::wire {
 namespace {
 
-// Also where assertions are off.
+// A fuzzer knows a failure by its abort; and an assertion may be off.
 void Require(bool held) {
   if (!held) std::abort();
 }
