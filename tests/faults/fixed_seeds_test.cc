@@ -9,9 +9,7 @@ namespace {
 class FixedSeeds : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(FixedSeeds, EveryCallCompletesOnceAndNothingIsHeld) {
-  const uint64_t seed = GetParam();
-  const auto failure =
-      RunWorkload(seed, soft::RandomFaultPlan({.seed = seed, .count = 12, .objects = 4, .operations = 60}));
+  const auto failure = RunWorkloadUnderRandomFaults(GetParam());
   EXPECT_FALSE(failure.has_value()) << *failure;
 }
 

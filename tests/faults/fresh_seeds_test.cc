@@ -15,9 +15,7 @@ TEST(FreshSeeds, EveryCallCompletesOnceAndNothingIsHeld) {
   std::random_device source;
   const absl::Time end = absl::Now() + kTime;
   while (absl::Now() < end) {
-    const uint64_t seed = source();
-    const auto failure =
-        RunWorkload(seed, soft::RandomFaultPlan({.seed = seed, .count = 12, .objects = 4, .operations = 60}));
+    const auto failure = RunWorkloadUnderRandomFaults(source());
     ASSERT_FALSE(failure.has_value()) << *failure;
   }
 }

@@ -1,8 +1,9 @@
 #include "tests/faults/workload.h"
 
-#include <atomic>
+#include <array>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -26,7 +27,13 @@ namespace {
 
 constexpr size_t kCalls = 120;
 constexpr size_t kCallsAtOnce = 12;
+constexpr uint64_t kConnectionsMax = 4;
+constexpr uint32_t kQueuePairs = 2 * kConnectionsMax;
+constexpr uint32_t kFaultsPerQueuePair = 3;
+constexpr uint32_t kOperationsBefallen = 60;  // Of each.
 constexpr size_t kLargeBytesMax = 300'000;
+constexpr uint64_t kFetchBytes = 2000;        // Times the number of the call: no two ask for the same.
+constexpr int64_t kHoldMilliseconds = 60000;  // And the number of the call: longer than any deadline.
 constexpr absl::Duration kTimeoutMin = absl::Milliseconds(100);
 constexpr absl::Duration kTimeoutMax = absl::Milliseconds(1500);
 constexpr absl::Duration kLateness = absl::Seconds(10);  // Of a machine that is busy with other tests.
@@ -35,7 +42,8 @@ constexpr absl::Duration kRecovery = absl::Seconds(20);
 // Short times, so that what a fault left hanging is found within the run.
 TransportOptions Transport(uint64_t seed) {
   TransportOptions options;
-  options.rnr_retry_count = seed % 2 == 0 ? 0 : 6;
+  constexpr std::array<uint8_t, 3> kRetries = {0, 6, 7};  // None, some, and for ever.
+  options.rnr_retry_count = kRetries[seed % kRetries.size()];
   options.handshake_timeout = absl::Milliseconds(500);
   options.keepalive_interval = absl::Milliseconds(200);
   options.keepalive_timeout = absl::Milliseconds(300);
@@ -43,37 +51,63 @@ TransportOptions Transport(uint64_t seed) {
   return options;
 }
 
-// Remembers whose handlers ran: the body of a request is its call's number.
+// Remembers whose handlers ran: a request says the number of its call.
 class CountingService : public probe::ProbeService {
  public:
   absl::Status Echo(ServerContext* context, const probe::EchoRequest* request, probe::EchoReply* reply) override {
-    {
-      const std::lock_guard lock(mu_);
-      ran_.insert(request->body());
-    }
+    Remember(std::strtoull(request->body().c_str(), nullptr, 10));
     return ProbeService::Echo(context, request, reply);
   }
+  absl::Status Fetch(ServerContext* context, const probe::FetchRequest* request, probe::FetchReply* reply) override {
+    Remember(request->bytes() / kFetchBytes);
+    return ProbeService::Fetch(context, request, reply);
+  }
+  absl::Status Hold(ServerContext* context, const probe::HoldRequest* request, probe::HoldReply* reply) override {
+    Remember(static_cast<uint64_t>(request->milliseconds() - kHoldMilliseconds));
+    return ProbeService::Hold(context, request, reply);
+  }
 
-  bool Ran(const std::string& body) {
+  bool Ran(uint64_t number) {
     const std::lock_guard lock(mu_);
-    return ran_.contains(body);
+    return ran_.contains(number);
   }
 
  private:
+  void Remember(uint64_t number) {
+    const std::lock_guard lock(mu_);
+    ran_.insert(number);
+  }
+
   std::mutex mu_;
-  std::set<std::string> ran_ ABSL_GUARDED_BY(mu_);
+  std::set<uint64_t> ran_ ABSL_GUARDED_BY(mu_);
 };
+
+enum class CallKind : uint8_t {
+  kSmall,  // An echo of a few bytes,
+  kLarge,  // of many both ways,
+  kFetch,  // many bytes one way,
+  kHeld,   // one that its deadline or a cancel ends.
+};
+constexpr std::array kKinds = {CallKind::kSmall, CallKind::kSmall, CallKind::kSmall, CallKind::kSmall,
+                               CallKind::kLarge, CallKind::kLarge, CallKind::kFetch, CallKind::kHeld};
 
 // One call, and what came of it.
 struct Call {
-  std::string body;
-  std::string attachment;
+  uint64_t number;  // From 1.
+  CallKind kind;
+  std::string attachment;  // What must come back.
   absl::Time deadline;
   ClientContext context;
-  probe::EchoRequest request;
-  probe::EchoReply reply;
+  probe::EchoRequest echo_request;
+  probe::EchoReply echo_reply;
+  probe::FetchRequest fetch_request;
+  probe::FetchReply fetch_reply;
+  probe::HoldRequest hold_request;
+  probe::HoldReply hold_reply;
   absl::Status status;
   int completions = 0;
+
+  bool HasItsReply() const { return context.attachment() == attachment && echo_reply.body() == echo_request.body(); }
 };
 
 class Run {
@@ -93,7 +127,7 @@ class Run {
   std::optional<std::string> Open() {
     ServerOptions options;
     options.transport = Transport(seed_);
-    options.wait = seed_ % 3 == 0 ? WaitPolicy::kEvent : WaitPolicy::kAdaptive;
+    options.wait = seed_ % 4 < 2 ? WaitPolicy::kEvent : WaitPolicy::kAdaptive;
     Server::Builder builder;
     builder.AddListeningAddress("soft://127.0.0.1:0").SetOptions(options).RegisterService(&service_);
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
@@ -102,7 +136,7 @@ class Run {
     ChannelOptions channel_options;
     channel_options.transport = Transport(seed_);
     channel_options.wait = options.wait;
-    channel_options.connections = 1 + static_cast<int>(seed_ % 2);
+    channel_options.connections = 1 + static_cast<int>(seed_ % kConnectionsMax);
     absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(server_->addresses().front(), channel_options);
     if (!channel.ok()) return absl::StrCat("the channel does not start: ", channel.status().ToString());
     channel_ = *std::move(channel);
@@ -126,24 +160,42 @@ class Run {
 
   void Begin() {
     Call& call = calls_.emplace_back();
-    call.body = absl::StrCat("call ", calls_.size());
-    if (random_() % 4 == 0) call.attachment.assign(random_() % kLargeBytesMax, static_cast<char>('a' + random_() % 26));
-    call.request.set_body(call.body);
-    call.context.set_attachment(absl::Cord(call.attachment));
-    const absl::Duration timeout = kTimeoutMin + (kTimeoutMax - kTimeoutMin) * (double(random_() % 100) / 100);
+    call.number = calls_.size();
+    call.kind = kKinds[random_() % kKinds.size()];
+    const absl::Duration most = call.kind == CallKind::kHeld ? kTimeoutMin : kTimeoutMax;
+    const absl::Duration timeout = kTimeoutMin + (most - kTimeoutMin) * (double(random_() % 100) / 100);
     call.context.set_timeout(timeout);
     call.deadline = absl::Now() + timeout;
     {
       const std::lock_guard lock(mu_);
       ++begun_;
     }
-    stub_->async()->Echo(&call.context, &call.request, &call.reply, [this, &call](absl::Status status) {
+    Start(call, [this, &call](absl::Status status) {
       const std::lock_guard lock(mu_);
       call.status = std::move(status);
       if (++call.completions == 1) ++completed_;
       lateness_max_ = std::max(lateness_max_, absl::Now() - call.deadline);
       changed_.notify_all();
     });
+  }
+
+  void Start(Call& call, std::function<void(absl::Status)> done) {
+    switch (call.kind) {
+      case CallKind::kLarge:
+        call.attachment.assign(random_() % kLargeBytesMax, static_cast<char>('a' + random_() % 26));
+        call.context.set_attachment(absl::Cord(call.attachment));
+        [[fallthrough]];
+      case CallKind::kSmall:
+        call.echo_request.set_body(absl::StrCat(call.number));
+        return stub_->async()->Echo(&call.context, &call.echo_request, &call.echo_reply, std::move(done));
+      case CallKind::kFetch:
+        call.attachment.assign(call.number * kFetchBytes, probe::kFetchedByte);
+        call.fetch_request.set_bytes(call.attachment.size());
+        return stub_->async()->Fetch(&call.context, &call.fetch_request, &call.fetch_reply, std::move(done));
+      case CallKind::kHeld:
+        call.hold_request.set_milliseconds(kHoldMilliseconds + static_cast<int64_t>(call.number));
+        return stub_->async()->Hold(&call.context, &call.hold_request, &call.hold_reply, std::move(done));
+    }
   }
 
   bool WaitUntil(const std::function<bool()>& condition) {
@@ -157,12 +209,12 @@ class Run {
       return absl::StrCat("a call completed ", absl::FormatDuration(lateness_max_), " after its deadline");
     }
     for (const Call& call : calls_) {
-      if (call.completions != 1) return absl::StrCat(call.body, " completed ", call.completions, " times");
-      if (call.status.ok() && (call.reply.body() != call.body || call.context.attachment() != call.attachment)) {
-        return absl::StrCat(call.body, " got the reply of another, or wrong bytes");
+      if (call.completions != 1) return absl::StrCat("call ", call.number, " completed ", call.completions, " times");
+      if (call.status.ok() && !call.HasItsReply()) {
+        return absl::StrCat("call ", call.number, " got the reply of another, or wrong bytes");
       }
-      if (GetCertainty(call.status) == Certainty::kNotSent && service_.Ran(call.body)) {
-        return absl::StrCat(call.body, " was run and reported as not sent: ", call.status.ToString());
+      if (GetCertainty(call.status) == Certainty::kNotSent && service_.Ran(call.number)) {
+        return absl::StrCat("call ", call.number, " was run and reported as not sent: ", call.status.ToString());
       }
     }
     return std::nullopt;
@@ -225,6 +277,13 @@ std::optional<std::string> RunWorkload(uint64_t seed) {
   if (failure.has_value()) static_cast<void>(run.release());
   soft::PlanFaultsOfProcess({});
   return failure;
+}
+
+std::optional<std::string> RunWorkloadUnderRandomFaults(uint64_t seed) {
+  return RunWorkload(seed, soft::RandomFaultPlan({.seed = seed,
+                                                  .count = kFaultsPerQueuePair * kQueuePairs,
+                                                  .objects = kQueuePairs,
+                                                  .operations = kOperationsBefallen}));
 }
 
 std::optional<std::string> RunWorkload(uint64_t seed, const soft::FaultPlan& plan) {

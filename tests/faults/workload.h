@@ -1,4 +1,6 @@
-// A client and a server in one process, and calls that follow from a seed, while the device does what a plan says.
+// A client and a server in one process, and calls that follow from a seed, while the device does what a plan says:
+// small ones, large ones both ways and one way, cancelled ones and some that their deadline ends, over one to four
+// connections that come back when they fail.
 //
 // What must hold under any plan: each call completes exactly once, soon after its deadline at the latest, with the
 // right bytes or with a status; what is sure about a failed one is never more than is true (a call whose handler ran is
@@ -22,6 +24,9 @@ std::optional<std::string> RunWorkload(uint64_t seed);
 // The same under `plan`, said on standard error before so that also a crash can be repeated. What did not hold comes
 // with the command that repeats it.
 std::optional<std::string> RunWorkload(uint64_t seed, const soft::FaultPlan& plan);
+
+// The same under a plan of all survivable kinds that follows from the seed.
+std::optional<std::string> RunWorkloadUnderRandomFaults(uint64_t seed);
 
 }  // namespace verbena::faults
 

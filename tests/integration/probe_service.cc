@@ -24,7 +24,7 @@ absl::Status ProbeService::Hold(ServerContext* context, const HoldRequest* reque
 absl::Status ProbeService::Fetch(ServerContext* context, const FetchRequest* request, FetchReply*) {
   absl::StatusOr<PayloadMemory> memory = AllocatePayload(request->bytes());
   if (!memory.ok()) return memory.status();
-  std::fill_n(memory->data(), memory->size(), std::byte{0x5a});
+  std::fill_n(memory->data(), memory->size(), std::byte{kFetchedByte});
   context->set_attachment(std::move(*memory).ToCord());
   return absl::OkStatus();
 }

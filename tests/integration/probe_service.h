@@ -8,6 +8,8 @@
 
 namespace verbena::probe {
 
+constexpr char kFetchedByte = 0x5a;  // What the attachment of a fetch consists of.
+
 class ProbeService : public Probe::Service {
  public:
   absl::Status Echo(ServerContext* context, const EchoRequest* request, EchoReply* reply) override;
