@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
 #include "rpc/client_context.h"
 #include "tests/hostile/frames.h"
+#include "tests/integration/wait_until.h"
 #include "transport/device_context.h"
 #include "transport/soft/soft_api.h"
 
@@ -15,15 +15,6 @@ namespace {
 constexpr absl::Duration kPatience = HostilePeer::kPatience;
 constexpr absl::Duration kBetweenCalls = absl::Milliseconds(1);
 constexpr size_t kLargeBytes = 50000;  // Goes by rendezvous, both ways.
-
-bool WaitUntil(absl::FunctionRef<bool()> condition) {
-  const absl::Time give_up = absl::Now() + kPatience;
-  while (!condition()) {
-    if (absl::Now() > give_up) return false;
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -56,7 +47,8 @@ void HonestClient::Run() {
 
 void HonestClient::ExpectServed() {
   const uint64_t before = succeeded_;
-  EXPECT_TRUE(WaitUntil([&] { return succeeded_ >= before + 2; })) << "an honest client is not served any more";
+  EXPECT_TRUE(WaitUntil([&] { return succeeded_ >= before + 2; }, kPatience))
+      << "an honest client is not served any more";
 }
 
 void HonestClient::Stop() {
@@ -99,7 +91,7 @@ void AttackedServer::ExpectNothingHeld() {
            transport.credits_granted == 0 && transport.landing_bytes == 0 && transport.exported_bytes == 0 &&
            transport.sends_queued == 0 && transport.receives_posted == transport.receive_buffers;
   };
-  if (WaitUntil(idle)) return;
+  if (WaitUntil(idle, kPatience)) return;
   const ServerCounters server = server_->counters();
   const TransportCounters transport = ReadTransportCounters();
   ADD_FAILURE() << "left behind: " << server.connections << " server connections, " << server.calls_in_flight
@@ -133,7 +125,8 @@ void AttackedServer::ExpectGoodbye(HostilePeer& peer, wire::GoodbyeReason reason
 void AttackedServer::ExpectProtocolError(HostilePeer& peer) {
   ExpectGoodbye(peer, wire::GoodbyeReason::kProtocolError);
   ++protocol_errors_seen_;
-  EXPECT_TRUE(WaitUntil([this] { return ReadTransportCounters().protocol_errors >= protocol_errors_seen_; }));
+  EXPECT_TRUE(
+      WaitUntil([this] { return ReadTransportCounters().protocol_errors >= protocol_errors_seen_; }, kPatience));
 }
 
 void AttackedServer::ExpectAlive(HostilePeer& peer) {

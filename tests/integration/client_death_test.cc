@@ -6,7 +6,6 @@
 #include <string>
 #include <thread>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -16,6 +15,7 @@
 #include "rpc/server_context.h"
 #include "tests/integration/child_process.h"
 #include "tests/integration/probe_service.h"
+#include "tests/integration/wait_until.h"
 
 namespace verbena::probe {
 namespace {
@@ -23,15 +23,6 @@ namespace {
 // In which everything of a dead client must be given back.
 constexpr absl::Duration kBound = absl::Seconds(5);
 constexpr uint64_t kLargeBytes = 256 << 20;
-
-bool WaitUntil(absl::FunctionRef<bool()> condition, absl::Duration patience) {
-  const absl::Time give_up = absl::Now() + patience;
-  while (!condition()) {
-    if (absl::Now() > give_up) return false;
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  return true;
-}
 
 // Counts the Hold calls that run and those that were told of their cancellation.
 class WatchedService : public ProbeService {
@@ -60,8 +51,7 @@ class ClientDeath : public testing::Test {
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     bystander_ = std::thread([this] { CallForEver(); });
-    EXPECT_TRUE(WaitUntil([this] { return bystander_calls_ > 0; }, kBound));
-    absl::SleepFor(absl::Milliseconds(20));
+    EXPECT_TRUE(WaitUntil([this] { return bystander_calls_ > 10; }, kBound));
   }
   ~ClientDeath() override {
     stopping_ = true;
@@ -88,6 +78,12 @@ class ClientDeath : public testing::Test {
     RecordProperty("milliseconds_to_idle", static_cast<int>(absl::ToInt64Milliseconds(absl::Now() - killed)));
     const uint64_t calls = bystander_calls_;
     EXPECT_TRUE(WaitUntil([&] { return bystander_calls_ > calls + 10; }, kBound)) << "another client is held up";
+  }
+
+  // Until so many more have come, the bystander's too.
+  static bool WaitForFrames(uint64_t count) {
+    const uint64_t before = ReadTransportCounters().frames_received;
+    return WaitUntil([&] { return ReadTransportCounters().frames_received >= before + count; }, kBound);
   }
 
   std::string Describe() {
@@ -129,7 +125,7 @@ class ClientDeath : public testing::Test {
 TEST_F(ClientDeath, AmidSmallCallsLeavesNothing) {
   const std::unique_ptr<ChildProcess> client = StartClient("echo");
   ASSERT_EQ(client->ReadLine(), "calling");
-  absl::SleepFor(absl::Milliseconds(50));  // Somewhere in the middle; any moment must do.
+  ASSERT_TRUE(WaitForFrames(1000));  // Somewhere in the middle; any moment must do.
   KillAndExpectNothingHeld(*client);
 }
 
@@ -169,7 +165,7 @@ TEST_F(ClientDeath, OneAfterAnotherLeavesNothing) {
   for (int i = 0; i < 10; ++i) {
     const std::unique_ptr<ChildProcess> client = StartClient(i % 2 == 0 ? "echo" : "upload");
     ASSERT_EQ(client->ReadLine(), "calling");
-    absl::SleepFor(absl::Milliseconds(7 * i));
+    ASSERT_TRUE(WaitForFrames(50 * i));
     KillAndExpectNothingHeld(*client);
   }
 }

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rpc/certainty.h"
@@ -18,6 +17,7 @@
 #include "rpc/server.h"
 #include "rpc/server_context.h"
 #include "tests/integration/probe_service.h"
+#include "tests/integration/wait_until.h"
 
 namespace verbena::probe {
 namespace {
@@ -76,6 +76,10 @@ class LimitsTest : public testing::Test {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(number)));
     EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(other)));
+  }
+
+  bool WaitForCallsInFlight(uint64_t count) {
+    return WaitUntil([&] { return server_->counters().calls_in_flight == count; }, kPatience);
   }
 
   ProbeService service_;
@@ -174,8 +178,7 @@ TEST_F(LimitsTest, ACallPastTheServersLimitOfOneConnectionIsRefusedInWords) {
     EXPECT_EQ(GetCertainty(status), Certainty::kNotSent);
     EXPECT_EQ(Echo(Open(), 10), absl::OkStatus()) << "another connection has a limit of its own";
   }
-  const absl::Time give_up = absl::Now() + kPatience;
-  while (server_->counters().calls_in_flight > 0 && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_TRUE(WaitForCallsInFlight(0));
   EXPECT_EQ(Echo(channel, 10), absl::OkStatus());
 }
 
@@ -186,7 +189,7 @@ TEST_F(LimitsTest, ACallPastTheServersLimitOfAllIsRefusedInWords) {
   const std::shared_ptr<Channel> channel = Open();
   HeldCalls held;
   for (int i = 0; i < 3; ++i) held.Start(channel);
-  while (server_->counters().calls_in_flight < 3) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_TRUE(WaitForCallsInFlight(3));
   ExpectExhausted(Echo(Open(), 10), "3 calls in flight", "limit");
 }
 

@@ -18,6 +18,7 @@
 #include "rpc/payload.h"
 #include "tests/integration/child_process.h"
 #include "tests/integration/probe.verbena.h"
+#include "tests/integration/wait_until.h"
 
 namespace verbena::probe {
 namespace {
@@ -126,8 +127,9 @@ TEST(ServerDeath, KilledWhileItFetchesAGibibyteTheCallFailsSoon) {
   std::fill_n(memory.data(), memory.size(), std::byte{1});
   Calls calls;
   calls.Start(stub, std::move(memory).ToCord());
-  while (ReadTransportCounters().exported_bytes == 0) absl::SleepFor(absl::Milliseconds(1));
-  absl::SleepFor(absl::Milliseconds(50));  // Somewhere in the middle; any moment must do.
+  ASSERT_TRUE(WaitUntil([] { return ReadTransportCounters().exported_bytes > 0; }, kBound));
+  // Somewhere in the middle, which this end does not see; any moment must do.
+  absl::SleepFor(absl::Milliseconds(50));
   server.process().KillAndWait();
   ASSERT_TRUE(calls.WaitForAll());
   calls.ExpectOkOrUnavailable();
@@ -148,11 +150,10 @@ TEST(ServerDeath, KilledWhileTheClientFetchesAGibibyteTheCallFailsSoon) {
     status = std::move(outcome);
     ++completions;
   });
-  while (ReadTransportCounters().reads < reads_before + 20 && completions == 0) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_TRUE(WaitUntil([&] { return ReadTransportCounters().reads >= reads_before + 20 || completions > 0; }, kBound));
   ASSERT_EQ(completions, 0) << status;
   server.process().KillAndWait();
-  const absl::Time give_up = absl::Now() + kBound;
-  while (completions == 0 && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_TRUE(WaitUntil([&] { return completions > 0; }, kBound));
   ASSERT_EQ(completions, 1);
   EXPECT_TRUE(status.code() == absl::StatusCode::kUnavailable) << status;
   EXPECT_EQ(GetCertainty(status), Certainty::kExecuted) << "the reply was announced, so the handler had run";
