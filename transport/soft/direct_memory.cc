@@ -108,6 +108,7 @@ WorkOutcome DirectMemory::Copy(const Request& request) {
 WorkOutcome DirectMemory::Execute(const AtomicOperation& operation, uint64_t remote_address, uint32_t remote_key,
                                   uint64_t* before) {
   if (abandoned_) return OutcomeOfErrno(ESRCH);
+  if (!IsAtomicAddress(remote_address)) return {.status = IBV_WC_REM_INV_REQ_ERR};
   Hazard hazard(hazard_, remote_key);
   WorkOutcome outcome = Check(remote_key, {remote_address, kAtomicBytes}, IBV_ACCESS_REMOTE_ATOMIC);
   if (outcome.ok()) *before = soft::Execute(operation, remote_address);

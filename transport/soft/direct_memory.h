@@ -90,7 +90,7 @@ class DirectMemory {
   WorkOutcome Copy(const Request& request);
 
   // The same for an atomic operation on eight bytes, for a peer in this process. What was there before goes to
-  // `before`.
+  // `before`. REM_INV_REQ_ERR where the address is not a multiple of eight.
   WorkOutcome Execute(const AtomicOperation& operation, uint64_t remote_address, uint32_t remote_key, uint64_t* before);
   bool same_process() const { return same_process_; }
 

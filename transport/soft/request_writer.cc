@@ -17,7 +17,8 @@ RecordKind KindOf(const SendEntry& entry) {
     case IBV_WR_RDMA_WRITE:
       return RecordKind::kWrite;
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-      return entry.copied_directly ? RecordKind::kImmediateOfWrite : RecordKind::kWriteWithImmediate;
+      return entry.direct_copy == SendEntry::DirectCopy::kDone ? RecordKind::kImmediateOfWrite
+                                                               : RecordKind::kWriteWithImmediate;
     case IBV_WR_RDMA_READ:
       return RecordKind::kRead;
     case IBV_WR_ATOMIC_CMP_AND_SWP:

@@ -39,9 +39,15 @@ bool IsRefusal(uint32_t status) {
          status == IBV_WC_REM_OP_ERR;
 }
 
-// Atomics between processes are the responder's business: only there they are atomic towards its own ones.
+// A violation of the peer's rights, which takes the peer's queue pair out of service too.
+bool IsForPeerToRefuse(ibv_wc_status status) {
+  return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
+}
+
+// Atomics between processes are the responder's business: only there they are atomic towards its own ones. So is what
+// copies nothing, and needs no more than the queue pair's leave.
 bool IsDirect(PairLink& link, const SendEntry& entry) {
-  return IsOneSided(entry.opcode) && link.direct() != nullptr &&
+  return IsOneSided(entry.opcode) && link.direct() != nullptr && entry.length != 0 &&
          (!IsAtomic(entry.opcode) || link.direct()->same_process());
 }
 
@@ -145,7 +151,7 @@ bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
   blocked_on_answer_ = entry.fenced && answers_.in_flight() != 0;
   if (blocked_on_answer_) return false;
   if (IsLocalOperation(entry.opcode)) return PerformLocally(link, entry);
-  if (IsDirect(link, entry) && !entry.copied_directly) {
+  if (IsDirect(link, entry) && entry.direct_copy == SendEntry::DirectCopy::kNotDone) {
     if (!ExecuteDirectly(link, entry)) return false;
     if (entry.state == SendEntry::State::kDone) return true;
   }
@@ -181,10 +187,7 @@ bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
 
 WorkOutcome Requester::CheckLocal(const SendEntry& entry) const {
   if (entry.is_inline) return {};
-  if (IsAtomic(entry.opcode)) {
-    if (entry.length != kAtomicBytes) return {.status = IBV_WC_LOC_LEN_ERR};
-    if (!IsAtomicAddress(entry.remote_address)) return {.status = IBV_WC_REM_INV_REQ_ERR};
-  }
+  if (IsAtomic(entry.opcode) && entry.length != kAtomicBytes) return {.status = IBV_WC_LOC_LEN_ERR};
   uint32_t access = WantsAnswer(entry.opcode) ? options_.answer_target_access : 0;
   bool allowed = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);
   return {.status = allowed ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR};
@@ -196,9 +199,13 @@ bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
     return false;
   }
   WorkOutcome outcome = CopyDirectly(*link.direct(), entry);
+  if (IsForPeerToRefuse(outcome.status)) {
+    entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
+    return true;
+  }
   if (!outcome.ok()) return Fail(entry, outcome);
   if (unfinished_copy_) return false;
-  entry.copied_directly = true;
+  entry.direct_copy = SendEntry::DirectCopy::kDone;
   if (entry.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) entry.state = SendEntry::State::kDone;
   return true;
 }

@@ -36,17 +36,24 @@ struct SendEntry {
     kDone,    // `outcome` is known; completed when everything before it is.
   };
 
+  // Of a one-sided request whose bytes we can copy by ourselves.
+  enum class DirectCopy : uint8_t {
+    kNotDone,
+    kDone,
+    kNotAllowed,  // The request goes to the peer, which is to refuse it by itself.
+  };
+
   uint64_t wr_id;
   State state;
+  DirectCopy direct_copy;
   ibv_wr_opcode opcode;
   bool signaled;
   bool solicited;
   bool fenced;  // Begins when every earlier READ and atomic is answered.
   bool is_inline;
-  bool checked;          // The local segments' keys are good.
-  bool copied_directly;  // The bytes of a one-sided request, by us.
-  bool answered;         // Every byte of the answer is here.
-  uint32_t immediate;    // Or the key to invalidate; as in the work request.
+  bool checked;        // The local segments' keys are good.
+  bool answered;       // Every byte of the answer is here.
+  uint32_t immediate;  // Or the key to invalidate; as in the work request.
   uint32_t remote_key;
   uint64_t remote_address;
   uint64_t operand;         // Of an atomic: to add, or to compare with.

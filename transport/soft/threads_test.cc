@@ -72,7 +72,8 @@ TEST(Threads, DeregisteredMemoryIsNotReadAnyMore) {
     std::optional<ibv_wc> done;
     do {
       pair.left.OneSided(1, IBV_WR_RDMA_READ, 0, 1 << 20, address, key);
-      done = pair.left.PollSends();
+      done = pair.AwaitSend();
+      ASSERT_TRUE(done.has_value());
       ++reads;
     } while (done->status == IBV_WC_SUCCESS);
     EXPECT_EQ(done->status, IBV_WC_REM_ACCESS_ERR);
