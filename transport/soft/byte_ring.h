@@ -71,6 +71,8 @@ class RingReader {
   }
 
   size_t available() const { return broken_ ? 0 : tail_ - head_; }
+  // Whether a Refresh has ever seen anything.
+  bool touched() const { return tail_ != 0; }
   const std::byte* Peek() const { return ring_ + head_ % kRingBytes; }
 
   void Consume(size_t bytes) {

@@ -110,7 +110,7 @@ void QueuePair::Reset() {
     pending_ = {};
     copies_for_ever_ = false;
     attributes_ = {};
-    draining_ = supervised_ = false;
+    draining_ = arrival_told_ = supervised_ = false;
     patience_.Rest();
     std::destroy_at(&requester_);
     std::construct_at(&requester_, RequesterOptions(pd, init_attributes_, surroundings_));
@@ -274,6 +274,7 @@ void QueuePair::AdvanceBoth() {
   link_->Pull(Wire::Reach::kWhatIsThere);
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
+  if (state == IBV_QPS_RTR) NoticeFirstArrival();
   bool healthy = requester_.Advance(*link_);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);

@@ -175,6 +175,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   void Reset() ABSL_LOCKS_EXCLUDED(mu_);
   // In SQD: tells once that everything begun is finished.
   void NoticeDrain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // In RTR: tells once that the peer uses the connection already.
+  void NoticeFirstArrival() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Receives() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Surroundings surroundings_;
@@ -192,6 +194,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   std::shared_ptr<void> attendance_;                   // Of the wire.
   std::atomic<PairLink*> visible_link_{nullptr};       // link_, for MayHaveNews.
   bool draining_ ABSL_GUARDED_BY(mu_) = false;         // In SQD, and something that was begun is not finished.
+  bool arrival_told_ ABSL_GUARDED_BY(mu_) = false;     // COMM_EST was raised.
   ibv_qp_attr attributes_ ABSL_GUARDED_BY(mu_) = {};   // As set; without states and capacities.
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   PeerPatience patience_ ABSL_GUARDED_BY(mu_);

@@ -65,6 +65,12 @@ void QueuePair::NoticeDrain() {
   surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_SQ_DRAINED, this);
 }
 
+void QueuePair::NoticeFirstArrival() {
+  if (arrival_told_ || !link_->requests_in().touched()) return;
+  arrival_told_ = true;
+  surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_COMM_EST, this);
+}
+
 void QueuePair::Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes) {
   std::lock_guard lock(mu_);
   *attributes = attributes_;
