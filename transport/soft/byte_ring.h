@@ -10,6 +10,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_BYTE_RING_H_
 #define VERBENA_TRANSPORT_SOFT_BYTE_RING_H_
 
+#include <algorithm>
 #include <cassert>
 
 #include "transport/soft/shared_layout.h"
@@ -19,6 +20,9 @@ namespace verbena::soft {
 // What a record of this many bytes takes in the ring.
 constexpr size_t RecordBytes(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
 
+// Room for what stands before a record's payload, and for some payload.
+inline constexpr size_t kRingBytesMin = 2 * kCacheLineBytes;
+
 class RingWriter {
  public:
   // `ring` is mapped twice back to back; `own` and `peer` hold the indices.
@@ -26,7 +30,7 @@ class RingWriter {
 
   // Where a record of `bytes` may be written, or null if there is no room now (or the ring is broken).
   std::byte* Reserve(size_t bytes) {
-    if (kRingBytes - (tail_ - head_) < RecordBytes(bytes) && !RefreshHead(RecordBytes(bytes))) return nullptr;
+    if (room_end_ - tail_ < RecordBytes(bytes) && !RefreshHead(RecordBytes(bytes))) return nullptr;
     return ring_ + tail_ % kRingBytes;
   }
 
@@ -37,22 +41,32 @@ class RingWriter {
 
   bool broken() const { return broken_; }
 
+  // A fault on purpose: as if the ring were `bytes` long, or the shortest that a ring can be. Before the first record.
+  void Narrow(size_t bytes) {
+    capacity_ = std::clamp(RecordBytes(bytes), kRingBytesMin, kRingBytes);
+    room_end_ = capacity_;
+  }
+  // The longest record that there can be room for.
+  size_t capacity() const { return capacity_; }
+
  private:
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();
-    if (head - head_ > tail_ - head_) {
+    uint64_t last_head = room_end_ - capacity_;
+    if (head - last_head > tail_ - last_head) {
       broken_ = true;
       return false;
     }
-    head_ = head;
-    return kRingBytes - (tail_ - head_) >= wanted;
+    room_end_ = head + capacity_;
+    return room_end_ - tail_ >= wanted;
   }
 
   std::byte* const ring_;
   RingTail* const own_;
   const RingHead* const peer_;
+  size_t capacity_ = kRingBytes;
   uint64_t tail_ = 0;
-  uint64_t head_ = 0;  // As last read from the peer.
+  uint64_t room_end_ = kRingBytes;  // How far `tail_` may go: the reader's index, as last read, and the capacity.
   bool broken_ = false;
 };
 

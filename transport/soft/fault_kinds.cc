@@ -43,6 +43,7 @@ constexpr std::array kKinds = {
                 Harm::kFailure},
     FaultTraits{Kind::kRefuseDirect, "refuse-direct", Object::kQueuePair, Operation::kLife, Argument::kNone, 0,
                 Harm::kTime},
+    FaultTraits{Kind::kNarrowRing, "ring", Object::kQueuePair, Operation::kLife, Argument::kAmount, 65536, Harm::kTime},
     FaultTraits{Kind::kLoseLastWqe, "lose-last-wqe", Object::kQueuePair, Operation::kLife, Argument::kNone, 0,
                 Harm::kTime},
     FaultTraits{Kind::kDelayLastWqe, "delay-last-wqe", Object::kQueuePair, Operation::kLife, Argument::kAmount,

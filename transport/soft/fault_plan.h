@@ -35,7 +35,7 @@ enum class FaultKind : uint8_t {
   kLoseDoorbell,    // The peer is not told of it; it finds it when it looks for another reason.
   kDoubleDoorbell,  // The peer is told twice, awake or not.
   kDropEmpty,       // A SEND of no bytes completes and never arrives, as on some virtual NICs. Others are not befallen.
-  kTrickle,         // A message finds room for `amount` bytes more with each poll, as in a ring that is nearly full.
+  kTrickle,         // `amount` bytes more of it are sent with each poll.
   kDisconnect,      // The peer is gone, see OnPeerGone in link.h.
   // At a receive posted to a queue pair or shared receive queue: ibv_post_recv, ibv_post_srq_recv fail with ENOMEM.
   kRefuseReceive,
@@ -44,6 +44,7 @@ enum class FaultKind : uint8_t {
   kNotReady,
   // In the life of a queue pair.
   kRefuseDirect,  // When it is linked, the kernel refuses direct access to the peer's memory.
+  kNarrowRing,    // When it is linked, its rings have room for `amount` bytes only: what is longer waits for room.
   kLoseLastWqe,   // LAST_WQE_REACHED is never raised.
   kDelayLastWqe,  // It is raised `amount` polls late.
   // At a shared receive queue.

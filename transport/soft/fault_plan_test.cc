@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
+#include "transport/soft/one_sided_policy.h"
 #include "transport/soft/testing/linked_pair.h"
 #include "transport/soft/testing/raw_states.h"
 
@@ -195,6 +196,18 @@ TEST(FaultPlan, RefusedDirectAccessLeavesReadsToTheResponder) {
   pair.right.PollReceives();
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_SUCCESS);
   EXPECT_EQ(pair.left.Text(100, 8), "far away");
+}
+
+TEST(FaultPlan, RefusedDirectAccessFailsALinkThatMustHaveIt) {
+  OverrideOneSidedPolicy(OneSidedPolicy::kDirect);
+  PlanFaultsOfProcess({{.kind = FaultKind::kRefuseDirect, .object = 2}});
+  TestEnd active;
+  TestEnd passive;
+  PlanFaultsOfProcess({});
+  auto answer = AcceptOffer(passive.queue_pair, *MakeOffer(active.queue_pair, {}), OwnCredentials(), {});
+  OverrideOneSidedPolicy(std::nullopt);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_NE(passive.State(), IBV_QPS_RTS);
 }
 
 TEST(FaultPlan, DoubleDoorbellChangesNothing) {

@@ -17,9 +17,11 @@ TEST(FaultPlanText, ReadsFaultsOfEveryForm) {
       {.kind = FaultKind::kFailRequest, .object = 2, .operation = 5, .status = IBV_WC_REM_ACCESS_ERR},
       {.kind = FaultKind::kDelay, .operation = 1, .amount = 30},
       {.kind = FaultKind::kRefuseDirect, .object = 3},
+      {.kind = FaultKind::kNarrowRing, .object = 3, .amount = 512},
       {.kind = FaultKind::kRejectConnect, .operation = 1, .amount = 28}};
   const auto plan = ParseFaultPlan(
-      "qp=2,request=5:fail=REM_ACCESS_ERR; qp = * , request = 1 : delay = 30; qp=3:refuse-direct;connect=1:reject=28;");
+      "qp=2,request=5:fail=REM_ACCESS_ERR; qp = * , request = 1 : delay = 30; "
+      "qp=3:refuse-direct;qp=3:ring=512;connect=1:reject=28;");
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(*plan, expected);
 }

@@ -116,11 +116,6 @@ absl::StatusOr<PeerProcess> ReadProcess(pid_t process, uint64_t progress_serial,
   return PeerProcess{.process = process, .queues = *std::move(queues), .progress = *std::move(progress)};
 }
 
-absl::Status NoDirectAccess(const char* why) {
-  return absl::PermissionDeniedError(
-      absl::StrCat("VERBENA_SOFT_ONE_SIDED=direct asks for direct access to the peer's memory: ", why));
-}
-
 // How one-sided requests to the peer are carried out: by ourselves if policy, peer and kernel allow it.
 absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferRecord& record, pid_t process,
                                                                     OneSidedPolicy policy, FdReader* fds) {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 
 namespace verbena::soft {
 namespace {
@@ -24,6 +23,11 @@ absl::StatusOr<OneSidedPolicy> TheOneSidedPolicy() {
   if (name == "direct") return OneSidedPolicy::kDirect;
   if (name == "responder") return OneSidedPolicy::kResponder;
   return absl::InvalidArgumentError(absl::StrCat(kVariable, " is \"", name, "\", not auto, direct or responder"));
+}
+
+absl::Status NoDirectAccess(absl::string_view why) {
+  return absl::PermissionDeniedError(
+      absl::StrCat(kVariable, "=direct asks for direct access to the peer's memory: ", why));
 }
 
 void OverrideOneSidedPolicy(std::optional<OneSidedPolicy> policy) {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace verbena::soft {
 
@@ -21,6 +22,9 @@ enum class OneSidedPolicy {
 };
 
 absl::StatusOr<OneSidedPolicy> TheOneSidedPolicy();
+
+// What linking fails with under kDirect.
+absl::Status NoDirectAccess(absl::string_view why);
 
 // For tests: `policy` instead of the environment's, for links made from now on. None: the environment's again.
 void OverrideOneSidedPolicy(std::optional<OneSidedPolicy> policy);

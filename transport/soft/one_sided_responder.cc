@@ -38,7 +38,7 @@ OneSidedResponder::Answered OneSidedResponder::AnswerRead(PairLink& link, const 
   uint64_t total = request.header.message_bytes;
   do {
     if (turn_bytes_left_ == 0) return Answered::kThisTurn;
-    uint64_t bytes = std::min({total - answered_bytes_, uint64_t{kFragmentBytesMax}, turn_bytes_left_});
+    uint64_t bytes = std::min({total - answered_bytes_, FragmentBytesMax(link.responses_out()), turn_bytes_left_});
     std::byte* record = Reserve(link, sizeof(RecordHeader) + bytes);
     if (record == nullptr) return Answered::kNoRoom;
     bool first = answered_bytes_ == 0;

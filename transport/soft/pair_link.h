@@ -63,6 +63,11 @@ class PairLink {
   DirectMemory* direct() { return direct_.has_value() ? &*direct_ : nullptr; }
   // A fault on purpose: as if the kernel did not let us copy. Before the first request.
   void RefuseDirect() { direct_.reset(); }
+  // The same for the room in the rings that we write, at most `bytes`.
+  void NarrowRings(size_t bytes) {
+    requests_out_.Narrow(bytes);
+    responses_out_.Narrow(bytes);
+  }
 
   // Tells the end that receives our requests, and the end that waits for what we answer or accept.
   void RingReceiver(News news) {

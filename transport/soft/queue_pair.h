@@ -166,6 +166,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   void PushWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MuteWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AddWire(const Wire& wire);
+  // What befalls the link before its first request. PermissionDenied: it cannot be as the one-sided policy demands.
+  absl::Status ApplyFaultsOfLink(PairLink& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Tells requester, responder and peer what the attributes are now.
   void ApplyAttributes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

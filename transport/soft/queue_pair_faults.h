@@ -42,8 +42,6 @@ class QueuePairFaults {
   // The queue pair entered ERR: whether LAST_WQE_REACHED must not be raised now.
   bool WithholdsLastWqe();
 
-  bool RefusesDirect() { return injector_.Befalls(FaultKind::kRefuseDirect); }
-
  private:
   FaultInjector injector_;
   const bool counts_posts_;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "transport/soft/one_sided_policy.h"
 #include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {
@@ -46,8 +47,8 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkP
     if ((state != IBV_QPS_INIT && !Receives()) || link_ != nullptr) {
       return absl::FailedPreconditionError("the queue pair left the state in which it can be linked");
     }
+    if (absl::Status status = ApplyFaultsOfLink(*link); !status.ok()) return status;
     link_ = std::move(link);
-    if (faults_ != nullptr && faults_->RefusesDirect()) link_->RefuseDirect();
     attributes_.dest_qp_num = link_->peer_queue_pair_number();
     if (state == IBV_QPS_INIT) {
       attributes_.rnr_retry = peer.rnr_retry_count;
@@ -60,6 +61,16 @@ absl::Status QueuePair::CompleteLink(std::unique_ptr<PairLink> link, const LinkP
   // The peer may have sent before this: its ready bits were taken by polls that could not use them.
   AskForProgress();
   return absl::OkStatus();
+}
+
+absl::Status QueuePair::ApplyFaultsOfLink(PairLink& link) {
+  if (faults_ == nullptr) return absl::OkStatus();
+  if (auto narrow = faults_->Take(FaultKind::kNarrowRing)) link.NarrowRings(narrow->amount);
+  if (link.direct() == nullptr || !faults_->Befalls(FaultKind::kRefuseDirect)) return absl::OkStatus();
+  link.RefuseDirect();
+  absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
+  bool required = policy.ok() && *policy == OneSidedPolicy::kDirect;
+  return required ? NoDirectAccess("refused by a fault plan") : absl::OkStatus();
 }
 
 std::optional<QueuePair::CopyingPeer> QueuePair::copying_peer() {

@@ -21,6 +21,8 @@
 #ifndef VERBENA_TRANSPORT_SOFT_RECORD_H_
 #define VERBENA_TRANSPORT_SOFT_RECORD_H_
 
+#include <algorithm>
+
 #include "transport/soft/byte_ring.h"
 
 namespace verbena::soft {
@@ -80,7 +82,14 @@ constexpr size_t RecordPrefixBytes(RecordKind kind) {
 }
 
 // Four records of this size fill a ring, so that writer and reader of a long message overlap.
-inline constexpr uint32_t kFragmentBytesMax = kRingBytes / 4 - sizeof(RecordHeader) - sizeof(RecordTarget);
+inline constexpr size_t kRecordPrefixBytesMax = sizeof(RecordHeader) + sizeof(RecordTarget);
+inline constexpr uint32_t kFragmentBytesMax = kRingBytes / 4 - kRecordPrefixBytesMax;
+static_assert(kRecordPrefixBytesMax < kRingBytesMin);
+
+// How much payload a record of this ring can have.
+inline uint64_t FragmentBytesMax(const RingWriter& ring) {
+  return std::min<uint64_t>(kFragmentBytesMax, ring.capacity() - kRecordPrefixBytesMax);
+}
 
 // A writer hears of free space this often at least, so that it refills the ring while its reader empties it.
 inline constexpr uint64_t kRingPublishBytes = kRingBytes / 8;

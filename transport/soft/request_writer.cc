@@ -41,7 +41,7 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
   do {
     if (payload_bytes != 0 && *budget == 0) return Written::kThisTurn;
     uint64_t left = std::min(payload_bytes - entry.sent_bytes, *budget);
-    auto bytes = static_cast<uint32_t>(std::min<uint64_t>(left, kFragmentBytesMax));
+    auto bytes = static_cast<uint32_t>(std::min(left, FragmentBytesMax(link.requests_out())));
     bool first = entry.sent_bytes == 0;
     bool last = entry.sent_bytes + bytes == payload_bytes;
     std::byte* record = link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes);
