@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 
-#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -14,8 +13,6 @@
 
 namespace verbena::soft {
 namespace {
-
-std::atomic<bool> forked{false};
 
 __be16 PortIn(const sockaddr& address) {
   switch (address.sa_family) {
@@ -33,17 +30,12 @@ __be16 PortIn(const sockaddr& address) {
 ControlPlane& Plane() {
   static ControlPlane* const plane = [] {
     static auto* made = new ControlPlane(ControlLimits{});
-    pthread_atfork([] { made->LockForFork(); }, [] { made->UnlockAfterFork(); },
-                   [] {
-                     forked.store(true);
-                     made->AbandonSockets();
-                   });
+    RecognizeForkedChildren();
+    pthread_atfork([] { made->LockForFork(); }, [] { made->UnlockAfterFork(); }, [] { made->AbandonSockets(); });
     return made;
   }();
   return *plane;
 }
-
-bool InForkedChild() { return forked.load(); }
 
 rdma_event_channel* CmCreateEventChannel() {
   rdma_event_channel* channel = nullptr;

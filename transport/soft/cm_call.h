@@ -11,14 +11,12 @@
 #include <new>
 
 #include "transport/soft/cm_control_plane.h"
+#include "transport/soft/forked_child.h"
 
 namespace verbena::soft {
 
 // Made on first use, never destroyed: the control thread may outlive main.
 ControlPlane& Plane();
-
-// True in the child of a fork, for ever: what its parent made is not the child's to use.
-bool InForkedChild();
 
 inline CmId& Own(rdma_cm_id* id) { return *static_cast<CmId*>(id); }
 inline EventChannel* Own(rdma_event_channel* channel) { return static_cast<EventChannel*>(channel); }
@@ -33,7 +31,7 @@ inline int Outcome(int error) {
 // Every call that can fail goes through here: in the child of a fork all do, and so does one without memory.
 template <typename Call>
 int Guarded(Call call) {
-  if (InForkedChild()) return Outcome(ENODEV);
+  if (IsForkedChild()) return Outcome(ENODEV);
   try {
     return Outcome(call());
   } catch (const std::bad_alloc&) {

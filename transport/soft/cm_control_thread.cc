@@ -1,14 +1,13 @@
 #include "transport/soft/cm_control_thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
-#include <system_error>
+
+#include "transport/soft/device_thread.h"
 
 namespace verbena::soft {
 namespace {
@@ -22,20 +21,6 @@ int WaitMilliseconds(std::optional<ControlThread::TimePoint> next, ControlThread
   auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
 }
-
-// All signals are for the application's threads. Restores the mask of the thread that starts ours.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -54,14 +39,8 @@ int ControlThread::Start() {
   epoll_ = std::move(epoll);
   wake_ = std::move(wake);
   if (int error = Watch(wake_.get(), kWakeKey); error != 0) return error;
-  try {
-    SignalsBlocked signals_blocked;
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error& error) {
-    return error.code().value();
-  }
-  pthread_setname_np(thread_.native_handle(), "soft-cm");
-  return 0;
+  return StartDeviceThread(
+      "soft-cm", [this] { Run(); }, &thread_);
 }
 
 int ControlThread::Watch(int fd, uint64_t key, uint32_t events) {

@@ -1,4 +1,6 @@
-// Whether this process is a child, made by fork(), of the process that opened the device.
+// Whether this process is a child, made by fork(), of a process that used the device: its engine, its connection
+// manager or both. Each of them has its first use recognize children, and does what else is to be done in a child by
+// handlers of its own.
 //
 // In such a child the device is dead until it calls exec(): what would make, change or use an object gives ENODEV, and
 // what destroys one does nothing, without a lock, since another thread of the parent may have held any lock at the
@@ -12,8 +14,8 @@
 
 namespace verbena::soft {
 
-// Children made from here on are recognized, and run `in_child` before fork() returns there.
-void RecognizeForkedChildren(void (*in_child)());
+// Children made from here on are recognized.
+void RecognizeForkedChildren();
 
 bool IsForkedChild();
 

@@ -1,8 +1,6 @@
 #include "transport/soft/progress_thread.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -10,9 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/device_thread.h"
 #include "transport/soft/event_fd.h"
 #include "transport/soft/queue_pair.h"
 
@@ -38,26 +38,13 @@ ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched)
 
 bool ProgressThread::IsCaller() { return is_progress_thread; }
 
-// The application's signals are not for this thread.
 int ProgressThread::Start() {
   std::lock_guard lock(start_mu_);
   if (started_ || !enabled_) return 0;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  int error = pthread_create(
-      &thread, nullptr,
-      [](void* self) -> void* {
-        static_cast<ProgressThread*>(self)->Run();
-        return nullptr;
-      },
-      this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  std::thread thread;
+  int error = StartDeviceThread("soft-progress", [this] { Run(); }, &thread);
   if (error != 0) return error;
-  pthread_setname_np(thread, "soft-progress");
-  pthread_detach(thread);
+  thread.detach();
   started_ = true;
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "transport/soft/soft_device.h"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -56,7 +57,8 @@ SoftDevice* SoftDevice::Get() {
     }
     device = *created;
     made.store(device, std::memory_order_release);
-    RecognizeForkedChildren([] {
+    RecognizeForkedChildren();
+    pthread_atfork(nullptr, nullptr, [] {
       SharedMapping::SeverAll();
       InstallDeadDataPath(&Existing().context()->ops);
     });
