@@ -32,6 +32,7 @@ ControlPlane& Plane() {
     static auto* made = new ControlPlane(ControlLimits{});
     RecognizeForkedChildren();
     pthread_atfork([] { made->LockForFork(); }, [] { made->UnlockAfterFork(); }, [] { made->AbandonSockets(); });
+    OnDeviceFatal(&CmRaiseDeviceRemoval);
     return made;
   }();
   return *plane;

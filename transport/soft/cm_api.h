@@ -107,7 +107,8 @@ int CmJoinMulticast(rdma_cm_id* id, sockaddr* address, void* context);
 int CmJoinMulticastEx(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attributes, void* context);
 int CmLeaveMulticast(rdma_cm_id* id, sockaddr* address);
 
-// Faults: reported to every id that is bound to the device, which otherwise goes on working.
+// Reported to every id that is bound to the device. A device that fails (device.h) is removed by itself; the device
+// goes on working if it is not that.
 void CmRaiseDeviceRemoval();
 void CmRaiseAddressChange();
 

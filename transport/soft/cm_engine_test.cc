@@ -1,10 +1,12 @@
 // The connection manager together with the engine: bytes over what it connects.
 
+#include <fcntl.h>
 #include <poll.h>
 #include <rdma/rdma_verbs.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -12,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "transport/soft/cm_api.h"
 #include "transport/soft/control_path.h"
+#include "transport/soft/device.h"
 #include "transport/soft/extended_calls.h"
 
 namespace verbena::soft {
@@ -122,6 +125,38 @@ TEST(CmEngine, EndpointsExchangeMessagesOverTheirOwnCompletionQueues) {
   EXPECT_EQ(CmDisconnect(client.id()), 0);
   EXPECT_EQ(CmDisconnect(taken), 0);
   CmDestroyEp(listener);
+}
+
+// The event that waits at the channel of a synchronous id, acknowledged; -1 if none does.
+int WaitingEvent(rdma_cm_id* id) {
+  fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
+  rdma_cm_event* event = nullptr;
+  if (CmGetEvent(id->channel, &event) != 0) return -1;
+  int type = event->event;
+  CmAckEvent(event);
+  return type;
+}
+
+// A failed device stays failed, so this is a process of its own.
+TEST(CmEngineDeathTest, FailedDeviceIsRemovedFromEveryIdOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        ibv_qp_init_attr wish = Wish();
+        rdma_cm_id* listener = MakeEndpoint(RAI_PASSIVE, "0", &wish);
+        EXPECT_EQ(CmListen(listener, 0), 0);
+        rdma_cm_id* client = MakeEndpoint(0, PortOf(listener), &wish);
+        for (int i = 0; i < 2; ++i) RaiseDeviceFatal();
+        for (rdma_cm_id* id : {listener, client}) {
+          EXPECT_EQ(WaitingEvent(id), RDMA_CM_EVENT_DEVICE_REMOVAL);
+          EXPECT_EQ(WaitingEvent(id), -1);
+        }
+        rdma_conn_param parameters = {};
+        EXPECT_EQ(CmConnect(client, &parameters), -1);
+        for (rdma_cm_id* id : {listener, client}) CmDestroyEp(id);  // As the event asks for.
+        std::exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(CmEngine, ExtendedQueuePairOfAnIdTakesExtendedPosts) {

@@ -34,8 +34,11 @@ int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask);
 // What may befall the device as a whole; device_health.h says what that means. The port lost its link or has it again:
 // PORT_ERR or PORT_ACTIVE, unless it was so before.
 void RaisePortEvent(bool active);
-// DEVICE_FATAL, once. Every queue pair is in ERR afterwards.
+// DEVICE_FATAL, once. Every queue pair is in ERR afterwards, and whoever asked by OnDeviceFatal was told: under no lock
+// of the device.
 void RaiseDeviceFatal();
+// There is one listener, the last that was set.
+void OnDeviceFatal(void (*listener)());
 
 }  // namespace verbena::soft
 

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -20,6 +21,8 @@
 
 namespace verbena::soft {
 namespace {
+
+std::atomic<void (*)()> fatal_listener{nullptr};  // See OnDeviceFatal.
 
 uint64_t RandomNumber() {
   std::random_device source;
@@ -173,18 +176,24 @@ void SoftDevice::SetPort(bool up) {
   }
 }
 
-void SoftDevice::Fail() {
-  if (!health_.Fail()) return;
+bool SoftDevice::Fail() {
+  if (!health_.Fail()) return false;
   async_events_.RaiseForDevice(IBV_EVENT_DEVICE_FATAL);
   std::lock_guard lock(mu_);
   for (QueuePair* queue_pair : queue_pairs_) {
     if (queue_pair != nullptr) queue_pair->Abort();
   }
 }
+  return true;
 
 void RaisePortEvent(bool active) { SoftDevice::Existing().SetPort(active); }
 
-void RaiseDeviceFatal() { SoftDevice::Existing().Fail(); }
+void RaiseDeviceFatal() {
+  if (!SoftDevice::Existing().Fail()) return;
+  if (auto* listener = fatal_listener.load(); listener != nullptr) listener();
+}
+
+void OnDeviceFatal(void (*listener)()) { fatal_listener.store(listener); }
 
 int SoftDevice::RevokeKey(uint32_t key) {
   std::optional<uint32_t> in_use = keys_.Revoke(key);

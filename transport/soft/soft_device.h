@@ -69,9 +69,9 @@ class SoftDevice {
   // for longer than kHazardPatience is taken for broken and its queue pair is put into ERR. 0, or EBUSY: see KeyTable.
   int RevokeKey(uint32_t key);
 
-  // See device_health.h.
+  // See device_health.h. Fail: false if that is nothing new.
   void SetPort(bool up);
-  void Fail();
+  bool Fail();
 
  private:
   struct LinkToWatch {
