@@ -1,0 +1,66 @@
+// For tests: a peer that writes whatever requests it likes into its ring, with no queue pair of ours to stop it.
+
+#ifndef VERBENA_TRANSPORT_SOFT_TESTING_REQUEST_FORGER_H_
+#define VERBENA_TRANSPORT_SOFT_TESTING_REQUEST_FORGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "transport/soft/record.h"
+
+namespace verbena::soft {
+
+class RequestForger {
+ public:
+  struct Request {
+    RecordKind kind = RecordKind::kRead;
+    uint64_t address = 0;
+    uint32_t key = 0;
+    uint64_t length = 64;
+    uint16_t reads_in_flight = 1;
+  };
+
+  // Writes the ring of the pair's end 1, the one that accepted the offer.
+  explicit RequestForger(PairMemory& pair)
+      : pair_(pair),
+        ring_(pair.request_rings[1], &pair.control.ends[1].requests_out.ring, &pair.control.ends[0].requests_in.ring) {}
+
+  // Publishes a one-sided request, whose payload, if it has one, is whatever stood in the ring. Where the record is;
+  // null if there is no room now.
+  std::byte* Write(const Request& request) {
+    bool has_payload = !WantsAnswer(request.kind);
+    auto payload_bytes = has_payload ? static_cast<uint32_t>(request.length) : 0;
+    size_t bytes = RecordPrefixBytes(request.kind) + payload_bytes;
+    std::byte* record = ring_.Reserve(bytes);
+    if (record == nullptr) return nullptr;
+    RecordHeader header = {.kind = request.kind,
+                           .flags = kRecordFirst | kRecordLast,
+                           .reads_in_flight = request.reads_in_flight,
+                           .payload_bytes = payload_bytes,
+                           .message_bytes = request.length,
+                           .number = ++number_,
+                           .immediate = 0,
+                           .reserved = 0};
+    RecordTarget target = {.address = request.address, .key = request.key, .reserved = 0, .operand = 1, .swap = 0};
+    std::memcpy(record, &header, sizeof(header));
+    std::memcpy(record + sizeof(header), &target, sizeof(target));
+    ring_.Commit(bytes);
+    ring_.Publish();
+    return record;
+  }
+
+  // Bytes of answers that the victim has ever written.
+  uint64_t answered_bytes() const { return pair_.control.ends[0].responses_out.ring.tail.load(); }
+  // Makes room for more of them.
+  void TakeAnswers() { pair_.control.ends[1].responses_in.ring.head.store(answered_bytes()); }
+
+ private:
+  PairMemory& pair_;
+  RingWriter ring_;
+  uint64_t number_ = 0;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_TESTING_REQUEST_FORGER_H_
