@@ -1,8 +1,9 @@
 #include "transport/soft/async_events.h"
 
-#include <algorithm>
+#include <sys/eventfd.h>
 
-#include "transport/soft/event_fd.h"
+#include <algorithm>
+#include <cerrno>
 
 namespace verbena::soft {
 namespace {
@@ -54,12 +55,13 @@ void AsyncEvents::Raise(const ibv_async_event& event) {
   });
   if (present) return;
   waiting_.push_back(event);
-  SignalEventFd(fd_.get());
+  eventfd_write(fd_.get(), 1);
 }
 
 int AsyncEvents::Get(ibv_async_event* event) {
   while (true) {
-    if (int error = DrainEventFd(fd_.get()); error != 0) return error;
+    eventfd_t one;
+    if (eventfd_read(fd_.get(), &one) != 0) return errno;
     std::lock_guard lock(mu_);
     if (waiting_.empty()) continue;  // What the descriptor announced was forgotten meanwhile.
     *event = waiting_.front();

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "transport/soft/completion_queue.h"
-#include "transport/soft/event_fd.h"
 
 namespace verbena::soft {
 
@@ -22,12 +21,14 @@ int WatchForInput(int epoll, int descriptor) {
 
 }  // namespace
 
-CompletionChannel::CompletionChannel(ibv_context* device_context, UniqueFd eventfd, UniqueFd wires, uint64_t serial)
-    : ibv_comp_channel{.context = device_context, .fd = wires.valid() ? wires.get() : eventfd.get(), .refcnt = 0},
-      eventfd_(std::move(eventfd)),
+CompletionChannel::CompletionChannel(ibv_context* device_context, WakePipe pipe, UniqueFd wires, uint64_t serial)
+    : ibv_comp_channel{.context = device_context, .fd = wires.valid() ? wires.get() : pipe.fd(), .refcnt = 0},
+      pipe_(std::move(pipe)),
       wires_(std::move(wires)),
       serial_(serial) {
-  if (wires_.valid()) WatchForInput(wires_.get(), eventfd_.get());
+  if (!wires_.valid()) return;
+  pipe_.SetNonBlocking();
+  WatchForInput(wires_.get(), pipe_.fd());
 }
 
 int CompletionChannel::GetEvent(CompletionQueue** queue) {
@@ -47,12 +48,12 @@ int CompletionChannel::GetEvent(CompletionQueue** queue) {
 }
 
 int CompletionChannel::Await() {
-  if (!wires_.valid()) return DrainEventFd(eventfd_.get());
+  if (!wires_.valid()) return pipe_.Drain();
   bool blocks = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
   epoll_event event;
   int count = epoll_wait(fd, &event, 1, blocks ? -1 : 0);
   if (count <= 0) return count == 0 ? EAGAIN : errno;
-  DrainEventFd(eventfd_.get());
+  pipe_.Drain();
   return 0;
 }
 
@@ -75,24 +76,22 @@ CompletionQueue* CompletionChannel::PopEvent() {
   waiting_.erase(waiting_.begin());
   queue->CountEventRead();
   seen_waiting_ = false;
-  if (!waiting_.empty()) SignalEventFd(eventfd_.get());
+  if (!waiting_.empty()) pipe_.Wake();
   return queue;
 }
 
 void CompletionChannel::Enqueue(CompletionQueue* queue) {
   std::lock_guard lock(events_mu_);
   waiting_.push_back(queue);
-  if (getters_ == 0) SignalEventFd(eventfd_.get());
+  if (getters_ == 0) pipe_.Wake();
 }
 
 bool CompletionChannel::RemindOfEvents() {
   std::lock_guard lock(events_mu_);
   if (waiting_.empty()) return false;
-  if (std::exchange(seen_waiting_, true)) SignalEventFd(eventfd_.get());
+  if (std::exchange(seen_waiting_, true)) pipe_.Wake();
   return true;
 }
-
-void CompletionChannel::Wake() { SignalEventFd(eventfd_.get()); }
 
 void CompletionChannel::Join(CompletionQueue* queue) {
   std::lock_guard lock(members_mu_);
@@ -110,7 +109,5 @@ bool CompletionChannel::HasMembers() {
   std::lock_guard lock(members_mu_);
   return !members_.empty();
 }
-
-UniqueFd CompletionChannel::DuplicateFd() const { return UniqueFd(fcntl(eventfd_.get(), F_DUPFD_CLOEXEC, 0)); }
 
 }  // namespace verbena::soft

@@ -1,11 +1,11 @@
 // A completion channel: one pollable descriptor for the events of many completion queues.
 //
-// The descriptor is an eventfd. Peers hold it too and write it when one of this channel's queues is armed and has news,
-// so a readable descriptor means "look", not "there is an event": GetEvent drains it, lets every queue of the channel
+// The descriptor is a pipe's. Peers write to that pipe when one of this channel's queues is armed and has news, so a
+// readable descriptor means "look", not "there is an event": GetEvent drains it, lets every queue of the channel
 // make progress, and only then says whether an event came of it. Programs poll the descriptor and call ibv_get_cq_event
 // without blocking; one that blocks in it is served too.
 //
-// A channel for wires (wire.h) has an epoll descriptor instead, which holds the eventfd and the wires of its queues, so
+// A channel for wires (wire.h) has an epoll descriptor instead, which holds the pipe and the wires of its queues, so
 // that what arrives wakes the application itself and not some thread first.
 //
 // Invariant: while events wait, the descriptor is readable or some thread is inside GetEvent.
@@ -29,6 +29,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "transport/soft/unique_fd.h"
+#include "transport/soft/wake_pipe.h"
 
 namespace verbena::soft {
 
@@ -37,8 +38,8 @@ class CompletionQueue;
 class CompletionChannel : public ibv_comp_channel {
  public:
   // `serial` is this channel's number in its process: with it a peer recognizes the same descriptor in another offer.
-  // With a valid `wires`, an epoll descriptor, it is a channel for wires, and the eventfd does not block.
-  CompletionChannel(ibv_context* device_context, UniqueFd eventfd, UniqueFd wires, uint64_t serial);
+  // With a valid `wires`, an epoll descriptor, it is a channel for wires, and the pipe does not block.
+  CompletionChannel(ibv_context* device_context, WakePipe pipe, UniqueFd wires, uint64_t serial);
   CompletionChannel(const CompletionChannel&) = delete;
   CompletionChannel& operator=(const CompletionChannel&) = delete;
 
@@ -49,10 +50,10 @@ class CompletionChannel : public ibv_comp_channel {
   void Enqueue(CompletionQueue* queue);
 
   // Wakes a sleeper so that it lets its queues make progress.
-  void Wake();
+  void Wake() { pipe_.Wake(); }
 
   // Whether events wait. If they did at the last look too, and none was taken since, the descriptor is made readable
-  // again: peers hold it, and one that means harm can drain it under a sleeper.
+  // again: a peer that means harm can drain the pipe under a sleeper.
   bool RemindOfEvents();
 
   // See CompletionQueue::AddWire. Without effect on a channel that is not for wires: the wire's attendant does it.
@@ -64,7 +65,8 @@ class CompletionChannel : public ibv_comp_channel {
   void Leave(CompletionQueue* queue);
   bool HasMembers();
 
-  UniqueFd DuplicateFd() const;
+  // What a peer wakes this channel by. Not valid if the process is out of descriptors.
+  UniqueFd NewFdForPeer() const { return pipe_.NewFdForPeer(); }
   uint64_t serial() const { return serial_; }
 
  private:
@@ -72,7 +74,7 @@ class CompletionChannel : public ibv_comp_channel {
   CompletionQueue* PopEvent();
   void ProgressMembers();
 
-  const UniqueFd eventfd_;
+  const WakePipe pipe_;
   const UniqueFd wires_;
   const uint64_t serial_;
 

@@ -1,10 +1,10 @@
 // Completion channel, completion queue, shared receive queue and queue pair calls.
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -51,10 +51,10 @@ int Grant(ibv_qp_init_attr* attributes) {
 ibv_comp_channel* CreateCompletionChannel(ibv_context* context) {
   if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return NullWithErrno(error);
   bool for_wires = TcpIsLikely();
-  UniqueFd fd(eventfd(0, EFD_CLOEXEC | (for_wires ? EFD_NONBLOCK : 0)));
+  std::optional<WakePipe> pipe = WakePipe::Create();
   UniqueFd wires(for_wires ? epoll_create1(EPOLL_CLOEXEC) : -1);
-  if (!fd.valid() || wires.valid() != for_wires) return nullptr;
-  return new CompletionChannel(context, std::move(fd), std::move(wires), SoftDevice::Existing().NextChannelSerial());
+  if (!pipe.has_value() || wires.valid() != for_wires) return nullptr;
+  return new CompletionChannel(context, *std::move(pipe), std::move(wires), SoftDevice::Existing().NextChannelSerial());
 }
 
 int DestroyCompletionChannel(ibv_comp_channel* channel) {

@@ -1,7 +1,7 @@
 // How one end of a pair tells the other end that it has published news for it.
 //
 // Doorbell is what a link needs; SharedDoorbell reaches a completion queue of a process on this host: a bit in its
-// ready map, and a write to the eventfd of its completion channel or of its process' progress thread, as the queue
+// ready map, and a write to the pipe of its completion channel or of its process' progress thread, as the queue
 // wants it.
 //
 // Owner: the link. Thread: the queue pair's lock.
@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "transport/soft/armed_word.h"
-#include "transport/soft/event_fd.h"
 #include "transport/soft/ready_map.h"
 #include "transport/soft/shared_mapping.h"
+#include "transport/soft/wake_pipe.h"
 
 namespace verbena::soft {
 
@@ -36,9 +36,9 @@ class SharedDoorbell final : public Doorbell {
     std::shared_ptr<SharedMapping> ready;
     std::shared_ptr<SharedMapping> queues;
     uint32_t queue_index;
-    uint32_t queue_pair_index;           // The peer's queue pair in the peer's process.
-    std::shared_ptr<UniqueFd> channel;   // Null if that completion queue has none.
-    std::shared_ptr<UniqueFd> progress;  // Of the peer's progress thread.
+    uint32_t queue_pair_index;             // The peer's queue pair in the peer's process.
+    std::shared_ptr<WakeWriter> channel;   // Null if that completion queue has none.
+    std::shared_ptr<WakeWriter> progress;  // Of the peer's progress thread.
   };
 
   explicit SharedDoorbell(Target target)
@@ -53,16 +53,16 @@ class SharedDoorbell final : public Doorbell {
       case ArmedWordWatcher::Wake::kNobody:
         return;
       case ArmedWordWatcher::Wake::kChannel:
-        if (target_.channel != nullptr) return SignalEventFd(target_.channel->get());
-        return SignalEventFd(target_.progress->get());
+        if (target_.channel != nullptr) return target_.channel->Wake();
+        return target_.progress->Wake();
       case ArmedWordWatcher::Wake::kDevice:
-        return SignalEventFd(target_.progress->get());
+        return target_.progress->Wake();
     }
   }
 
   void Insist() override {
     ready_.Set(target_.queue_pair_index);
-    SignalEventFd(target_.progress->get());
+    target_.progress->Wake();
   }
 
  private:

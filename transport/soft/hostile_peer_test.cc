@@ -224,17 +224,6 @@ TEST(HostileOffer, ThatPassesOurOwnPublishedMemoryAsAPairIsRefused) {
   EXPECT_FALSE(AcceptOffer(passive.queue_pair, std::move(offer), OwnCredentials(), {}).ok());
 }
 
-TEST(HostileOffer, WithAPipeForAChannelIsRefused) {
-  TestEnd active({.with_channel = true});
-  TestEnd passive;
-  LinkOffer offer = *MakeOffer(active.queue_pair, {});
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  UniqueFd reader(ends[0]);
-  offer.fds[5] = UniqueFd(ends[1]);
-  EXPECT_FALSE(AcceptOffer(passive.queue_pair, std::move(offer), OwnCredentials(), {}).ok());
-}
-
 TEST(HostileOffer, WithMissingDescriptorsIsRefused) {
   TestEnd active;
   TestEnd passive;

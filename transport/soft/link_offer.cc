@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "transport/soft/event_fd.h"
 #include "transport/soft/one_sided_policy.h"
 #include "transport/soft/peer_channels.h"
 #include "transport/soft/soft_device.h"
@@ -17,7 +16,7 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x56534f46;
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
 // One completion queue of the offering end. `channel` is its channel's serial.
 constexpr uint64_t kNoChannel = 0;
@@ -39,13 +38,13 @@ struct OfferRecord {
   uint8_t offers_regions;  // The peer may copy directly, if the kernel lets it.
   uint64_t cookie_address;
   uint64_t cookie_value;
-  uint64_t progress;  // The serial of the progress thread's eventfd, among those of the process' channels.
+  uint64_t progress;  // The serial of the progress thread's pipe, among those of the process' channels.
   OfferedQueue receiving;
   OfferedQueue sending;
 };
 static_assert(std::is_trivially_copyable_v<OfferRecord> && sizeof(OfferRecord) <= kLinkOfferBytesMax);
 
-// Descriptors in this order: pair (end 0 only), queues, progress thread's eventfd, regions (if offered), then for the
+// Descriptors in this order: pair (end 0 only), queues, progress thread's pipe, regions (if offered), then for the
 // receive queue and, if it is another one, the send queue: ready map, channel (if it has one).
 static_assert(kLinkOfferFdsMax >= 8);
 
@@ -56,7 +55,7 @@ OfferedQueue Describe(const CompletionQueue& queue) {
 
 void AddQueueFds(const CompletionQueue& queue, std::vector<UniqueFd>* fds) {
   fds->push_back(queue.ready().mapping().DuplicateFd());
-  if (queue.event_channel() != nullptr) fds->push_back(queue.event_channel()->DuplicateFd());
+  if (queue.event_channel() != nullptr) fds->push_back(queue.event_channel()->NewFdForPeer());
 }
 
 absl::Status Malformed(const char* what) {
@@ -79,13 +78,14 @@ class FdReader {
 struct PeerProcess {
   pid_t process;
   std::shared_ptr<SharedMapping> queues;
-  std::shared_ptr<UniqueFd> progress;
+  std::shared_ptr<WakeWriter> progress;
 };
 
-absl::StatusOr<std::shared_ptr<UniqueFd>> ReadEventFd(pid_t process, uint64_t serial, FdReader* fds) {
-  UniqueFd fd = fds->Next();
-  if (!fd.valid() || !IsEventFd(fd)) return Malformed("a descriptor is not the eventfd that it should be");
-  return SharePeerChannel(process, serial, std::move(fd));
+absl::StatusOr<std::shared_ptr<WakeWriter>> ReadPipe(pid_t process, uint64_t serial, FdReader* fds) {
+  WakeWriter writer = WakeWriter::Open(fds->Next());
+  if (!writer.valid() && errno == EINVAL) return Malformed("a descriptor is not the pipe that it should be");
+  if (!writer.valid()) return absl::ErrnoToStatus(errno, "opening the pipe of a peer anew");
+  return SharePeerChannel(process, serial, std::move(writer));
 }
 
 absl::StatusOr<std::unique_ptr<Doorbell>> ReadQueue(const OfferedQueue& queue, uint32_t queue_pair_index,
@@ -94,9 +94,9 @@ absl::StatusOr<std::unique_ptr<Doorbell>> ReadQueue(const OfferedQueue& queue, u
   absl::StatusOr<std::shared_ptr<SharedMapping>> ready =
       SharedMapping::Attach(SharedMapping::Kind::kReady, fds->Next());
   if (!ready.ok()) return ready.status();
-  std::shared_ptr<UniqueFd> channel;
+  std::shared_ptr<WakeWriter> channel;
   if (queue.channel != kNoChannel) {
-    auto fd = ReadEventFd(peer.process, queue.channel, fds);
+    auto fd = ReadPipe(peer.process, queue.channel, fds);
     if (!fd.ok()) return fd.status();
     channel = *std::move(fd);
   }
@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<Doorbell>> ReadQueue(const OfferedQueue& queue, u
 absl::StatusOr<PeerProcess> ReadProcess(pid_t process, uint64_t progress_serial, FdReader* fds) {
   auto queues = SharedMapping::Attach(SharedMapping::Kind::kQueues, fds->Next());
   if (!queues.ok()) return queues.status();
-  auto progress = ReadEventFd(process, progress_serial, fds);
+  auto progress = ReadPipe(process, progress_serial, fds);
   if (!progress.ok()) return progress.status();
   return PeerProcess{.process = process, .queues = *std::move(queues), .progress = *std::move(progress)};
 }
@@ -176,7 +176,7 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
   std::memcpy(offer.bytes.data(), &record, sizeof(record));
   if (end == 0) offer.fds.push_back(pair.DuplicateFd());
   offer.fds.push_back(device.queues().DuplicateFd());
-  offer.fds.push_back(device.progress_thread().DuplicateFd());
+  offer.fds.push_back(device.progress_thread().NewFdForPeer());
   if (offers_regions) offer.fds.push_back(device.published().DuplicateFd());
   AddQueueFds(receiving, &offer.fds);
   if (&sending != &receiving) AddQueueFds(sending, &offer.fds);

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <memory>
 
-#include "transport/soft/unique_fd.h"
+#include "transport/soft/wake_pipe.h"
 
 namespace verbena::soft {
 
-// The descriptor that is in use for channel `serial` of `process`; `fd` if there is none yet, else `fd` is closed. The
-// process id comes from the kernel, so one peer cannot speak for another. It is 0 for every process of a pid namespace
-// that ours does not see: those cannot be told apart, so each gets its own `fd`.
-std::shared_ptr<UniqueFd> SharePeerChannel(pid_t process, uint64_t serial, UniqueFd fd);
+// What is in use for channel `serial` of `process`; `writer` if there is nothing yet, else that is closed. The process
+// id comes from the kernel, so one peer cannot speak for another. It is 0 for every process of a pid namespace that
+// ours does not see: those cannot be told apart, so each gets its own.
+std::shared_ptr<WakeWriter> SharePeerChannel(pid_t process, uint64_t serial, WakeWriter writer);
 
 }  // namespace verbena::soft
 

@@ -1,33 +1,31 @@
 #include "transport/soft/peer_channels.h"
 
-#include <sys/eventfd.h>
-
-#include <utility>
-
 #include "gtest/gtest.h"
 
 namespace verbena::soft {
 namespace {
 
-UniqueFd FreshEventFd() { return UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+WakeWriter WriterOf(const WakePipe& pipe) { return WakeWriter::Open(pipe.NewFdForPeer()); }
+WakeWriter FreshWriter() { return WriterOf(*WakePipe::Create()); }
 
 TEST(PeerChannels, OneChannelOfOneProcessIsOneDescriptor) {
-  auto first = SharePeerChannel(7, 1, FreshEventFd());
-  EXPECT_EQ(SharePeerChannel(7, 1, FreshEventFd()), first);
-  EXPECT_NE(SharePeerChannel(7, 2, FreshEventFd()), first);
-  EXPECT_NE(SharePeerChannel(8, 1, FreshEventFd()), first);
+  auto first = SharePeerChannel(7, 1, FreshWriter());
+  EXPECT_EQ(SharePeerChannel(7, 1, FreshWriter()), first);
+  EXPECT_NE(SharePeerChannel(7, 2, FreshWriter()), first);
+  EXPECT_NE(SharePeerChannel(8, 1, FreshWriter()), first);
 }
 
 TEST(PeerChannels, ChannelThatNobodyUsesAnyMoreIsForgotten) {
-  SharePeerChannel(7, 1, FreshEventFd());
-  UniqueFd fresh = FreshEventFd();
-  int number = fresh.get();
-  EXPECT_EQ(SharePeerChannel(7, 1, std::move(fresh))->get(), number);
+  SharePeerChannel(7, 1, FreshWriter());
+  WakePipe pipe = *WakePipe::Create();
+  pipe.SetNonBlocking();
+  SharePeerChannel(7, 1, WriterOf(pipe))->Wake();
+  EXPECT_EQ(pipe.Drain(), 0) << "the former channel was woken";
 }
 
 TEST(PeerChannels, ProcessesThatCannotBeToldApartShareNothing) {
-  auto first = SharePeerChannel(0, 1, FreshEventFd());
-  EXPECT_NE(SharePeerChannel(0, 1, FreshEventFd()), first);
+  auto first = SharePeerChannel(0, 1, FreshWriter());
+  EXPECT_NE(SharePeerChannel(0, 1, FreshWriter()), first);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "transport/soft/progress_thread.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/device_thread.h"
-#include "transport/soft/event_fd.h"
 #include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {
@@ -30,10 +28,11 @@ bool ThreadIsWanted() {
 
 }  // namespace
 
-ProgressThread::ProgressThread(UniqueFd wake, UniqueFd watched)
+ProgressThread::ProgressThread(WakePipe wake, UniqueFd watched)
     : enabled_(ThreadIsWanted()), wake_(std::move(wake)), watched_(std::move(watched)) {
-  epoll_event event = {.events = EPOLLIN, .data = {.fd = wake_.get()}};
-  epoll_ctl(watched_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+  wake_.SetNonBlocking();
+  epoll_event event = {.events = EPOLLIN, .data = {.fd = wake_.fd()}};
+  epoll_ctl(watched_.get(), EPOLL_CTL_ADD, wake_.fd(), &event);
 }
 
 bool ProgressThread::IsCaller() { return is_progress_thread; }
@@ -42,16 +41,13 @@ int ProgressThread::Start() {
   std::lock_guard lock(start_mu_);
   if (started_ || !enabled_) return 0;
   std::thread thread;
-  int error = StartDeviceThread("soft-progress", [this] { Run(); }, &thread);
+  int error = StartDeviceThread(
+      "soft-progress", [this] { Run(); }, &thread);
   if (error != 0) return error;
   thread.detach();
   started_ = true;
   return 0;
 }
-
-void ProgressThread::Wake() { SignalEventFd(wake_.get()); }
-
-UniqueFd ProgressThread::DuplicateFd() const { return UniqueFd(fcntl(wake_.get(), F_DUPFD_CLOEXEC, 0)); }
 
 void ProgressThread::Join(CompletionQueue* queue) {
   std::lock_guard lock(roster_mu_);
@@ -143,8 +139,8 @@ void ProgressThread::Sleep(std::optional<Clock::time_point> next) {
   int count = epoll_wait(watched_.get(), events.data(), kEventsMax, timeout_ms);
   idle_.store(false);
   for (int i = 0; i < count; ++i) {
-    if (events[i].data.fd == wake_.get()) {
-      DrainEventFd(wake_.get());
+    if (events[i].data.fd == wake_.fd()) {
+      wake_.Drain();
       HelpEverybody();
     } else {
       CallBack(events[i].data.fd);

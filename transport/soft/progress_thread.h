@@ -1,7 +1,7 @@
 // The device's own thread: progress for queue pairs whose application does not look.
 //
 // Normally it sleeps. It is woken
-//   - by its eventfd, which peers hold too: somebody has news for a completion queue that is unattended, work for one
+//   - by its pipe, to which peers write too: somebody has news for a completion queue that is unattended, work for one
 //     whose owner sleeps, or was not heeded for a while. It lets every completion queue make progress.
 //   - by descriptors that others have it watch.
 //   - every millisecond while a completion queue is attended, that is, was polled since the last time. One that was not
@@ -31,6 +31,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "transport/soft/unique_fd.h"
+#include "transport/soft/wake_pipe.h"
 
 namespace verbena::soft {
 
@@ -41,8 +42,8 @@ class ProgressThread {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `wake` is an eventfd, `watched` an epoll descriptor.
-  ProgressThread(UniqueFd wake, UniqueFd watched);
+  // `watched` is an epoll descriptor.
+  ProgressThread(WakePipe wake, UniqueFd watched);
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
@@ -55,9 +56,9 @@ class ProgressThread {
   int Start();
 
   // Has the thread let every completion queue make progress.
-  void Wake();
-  // The eventfd by which peers wake it. Empty handed if the process is out of descriptors.
-  UniqueFd DuplicateFd() const;
+  void Wake() { wake_.Wake(); }
+  // What a peer wakes it by. Not valid if the process is out of descriptors.
+  UniqueFd NewFdForPeer() const { return wake_.NewFdForPeer(); }
 
   // Leave returns when the thread does not use the object and will not. Not in a child made by fork.
   void Join(CompletionQueue* queue);
@@ -99,7 +100,7 @@ class ProgressThread {
   }
 
   const bool enabled_;
-  const UniqueFd wake_;
+  const WakePipe wake_;
   const UniqueFd watched_;
   std::mutex start_mu_;
   bool started_ ABSL_GUARDED_BY(start_mu_) = false;

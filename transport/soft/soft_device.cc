@@ -76,15 +76,16 @@ absl::StatusOr<SoftDevice*> SoftDevice::Create(const Profile& profile) {
   auto published = SharedMapping::Create(SharedMapping::Kind::kRegions);
   if (!published.ok()) return published.status();
   UniqueFd async_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
-  UniqueFd progress_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  std::optional<WakePipe> progress_pipe = WakePipe::Create();
   UniqueFd watched_fd(epoll_create1(EPOLL_CLOEXEC));
-  if (!async_fd.valid() || !progress_fd.valid() || !watched_fd.valid()) return absl::ErrnoToStatus(errno, "eventfd");
+  if (!async_fd.valid() || !progress_pipe.has_value() || !watched_fd.valid())
+    return absl::ErrnoToStatus(errno, "descriptors");
   ProcessSlot slot;
   if (int error = TakeProcessSlot(&slot); error != 0) return absl::ErrnoToStatus(error, "process slot");
   return new SoftDevice(profile, {.queues = *std::move(queues),
                                   .published = *std::move(published),
                                   .async_fd = std::move(async_fd),
-                                  .progress_fd = std::move(progress_fd),
+                                  .progress_pipe = *std::move(progress_pipe),
                                   .watched_fd = std::move(watched_fd),
                                   .slot = std::move(slot)});
 }
@@ -93,7 +94,7 @@ SoftDevice::SoftDevice(const Profile& profile, Resources resources)
     : profile_(profile),
       queues_(std::move(resources.queues)),
       published_(std::move(resources.published)),
-      progress_thread_(std::move(resources.progress_fd), std::move(resources.watched_fd)),
+      progress_thread_(std::move(resources.progress_pipe), std::move(resources.watched_fd)),
       async_events_(std::move(resources.async_fd)),
       guid_(RandomNumber()),
       cookie_(RandomNumber()),
@@ -183,8 +184,8 @@ bool SoftDevice::Fail() {
   for (QueuePair* queue_pair : queue_pairs_) {
     if (queue_pair != nullptr) queue_pair->Abort();
   }
-}
   return true;
+}
 
 void RaisePortEvent(bool active) { SoftDevice::Existing().SetPort(active); }
 

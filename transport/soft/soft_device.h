@@ -55,7 +55,7 @@ class SoftDevice {
   OutOfBand& out_of_band() { return out_of_band_; }
 
   uint32_t NextDomainNumber() { return next_domain_number_.fetch_add(1); }
-  // Of completion channels, and one more of the progress thread's eventfd.
+  // Of completion channels, and one more of the progress thread's pipe.
   uint64_t progress_serial() const { return progress_serial_; }
   uint64_t NextChannelSerial() { return next_channel_serial_.fetch_add(1); }
 
@@ -84,7 +84,7 @@ class SoftDevice {
     std::shared_ptr<SharedMapping> queues;
     std::shared_ptr<SharedMapping> published;
     UniqueFd async_fd;
-    UniqueFd progress_fd;
+    WakePipe progress_pipe;
     UniqueFd watched_fd;
     ProcessSlot slot;
   };

@@ -1,5 +1,5 @@
 // A peer in another process that does what it likes with everything that it was given: descriptors, shared memory,
-// eventfds. Its own connection fails; nobody else's does, and nothing crashes. This program starts itself again as that
+// pipes. Its own connection fails; nobody else's does, and nothing crashes. This program starts itself again as that
 // peer. Worth most with a sanitizer in the victim.
 
 #include <fcntl.h>
@@ -9,12 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,20 +25,27 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
-#include "transport/soft/event_fd.h"
+#include "transport/soft/one_sided_policy.h"
+#include "transport/soft/queue_pair.h"
 #include "transport/soft/record.h"
 #include "transport/soft/testing/linked_pair.h"
 #include "transport/soft/testing/must.h"
 #include "transport/soft/testing/offer_pipe.h"
+#include "transport/soft/testing/request_forger.h"
+#include "transport/soft/wake_pipe.h"
 
 namespace verbena::soft {
 namespace {
 
 constexpr int kPeerSocket = 3;  // In the hostile process.
 
+// The victim of forged requests lends so many bytes, between twice as many that nobody is to see.
+constexpr size_t kLentBytes = 4096;
+constexpr size_t kSecretBytes = 4096;
+
 // --- The hostile process. ---
 
-// Everything that offers brought: memory, mapped for writing where that is possible, and eventfds.
+// Everything that offers brought: memory, mapped for writing where that is possible, and pipes.
 class Loot {
  public:
   void Add(const UniqueFd& fd) {
@@ -43,8 +53,9 @@ class Loot {
     struct stat status = {};
     fstat(own.get(), &status);
     std::lock_guard lock(mu_);
-    if (IsEventFd(own)) {
-      eventfds_.push_back(std::move(own));
+    if (WakeWriter pipe = WakeWriter::Open(own); pipe.valid()) {
+      fcntl(own.get(), F_SETFL, 0);  // Whoever writes there by the open file that is shared blocks once it is full.
+      pipes_.push_back(std::move(pipe));
       return;
     }
     auto bytes = static_cast<size_t>(status.st_size);
@@ -58,8 +69,8 @@ class Loot {
       for (int i = 0; i < 200; ++i) words.at[Place(words, random)].store(Value(random));
       if (random() % 8 == 0) ForgeRecord(words, random);
     }
-    for (const UniqueFd& eventfd : eventfds_) {
-      if (random() % 2 == 0) SignalEventFd(eventfd.get());
+    for (const WakeWriter& pipe : pipes_) {
+      for (uint64_t wakes = random() % 1000; wakes != 0; --wakes) pipe.Wake();
     }
   }
 
@@ -95,7 +106,7 @@ class Loot {
 
   std::mutex mu_;
   std::vector<Words> memory_;
-  std::vector<UniqueFd> eventfds_;
+  std::vector<WakeWriter> pipes_;
 };
 
 // Accepts offer after offer, and spoils all that came with them.
@@ -120,17 +131,57 @@ class Loot {
   }
 }
 
+// Has a request's target and length be others, and then again what they were.
+void FlickerRecord(std::byte* record, const RequestForger::Request& honest, std::mt19937_64& random) {
+  struct Word {
+    size_t offset;
+    uint64_t honest;
+    uint64_t forged;
+  };
+  const std::array<Word, 3> words = {{
+      {offsetof(RecordHeader, message_bytes), honest.length, kLentBytes + kSecretBytes},
+      {sizeof(RecordHeader) + offsetof(RecordTarget, address), honest.address, honest.address - kSecretBytes},
+      {sizeof(RecordHeader) + offsetof(RecordTarget, address), honest.address, honest.address + kLentBytes},
+  }};
+  const Word& word = words[random() % words.size()];
+  auto& at = *reinterpret_cast<std::atomic<uint64_t>*>(record + word.offset);
+  at.store(word.forged);
+  at.store(word.honest);
+}
+
+// Told what it may READ, asks for that, while a thread has every request say something else for a moment: what the
+// victim checks need not be what it then carries out.
+[[noreturn]] void RunForger() {
+  TestEnd end;
+  LinkOverSocket(end.queue_pair, kPeerSocket, false);
+  auto memory = static_cast<QueuePair*>(end.queue_pair)->link_memory();
+  RequestForger::Request lent;
+  if (read(kPeerSocket, &lent, sizeof(lent)) != sizeof(lent)) _exit(1);
+  std::atomic<std::byte*> newest{nullptr};
+  std::thread([&newest, lent] {
+    std::mt19937_64 random(std::random_device{}());
+    while (true) {
+      if (std::byte* record = newest.load()) FlickerRecord(record, lent, random);
+    }
+  }).detach();
+  RequestForger forger(memory->pair());
+  while (true) {
+    if (std::byte* record = forger.Write(lent)) newest.store(record);
+    forger.TakeAnswers();
+  }
+}
+
 // --- The victim. ---
 
 class HostileProcess {
  public:
-  HostileProcess() {
+  explicit HostileProcess(const char* role) {
     int ends[2];
     Must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "a socket pair");
     process_ = fork();
     if (process_ == 0) {
       dup2(ends[1], kPeerSocket);
-      execl("/proc/self/exe", "scribbler", nullptr);
+      execl("/proc/self/exe", role, nullptr);
       _exit(127);
     }
     close(ends[1]);
@@ -143,6 +194,9 @@ class HostileProcess {
   }
 
   void Link(ibv_qp* queue_pair) { LinkOverSocket(queue_pair, socket_.get(), true); }
+  void Tell(const RequestForger::Request& lent) {
+    EXPECT_EQ(write(socket_.get(), &lent, sizeof(lent)), static_cast<ssize_t>(sizeof(lent)));
+  }
   void GoOn() { EXPECT_EQ(write(socket_.get(), "", 1), 1); }
 
  private:
@@ -203,7 +257,7 @@ TEST(HostileProcess, ScribblingHurtsOnlyItsOwnConnections) {
   constexpr int kConnections = 40;
   constexpr uint64_t kMessages = 100;  // Of the honest peer, for each connection of the hostile one.
   LinkedPair honest({.with_channel = true});
-  HostileProcess hostile;
+  HostileProcess hostile("scribbler");
   int failed = 0;  // Of the hostile peer's connections.
   for (int i = 0; i < kConnections; ++i) {
     ExposedQueuePair exposed(honest.left);
@@ -220,60 +274,67 @@ TEST(HostileProcess, ScribblingHurtsOnlyItsOwnConnections) {
   }
 }
 
-// What a peer can do to the files that it is given, by any way that leads to them.
-class OfferedFile : public testing::Test {
- protected:
-  // The offer's descriptors: pair, queues, progress thread's eventfd, regions.
-  OfferedFile() : offer_(*MakeOffer(end_.queue_pair, {})) {}
-  // As a peer in another process has it: opened anew for writing, if the kernel lets it.
-  static UniqueFd OpenForWriting(const UniqueFd& fd) {
-    return UniqueFd(open(("/proc/self/fd/" + std::to_string(fd.get())).c_str(), O_RDWR | O_CLOEXEC));
+// A victim that executes READs for others, and what it keeps from them.
+class Lender {
+ public:
+  explicit Lender(HostileProcess& hostile) {
+    for (size_t i = 0; i < end_.memory.size(); i += sizeof(secret_)) {
+      std::memcpy(end_.memory.data() + i, &secret_, sizeof(secret_));
+    }
+    std::memset(end_.memory.data() + kSecretBytes, 0, kLentBytes);
+    lent_ = RegisterMemory(end_.domain, end_.memory.data() + kSecretBytes, kLentBytes, kFullAccess);
+    hostile.Link(end_.queue_pair);
+    memory_ = static_cast<QueuePair*>(end_.queue_pair)->link_memory();
+    hostile.Tell({.address = end_.Address(kSecretBytes), .key = lent_->rkey});
   }
-  static bool CanBeWritten(const UniqueFd& fd) {
-    char byte = 0;
-    void* at = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-    void* read_only = mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, fd.get(), 0);
-    return at != MAP_FAILED || mprotect(read_only, kPageBytes, PROT_READ | PROT_WRITE) == 0 ||
-           pwrite(fd.get(), &byte, 1, 0) == 1 ||
-           fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kPageBytes) == 0;
+  ~Lender() {
+    end_.DestroyQueuePair();
+    DeregisterMemory(lent_);
+  }
+  Lender(const Lender&) = delete;
+  Lender& operator=(const Lender&) = delete;
+
+  bool serves() const { return end_.State() == IBV_QPS_RTS; }
+  void Serve() {
+    ibv_req_notify_cq(end_.receive_queue, 0);
+    end_.Turn();
+  }
+  uint64_t answered_bytes() const { return memory_->pair().control.ends[0].responses_out.ring.tail.load(); }
+  // By what was answered since the last call.
+  bool HasToldTheSecret() {
+    uint64_t told_before = std::exchange(told_bytes_, answered_bytes());
+    const std::byte* answers = memory_->pair().response_rings[0] + told_before % kRingBytes;
+    std::string_view text(reinterpret_cast<const char*>(answers), told_bytes_ - told_before);
+    return text.find(std::string_view(reinterpret_cast<const char*>(&secret_), sizeof(secret_))) != text.npos;
   }
 
-  TestEnd end_;
-  LinkOffer offer_;
+ private:
+  const uint64_t secret_ = std::random_device{}() | uint64_t{std::random_device{}() | 1} << 32;
+  TestEnd end_{{.memory_bytes = 2 * kSecretBytes + kLentBytes}};
+  ibv_mr* lent_ = nullptr;
+  std::shared_ptr<SharedMapping> memory_;
+  uint64_t told_bytes_ = 0;
 };
 
-TEST_F(OfferedFile, CannotBeCutOrGrown) {
-  for (size_t i : {0, 1, 3}) {
-    struct stat status = {};
-    ASSERT_EQ(fstat(offer_.fds[i].get(), &status), 0);
-    UniqueFd again = OpenForWriting(offer_.fds[i]);
-    for (const UniqueFd* fd : {&offer_.fds[i], &again}) {
-      EXPECT_EQ(ftruncate(fd->get(), 0), -1) << i;
-      EXPECT_EQ(ftruncate(fd->get(), status.st_size + 1), -1) << i;
-      EXPECT_EQ(fcntl(fd->get(), F_ADD_SEALS, F_SEAL_WRITE), -1) << i;
+TEST(HostileProcess, RequestThatChangesAfterItsCheckReachesNothingBeyondTheKey) {
+  constexpr int kPeers = 10;
+  constexpr int kTurnsMax = 20'000;  // Where no request is caught in the act, as on a single processor.
+  OverrideOneSidedPolicy(OneSidedPolicy::kResponder);
+  uint64_t answered_bytes = 0;
+  for (int i = 0; i < kPeers; ++i) {
+    HostileProcess hostile("forger");
+    Lender lender(hostile);
+    for (int turn = 0; turn < kTurnsMax && lender.serves();) {
+      lender.Serve();
+      ASSERT_FALSE(lender.HasToldTheSecret());
+      if (lender.answered_bytes() != 0) ++turn;  // The peer is at work.
     }
+    answered_bytes += lender.answered_bytes();
   }
-}
-
-TEST_F(OfferedFile, OfQueuesAndRegionsCannotBeWritten) {
-  for (size_t i : {1, 3}) {
-    UniqueFd again = OpenForWriting(offer_.fds[i]);
-    EXPECT_FALSE(CanBeWritten(offer_.fds[i])) << i;
-    EXPECT_FALSE(CanBeWritten(again)) << i;
+  OverrideOneSidedPolicy(std::nullopt);
+  EXPECT_GT(answered_bytes, 0u) << "no request was served";
+  while (NextAsyncEvent().has_value()) {
   }
-}
-
-// A counter that is full would have every write wait.
-TEST(SharedEventFd, ThatIsFullHoldsNobodyUp) {
-  LinkedPair pair({.with_channel = true});
-  const uint64_t most = ~uint64_t{1};
-  ASSERT_EQ(write(pair.left.channel->fd, &most, sizeof(most)), static_cast<ssize_t>(sizeof(most)));
-  fcntl(pair.left.channel->fd, F_SETFL, fcntl(pair.left.channel->fd, F_GETFL) & ~O_NONBLOCK);
-  pair.left.Receive(1);
-  ibv_req_notify_cq(pair.left.receive_queue, 0);
-  pair.right.Send(1);
-  EXPECT_TRUE(pair.left.PollReceives().has_value());
-  EXPECT_EQ(NextCompletionEvent(pair.left.channel), pair.left.receive_queue);
 }
 
 }  // namespace
@@ -281,6 +342,7 @@ TEST(SharedEventFd, ThatIsFullHoldsNobodyUp) {
 
 int main(int argc, char** argv) {
   if (argc == 1 && std::strcmp(argv[0], "scribbler") == 0) verbena::soft::RunScribbler();
+  if (argc == 1 && std::strcmp(argv[0], "forger") == 0) verbena::soft::RunForger();
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
