@@ -9,6 +9,7 @@
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/forked_child.h"
+#include "transport/soft/gid_table.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/shared_receive_queue.h"
 #include "transport/soft/soft_device.h"
@@ -44,6 +45,13 @@ int Grant(ibv_qp_init_attr* attributes) {
   cap.max_inline_data = std::max(cap.max_inline_data, std::min(kInlineBytesAnyway, profile.inline_bytes_max));
   if (attributes->srq != nullptr) cap.max_recv_wr = cap.max_recv_sge = 0;
   return 0;
+}
+
+// Queue pairs that programs connect by themselves find each other on this host. The number of one on another host could
+// be that of one here, even of the same queue pair.
+bool LeadsToAnotherHost(const ibv_qp_attr& attributes, int mask) {
+  const ibv_ah_attr& path = attributes.ah_attr;
+  return (mask & IBV_QP_AV) != 0 && path.is_global != 0 && !IsGidOfThisHost(path.grh.dgid);
 }
 
 }  // namespace
@@ -189,6 +197,7 @@ int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   OutOfBand& out_of_band = SoftDevice::Existing().out_of_band();
   bool resets = (mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_RESET;
   if (resets) out_of_band.Forget(*own);
+  if (LeadsToAnotherHost(*attributes, mask)) return ENETUNREACH;
   int error = own->Modify(*attributes, mask);
   if (error == 0 && !resets) out_of_band.OnModified(*own);
   return error;

@@ -24,11 +24,13 @@ ibv_gid GidOf(const in6_addr& address) {
   return gid;
 }
 
+bool Contains(const std::vector<ibv_gid>& table, const ibv_gid& gid) {
+  return std::any_of(table.begin(), table.end(),
+                     [&](const ibv_gid& other) { return std::memcmp(other.raw, gid.raw, sizeof(gid.raw)) == 0; });
+}
+
 void AddOnce(const ibv_gid& gid, std::vector<ibv_gid>* table) {
-  bool present = std::any_of(table->begin(), table->end(), [&](const ibv_gid& other) {
-    return std::memcmp(other.raw, gid.raw, sizeof(gid.raw)) == 0;
-  });
-  if (!present && table->size() < static_cast<size_t>(kGidsMax)) table->push_back(gid);
+  if (!Contains(*table, gid)) table->push_back(gid);
 }
 
 void AddInterfaces(sa_family_t family, std::vector<ibv_gid>* table) {
@@ -45,7 +47,7 @@ void AddInterfaces(sa_family_t family, std::vector<ibv_gid>* table) {
   freeifaddrs(interfaces);
 }
 
-std::vector<ibv_gid> ReadTable() {
+std::vector<ibv_gid> ReadAddresses() {
   std::vector<ibv_gid> table;
   AddOnce(MappedGid({.s_addr = htonl(INADDR_LOOPBACK)}), &table);
   AddInterfaces(AF_INET, &table);
@@ -54,13 +56,23 @@ std::vector<ibv_gid> ReadTable() {
 }
 
 const std::vector<ibv_gid>& Table() {
-  static const auto* table = new std::vector<ibv_gid>(ReadTable());
+  static const auto* table = [] {
+    auto* addresses = new std::vector<ibv_gid>(ReadAddresses());
+    addresses->resize(std::min(addresses->size(), static_cast<size_t>(kGidsMax)));
+    return addresses;
+  }();
   return *table;
 }
 
 }  // namespace
 
 int LocalGidCount() { return static_cast<int>(Table().size()); }
+
+// All of 127.0.0.0/8 is this host's, though its interface shows one address of it.
+bool IsGidOfThisHost(const ibv_gid& gid) {
+  constexpr uint8_t kLoopback[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+  return std::memcmp(gid.raw, kLoopback, sizeof(kLoopback)) == 0 || Contains(ReadAddresses(), gid);
+}
 
 const ibv_gid* LocalGid(int index) { return index >= 0 && index < LocalGidCount() ? &Table()[index] : nullptr; }
 

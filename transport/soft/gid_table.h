@@ -19,6 +19,9 @@ int LocalGidCount();
 // Null if there is no such index.
 const ibv_gid* LocalGid(int index);
 
+// Whether it is that of an address which this host has now, in the table or not.
+bool IsGidOfThisHost(const ibv_gid& gid);
+
 }  // namespace verbena::soft
 
 #endif  // VERBENA_TRANSPORT_SOFT_GID_TABLE_H_

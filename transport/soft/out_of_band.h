@@ -7,8 +7,8 @@
 // ready to receive, whoever comes first. Two of one process are linked on the spot, by whoever is second. The socket
 // stays, and its end says that the peer is gone.
 //
-// A number whose process is not there, or on another host, leads nowhere: as on a network without a route to it, sends
-// run into their timeout.
+// A number whose process is not there leads nowhere: sends run into their timeout, as on a network that has lost it.
+// ibv_modify_qp does not take the GID of another host: ENETUNREACH, as on a network without a route to it.
 //
 // Owner: the device. Thread: any; sockets are read on a thread of its own, which exists from the first peer of another
 // process on. Its lock is taken before those of queue pairs.

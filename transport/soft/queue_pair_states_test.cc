@@ -40,6 +40,19 @@ TEST(QueuePairStates, ReadyToReceiveTakesNoSends) {
   EXPECT_EQ(end.Send(1), EINVAL);
 }
 
+// Which is 192.0.2.5, of a block that no host has.
+TEST(QueuePairStates, PathToAnotherHostIsUnreachableAtOnce) {
+  RawEnd end;
+  ASSERT_EQ(ToInit(end.queue_pair), 0);
+  ibv_qp_attr attributes = ReadyToReceive(end.queue_pair->qp_num);
+  attributes.ah_attr.is_global = 1;
+  attributes.ah_attr.grh.dgid = {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 5}};
+  EXPECT_EQ(ModifyQueuePair(end.queue_pair, &attributes, kReadyToReceiveMask), ENETUNREACH);
+  EXPECT_EQ(end.State(), IBV_QPS_INIT);
+  attributes.ah_attr.grh.dgid = {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 9}};
+  EXPECT_EQ(ModifyQueuePair(end.queue_pair, &attributes, kReadyToReceiveMask), 0) << "this host by another name";
+}
+
 TEST(QueuePairStates, SendWithoutAPeerWaits) {
   RawEnd end;
   ASSERT_EQ(ToReadyToSend(end.queue_pair, kNobody), 0);
