@@ -1,6 +1,7 @@
 #include "transport/soft/async_events.h"
 
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,13 @@ namespace {
 // The address of the object that the event belongs to, whatever its type: every member of the union is that. For an
 // event of a port the port's number, for one of the device null; nobody asks for those.
 const void* ObjectOf(const ibv_async_event& event) { return event.element.qp; }
+
+// Takes one off the counter, if there is one; never waits, whatever the program has made of the descriptor.
+void TakeBackSignal(int fd) {
+  uint64_t one = 0;
+  iovec to = {.iov_base = &one, .iov_len = sizeof(one)};
+  [[maybe_unused]] ssize_t taken = preadv2(fd, &to, 1, -1, RWF_NOWAIT);
+}
 
 }  // namespace
 
@@ -81,7 +89,9 @@ void AsyncEvents::Acknowledge(const ibv_async_event& event) {
 
 void AsyncEvents::Forget(const void* object) {
   std::unique_lock lock(mu_);
-  std::erase_if(waiting_, [object](const ibv_async_event& event) { return ObjectOf(event) == object; });
+  size_t dropped =
+      std::erase_if(waiting_, [object](const ibv_async_event& event) { return ObjectOf(event) == object; });
+  for (; dropped != 0; --dropped) TakeBackSignal(fd_.get());
   acknowledged_.wait(lock, [this, object] { return unacknowledged_.count(object) == 0; });
 }
 

@@ -81,10 +81,13 @@ int ControlPlane::Reach(CmId& id) {
   absl::StatusOr<CmMessage> request = MakeRequest(id, *socket.control, &fds);
   if (!request.ok()) return ErrnoOf(request.status());
   error = id.lose_request ? 0 : socket.control->Send(*request, fds);
-  if (error != 0 && error != EPIPE && error != ECONNRESET) return error;
-  // If the listener went away in between, the control thread finds the socket at its end.
-  error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);
-  if (error == 0) id.state = IdState::kConnecting;
+  if (error == EPIPE || error == ECONNRESET) error = 0;  // The control thread finds the socket at its end.
+  if (error == 0) error = AddSocket(std::move(socket), limits_.answer_timeout, &id.socket_key);
+  if (error == 0) {
+    id.state = IdState::kConnecting;
+  } else if (id.offered) {
+    AbandonOffer(id.qp);
+  }
   return error;
 }
 

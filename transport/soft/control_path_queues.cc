@@ -116,7 +116,9 @@ int GetCompletionEvent(ibv_comp_channel* channel, ibv_cq** queue, void** user_co
   return 0;
 }
 
-void AckCompletionEvents(ibv_cq* queue, unsigned int count) { CqOf(queue).AcknowledgeEvents(count); }
+void AckCompletionEvents(ibv_cq* queue, unsigned int count) {
+  if (!IsForkedChild()) CqOf(queue).AcknowledgeEvents(count);
+}
 
 ibv_srq* CreateSharedReceiveQueue(ibv_pd* domain, ibv_srq_init_attr* attributes) {
   SoftDevice& device = SoftDevice::Existing();
@@ -142,6 +144,7 @@ int ModifySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes, int mask)
 }
 
 int QuerySharedReceiveQueue(ibv_srq* queue, ibv_srq_attr* attributes) {
+  if (IsForkedChild()) return ENODEV;
   *attributes = SrqOf(queue).Query();
   return 0;
 }
@@ -195,7 +198,7 @@ int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   if (int error = SoftDevice::Existing().health().Refusal(); error != 0) return error;
   auto* own = static_cast<QueuePair*>(queue_pair);
   OutOfBand& out_of_band = SoftDevice::Existing().out_of_band();
-  bool resets = (mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_RESET;
+  bool resets = mask == IBV_QP_STATE && attributes->qp_state == IBV_QPS_RESET;  // With more it is invalid.
   if (resets) out_of_band.Forget(*own);
   if (LeadsToAnotherHost(*attributes, mask)) return ENETUNREACH;
   int error = own->Modify(*attributes, mask);
@@ -204,6 +207,7 @@ int ModifyQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
 }
 
 int QueryQueuePair(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init_attributes) {
+  if (IsForkedChild()) return ENODEV;
   static_cast<QueuePair*>(queue_pair)->Query(attributes, init_attributes);
   return 0;
 }

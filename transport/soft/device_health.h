@@ -3,7 +3,8 @@
 // While the port is down nothing passes between a queue pair and its peer, so that requests in flight meet their
 // time-outs; what was posted goes on when the port is up again. (A peer that copies directly needs no port of ours.) A
 // device that has failed stays failed for the life of the process: its queue pairs are in ERR and flushed, calls that
-// make, change or query objects give EIO, calls that destroy them work. In a child made by fork such calls give ENODEV.
+// make or change objects, or ask about the device, give EIO, calls that ask about an object or destroy it work. In a
+// child made by fork such calls give ENODEV.
 //
 // Owner: the device. Thread: any.
 

@@ -9,11 +9,6 @@
 namespace verbena::soft {
 namespace {
 
-void DropAsyncEvents() {
-  while (NextAsyncEvent().has_value()) {
-  }
-}
-
 ibv_port_state PortState() {
   ibv_port_attr attributes = {};
   QueryPort(SoftContext(), 1, &attributes);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "transport/soft/c_boundary.h"
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/control_path.h"
@@ -57,7 +59,9 @@ ibv_qp* CreateQueuePairExtended(ibv_context* context, ibv_qp_init_attr_ex* attri
   ibv_qp* created = CreateUnconnectedQueuePair(attributes->pd, &basic);
   if (created == nullptr) return nullptr;
   attributes->cap = basic.cap;
+  absl::Cleanup without_memory = [created] { DestroyQueuePair(created); };
   if (has_operations) static_cast<QueuePair*>(created)->EnableExtendedPosting(attributes->send_ops_flags);
+  std::move(without_memory).Cancel();
   return created;
 }
 
@@ -85,9 +89,11 @@ ibv_cq_ex* CreateCompletionQueueExtended(ibv_context* context, ibv_cq_init_attr_
   auto vector = static_cast<int>(std::min<uint32_t>(attributes->comp_vector, INT32_MAX));
   ibv_cq* created = CreateCompletionQueue(context, entries, attributes->cq_context, attributes->channel, vector);
   if (created == nullptr) return nullptr;
+  absl::Cleanup without_memory = [created] { DestroyCompletionQueue(created); };
   auto* queue = static_cast<CompletionQueue*>(created);
   queue->EnableExtendedPoll((attributes->wc_flags & kWcFlagsTimed) != 0,
                             (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0);
+  std::move(without_memory).Cancel();
   return queue->extended();
 }
 

@@ -5,6 +5,7 @@
 
 #include "transport/soft/c_boundary.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/forked_child.h"
 
 namespace verbena::soft {
 namespace {
@@ -38,6 +39,7 @@ ExtendedPoll& ExtendedPoll::Of(ibv_cq_ex* queue) {
 }
 
 int ExtendedPoll::Start(ibv_cq_ex* queue, ibv_poll_cq_attr* attributes) {
+  if (IsForkedChild()) return ENODEV;  // Without the lock, which another thread of the parent may have held.
   if (attributes->comp_mask != 0) return EINVAL;
   ExtendedPoll& self = Of(queue);
   if (!self.single_threaded_) self.walk_.lock();

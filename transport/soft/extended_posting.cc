@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "transport/soft/c_boundary.h"
+#include "transport/soft/forked_child.h"
 #include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {
@@ -111,18 +112,24 @@ void ExtendedPosting::InstallWindows(ibv_qp_ex* queue_pair, uint64_t operations)
 }
 
 void ExtendedPosting::Start() {
+  if (IsForkedChild()) return;
   building_.lock();
   count_ = 0;
   error_ = 0;
 }
 
 int ExtendedPosting::Complete() {
+  if (IsForkedChild()) return ENODEV;
   int error = error_;
   if (error == 0 && count_ != 0) {
     error = OrErrno([this] { return queue_pair_->PostSendWhole({requests_.data(), count_}); });
   }
   building_.unlock();
   return error;
+}
+
+void ExtendedPosting::Abort() {
+  if (!IsForkedChild()) building_.unlock();
 }
 
 ibv_send_wr& ExtendedPosting::Begin(ibv_qp_ex* face, ibv_wr_opcode opcode) {

@@ -49,7 +49,7 @@ class ExtendedPosting {
 
   void Start();
   int Complete();
-  void Abort() { building_.unlock(); }
+  void Abort();
 
   // The next request, with `wr_id` and `wr_flags` as the program has set them.
   ibv_send_wr& Begin(ibv_qp_ex* face, ibv_wr_opcode opcode);

@@ -1,5 +1,7 @@
 // How SENDs and queue pairs fail: the statuses of InfiniBand, at the same end and in the same order.
 
+#include <poll.h>
+
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -9,11 +11,6 @@ namespace verbena::soft {
 namespace {
 
 constexpr LinkParameters kNoPatience = {.rnr_retry_count = 0};
-
-void DropAsyncEvents() {
-  while (NextAsyncEvent().has_value()) {
-  }
-}
 
 TEST(Failures, MessageBeyondTheReceiveIsLengthErrorHereAndInvalidRequestThere) {
   LinkedPair pair;
@@ -182,6 +179,26 @@ TEST(Failures, QueuePairWithSharedReceivesRaisesLastWqeReached) {
   EXPECT_EQ(event->event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
   EXPECT_EQ(event->element.qp, pair.left.queue_pair);
   EXPECT_FALSE(NextAsyncEvent().has_value());
+}
+
+TEST(Failures, EventOfADestroyedQueuePairLeavesNothingToRead) {
+  DropAsyncEvents();
+  {
+    LinkedPair pair({.shared_receives = true});
+    ASSERT_EQ(pair.left.EnterError(), 0);
+    pollfd readable = {.fd = SoftContext()->async_fd, .events = POLLIN, .revents = 0};
+    EXPECT_EQ(poll(&readable, 1, 0), 1);
+  }
+  pollfd readable = {.fd = SoftContext()->async_fd, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&readable, 1, 0), 0);
+}
+
+TEST(Failures, QueuePairWhoseOfferDidNotArriveMakesAnother) {
+  TestEnd end;
+  ASSERT_TRUE(MakeOffer(end.queue_pair, {}).ok());
+  EXPECT_FALSE(MakeOffer(end.queue_pair, {}).ok());
+  AbandonOffer(end.queue_pair);
+  EXPECT_TRUE(MakeOffer(end.queue_pair, {}).ok());
 }
 
 TEST(Failures, OverrunCompletionQueueTellsAndFails) {

@@ -180,6 +180,8 @@ int DestroySharedReceiveQueue(ibv_srq* queue) {
 
 // link.h
 
+void AbandonOffer(ibv_qp* qp) {}
+
 absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* qp, const LinkParameters& parameters) {
   std::lock_guard<std::mutex> lock(TheFake().mu);
   TheFake().queue_pairs[qp->qp_num].parameters = parameters;

@@ -48,11 +48,14 @@ TEST(ForkedChild, CannotUseOrMakeObjects) {
   EXPECT_TRUE(HoldsInChild([&pair] {
     ibv_wc completion = {};
     ibv_async_event event = {};
+    ibv_qp_attr attributes = {};
+    ibv_qp_init_attr init_attributes = {};
     return pair.left.Send(1) == ENODEV && pair.left.Receive(1) == ENODEV &&
            ibv_poll_cq(pair.left.send_queue, 1, &completion) == -ENODEV &&
            RegisterMemory(pair.left.domain, &pair, sizeof(pair), kFullAccess) == nullptr && errno == ENODEV &&
            AllocProtectionDomain(pair.left.context) == nullptr && errno == ENODEV &&
-           GetAsyncEvent(pair.left.context, &event) == -1 && errno == ENODEV;
+           GetAsyncEvent(pair.left.context, &event) == -1 && errno == ENODEV &&
+           QueryQueuePair(pair.left.queue_pair, &attributes, IBV_QP_STATE, &init_attributes) == ENODEV;
   }));
   ExpectMessagesPass(pair);
 }

@@ -32,6 +32,8 @@ absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* qp, const LinkParameters& parameters
   return offer;
 }
 
+void AbandonOffer(ibv_qp* qp) { QueuePairOf(qp).AbandonLink(); }
+
 absl::StatusOr<LinkOffer> AcceptOffer(ibv_qp* qp, LinkOffer peer_offer, const ucred& peer,
                                       const LinkParameters& parameters) {
   if (absl::Status status = CheckPeer(peer); !status.ok()) return status;

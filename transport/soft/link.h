@@ -51,6 +51,8 @@ struct LinkParameters {
 };
 
 absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* qp, const LinkParameters& parameters);
+// The offer does not get to the peer: the queue pair may make another.
+void AbandonOffer(ibv_qp* qp);
 absl::StatusOr<LinkOffer> AcceptOffer(ibv_qp* qp, LinkOffer peer_offer, const ucred& peer,
                                       const LinkParameters& parameters);
 absl::Status CompleteOffer(ibv_qp* qp, LinkOffer peer_answer, const ucred& peer);

@@ -102,6 +102,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
 
   // Linking, in this order. The offering end makes the pair's memory and keeps it until the answer comes.
   absl::Status BeginLink(std::shared_ptr<SharedMapping> memory, int own_end, const LinkParameters& own);
+  // Forgets what BeginLink was given, unless the link is complete.
+  void AbandonLink();
   struct PendingLink {
     std::shared_ptr<SharedMapping> memory;
     int own_end;

@@ -15,7 +15,8 @@ int QueuePair::Modify(const ibv_qp_attr& wish, int mask) {
   {
     std::lock_guard lock(mu_);
     next = (mask & IBV_QP_STATE) != 0 ? wish.qp_state : state;
-    if (!TransitionIsAllowed(state, next, mask) || !AttributesAreValid(wish, mask, LocalGidCount()) ||
+    if (!TransitionIsAllowed(state, next, mask) ||
+        !AttributesAreValid(wish, mask, LocalGidCount(), *surroundings_.profile) ||
         ((mask & IBV_QP_CUR_STATE) != 0 && wish.cur_qp_state != state)) {
       return EINVAL;
     }

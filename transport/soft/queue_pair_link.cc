@@ -27,6 +27,11 @@ absl::Status QueuePair::BeginLink(std::shared_ptr<SharedMapping> memory, int own
   return absl::OkStatus();
 }
 
+void QueuePair::AbandonLink() {
+  std::lock_guard lock(mu_);
+  if (link_ == nullptr) pending_ = {};
+}
+
 absl::StatusOr<QueuePair::PendingLink> QueuePair::pending_link() {
   std::lock_guard lock(mu_);
   if (pending_.memory == nullptr || link_ != nullptr) {

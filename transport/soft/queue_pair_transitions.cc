@@ -57,7 +57,7 @@ bool TransitionIsAllowed(ibv_qp_state from, ibv_qp_state to, int mask) {
   return (mask & found->required) == found->required && (mask & ~(found->required | found->optional)) == 0;
 }
 
-bool AttributesAreValid(const ibv_qp_attr& attributes, int mask, int gid_count) {
+bool AttributesAreValid(const ibv_qp_attr& attributes, int mask, int gid_count, const Profile& profile) {
   constexpr unsigned kAccess =
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
   const Limit limits[] = {
@@ -68,8 +68,8 @@ bool AttributesAreValid(const ibv_qp_attr& attributes, int mask, int gid_count) 
       {IBV_QP_TIMEOUT, attributes.timeout, 31},
       {IBV_QP_RETRY_CNT, attributes.retry_cnt, 7},
       {IBV_QP_RNR_RETRY, attributes.rnr_retry, 7},
-      {IBV_QP_MAX_QP_RD_ATOMIC, attributes.max_rd_atomic, kReadDepthMax},
-      {IBV_QP_MAX_DEST_RD_ATOMIC, attributes.max_dest_rd_atomic, kReadDepthMax},
+      {IBV_QP_MAX_QP_RD_ATOMIC, attributes.max_rd_atomic, profile.reads_max},
+      {IBV_QP_MAX_DEST_RD_ATOMIC, attributes.max_dest_rd_atomic, profile.reads_served_max},
       {IBV_QP_PATH_MIG_STATE, attributes.path_mig_state, IBV_MIG_MIGRATED},
   };
   bool within = std::all_of(std::begin(limits), std::end(limits), [=](const Limit& limit) {

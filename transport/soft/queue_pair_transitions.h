@@ -9,11 +9,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <cstdint>
+#include "transport/soft/profile.h"
 
 namespace verbena::soft {
-
-inline constexpr uint8_t kReadDepthMax = 128;  // READs and atomics of one queue pair outstanding, at either end.
 
 // Whether a queue pair in state `from` may go to state `to` (which may be the same) with a modify call of this mask:
 // every attribute that the way demands is there, and none that it forbids.
@@ -21,7 +19,7 @@ bool TransitionIsAllowed(ibv_qp_state from, ibv_qp_state to, int mask);
 
 // Whether the attributes that the mask names have values that this device takes. `gid_count` is the length of the
 // port's GID table.
-bool AttributesAreValid(const ibv_qp_attr& attributes, int mask, int gid_count);
+bool AttributesAreValid(const ibv_qp_attr& attributes, int mask, int gid_count, const Profile& profile);
 
 // Copies the attributes that the mask names, but for the states.
 void CopyAttributes(const ibv_qp_attr& from, int mask, ibv_qp_attr* to);

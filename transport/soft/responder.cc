@@ -199,12 +199,9 @@ void Responder::Complete(ibv_wc completion, bool solicited) {
 Responder::Step Responder::NotReady(PairLink& link) {
   uint32_t retries = link.peer().requests_out.rnr_retry.load(std::memory_order_relaxed);
   sender_is_impatient_ = retries != kRnrRetryForEver;
-  if (!sender_is_impatient_) {
-    if (!parked_since_.has_value()) parked_since_.emplace();
-    return Step::kWait;
-  }
+  if (!parked_since_.has_value()) parked_since_ = std::chrono::steady_clock::now();
+  if (!sender_is_impatient_) return Step::kWait;
   auto now = std::chrono::steady_clock::now();
-  if (!parked_since_.has_value()) parked_since_ = now;
   if (now - *parked_since_ < std::min(retries, kRnrRetryForEver) * RnrTimer(min_rnr_timer_)) {
     options_.completions->LookAgain(options_.queue_pair_index);
     return Step::kWait;

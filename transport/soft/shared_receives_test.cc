@@ -15,11 +15,6 @@ int SetLimit(TestEnd& end, uint32_t limit) {
   return ModifySharedReceiveQueue(end.shared, &attributes, IBV_SRQ_LIMIT);
 }
 
-void DropAsyncEvents() {
-  while (NextAsyncEvent().has_value()) {
-  }
-}
-
 TEST(SharedReceives, AreTakenInOrder) {
   LinkedPair pair(kShared);
   for (uint64_t id = 0; id < 3; ++id) pair.right.Receive(id, id * 100);

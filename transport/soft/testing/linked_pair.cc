@@ -185,6 +185,11 @@ std::optional<ibv_async_event> NextAsyncEvent() {
   return event;
 }
 
+void DropAsyncEvents() {
+  while (NextAsyncEvent().has_value()) {
+  }
+}
+
 ibv_cq* NextCompletionEvent(ibv_comp_channel* channel) {
   ibv_cq* queue = nullptr;
   void* user_context = nullptr;

@@ -106,6 +106,9 @@ struct LinkedPair {
 // The next asynchronous event of the device, acknowledged; none if none waits.
 std::optional<ibv_async_event> NextAsyncEvent();
 
+// Whatever asynchronous events wait, acknowledged.
+void DropAsyncEvents();
+
 // The queue whose event waits at `channel`, acknowledged; null if none waits.
 ibv_cq* NextCompletionEvent(ibv_comp_channel* channel);
 
