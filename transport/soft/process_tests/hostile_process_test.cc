@@ -3,6 +3,7 @@
 // peer. Worth most with a sanitizer in the victim.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -240,14 +241,26 @@ class ExposedQueuePair {
   ibv_qp* queue_pair_ = nullptr;
 };
 
+// The next receive of the end's own queue pair, which others share the completion queue with; sleeps in between as a
+// program does that has asked for an event, but not longer than any event may take.
+std::optional<ibv_wc> AwaitReceive(TestEnd& end) {
+  constexpr int kPatienceMs = 10'000;
+  pollfd event = {.fd = end.channel->fd, .events = POLLIN, .revents = 0};
+  do {
+    NextCompletionEvent(end.channel);
+    ibv_req_notify_cq(end.receive_queue, 0);
+    while (std::optional<ibv_wc> received = end.PollReceives()) {
+      if (received->qp_num == end.queue_pair->qp_num) return received;
+    }
+  } while (poll(&event, 1, kPatienceMs) == 1);
+  return std::nullopt;
+}
+
 // Whether a message of the honest peer arrives at the victim's end, whatever comes, or came, from the other.
 bool HonestMessageArrives(LinkedPair& honest, uint64_t id) {
   honest.left.Receive(id);
   honest.right.Send(id, 0, 64, 0);
-  ibv_req_notify_cq(honest.left.receive_queue, 0);  // As a program does before it sleeps.
-  std::optional<ibv_wc> received = honest.left.PollReceives();
-  uint32_t honest_number = honest.left.queue_pair->qp_num;
-  while (received.has_value() && received->qp_num != honest_number) received = honest.left.PollReceives();
+  std::optional<ibv_wc> received = AwaitReceive(honest.left);
   while (honest.left.PollSends().has_value()) {
   }
   return received.has_value() && received->status == IBV_WC_SUCCESS && received->wr_id == id;
