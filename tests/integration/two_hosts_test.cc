@@ -1,6 +1,7 @@
 // Verbena's calls between two hosts: a client and a server in two network namespaces, with a cable that breaks.
 
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -9,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "rpc/channel.h"
@@ -101,16 +101,13 @@ class TwoHosts : public testing::Test {
     HoldRequest request;
     HoldReply reply;
     request.set_milliseconds(absl::ToInt64Milliseconds(kPatience));
-    absl::Notification done;
-    Outcome outcome;
+    std::promise<Outcome> outcome;
     const absl::Time start = absl::Now();
     stub.async()->Hold(&context, &request, &reply, [&](absl::Status status) {
-      outcome = {std::move(status), absl::Now() - start};
-      done.Notify();
+      outcome.set_value({std::move(status), absl::Now() - start});
     });
     network_->SetLink(TestNetwork::kRight, false);
-    done.WaitForNotification();
-    return outcome;
+    return outcome.get_future().get();
   }
 
   std::unique_ptr<TestNetwork> network_;

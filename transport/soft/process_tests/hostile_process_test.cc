@@ -221,6 +221,12 @@ class ExposedQueuePair {
   ExposedQueuePair& operator=(const ExposedQueuePair&) = delete;
 
   ibv_qp* get() const { return queue_pair_; }
+  bool has_failed() const {
+    ibv_qp_attr attributes = {};
+    ibv_qp_init_attr init_attributes = {};
+    EXPECT_EQ(QueryQueuePair(queue_pair_, &attributes, IBV_QP_STATE, &init_attributes), 0);
+    return attributes.qp_state == IBV_QPS_ERR;
+  }
 
   // Refused once the queue pair has failed, and that is well.
   void Use() {
@@ -279,7 +285,7 @@ TEST(HostileProcess, ScribblingHurtsOnlyItsOwnConnections) {
       exposed.Use();
       ASSERT_TRUE(HonestMessageArrives(honest, id)) << "connection " << i << ", message " << id;
     }
-    if (exposed.get()->state == IBV_QPS_ERR) ++failed;
+    if (exposed.has_failed()) ++failed;
     hostile.GoOn();
   }
   EXPECT_GT(failed, 0) << "the peer has not attacked";
