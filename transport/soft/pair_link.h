@@ -122,7 +122,7 @@ class PairLink {
     uint64_t watch = own_.requests_out.accept_watch.load(std::memory_order_relaxed);
     return peer_.requests_out.ring.tail.load() != own_.requests_in.ring.head.load(std::memory_order_relaxed) ||
            peer_.responses_out.ring.tail.load() != own_.responses_in.ring.head.load(std::memory_order_relaxed) ||
-           (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_.requests_in.refusal.load() != 0 ||
+           (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_.state.refusal.load() != 0 ||
            own_.requests_out.ring.wants_space.load(std::memory_order_relaxed) != 0 ||
            own_.responses_out.ring.wants_space.load(std::memory_order_relaxed) != 0 || peer_closed();
   }

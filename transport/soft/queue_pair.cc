@@ -147,7 +147,8 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
     if (int error = requester_.Check(request); error != 0) return error;
     if (int error = surroundings_.profile->Refuses(request); error != 0) return error;
   }
-  if (requester_.free_places() < requests.size()) AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
+  if (requester_.free_places() < requests.size())
+    AdvanceSends(Requester::Look::kAlways);  // Perhaps the peer has accepted some meanwhile.
   if (requester_.free_places() < requests.size() || FaultRefusesPost()) return ENOMEM;
   for (const ibv_send_wr& request : requests) PostOne(request);
   FinishPosting(std::move(lock));
@@ -155,7 +156,7 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
 }
 
 void QueuePair::FinishPosting(std::unique_lock<std::mutex> lock) {
-  AdvanceSends();
+  AdvanceSends(Requester::Look::kIfWanted);
   requester_.KeepInlineBytes();
   PushWire();
   CarryOutDeviceFault(std::move(lock));
@@ -185,7 +186,7 @@ int QueuePair::PostOne(const ibv_send_wr& request) {
   if (int error = surroundings_.profile->Refuses(request); error != 0) return error;
   int error = requester_.Append(request);
   if (error == ENOMEM) {
-    AdvanceSends();  // Perhaps the peer has accepted some meanwhile.
+    AdvanceSends(Requester::Look::kAlways);  // Perhaps the peer has accepted some meanwhile.
     error = requester_.Append(request);
   }
   if (error == 0 && faults_ != nullptr) ApplyFaultsOfNewestPost();
@@ -232,7 +233,7 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
   if (state == IBV_QPS_ERR) {
     responder_.Flush();
   } else if (responder_.parked()) {
-    AdvanceBoth();
+    AdvanceBoth(Requester::Look::kIfWanted);
     PushWire();
   }
   return error;
@@ -241,7 +242,7 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
 void QueuePair::Progress() {
   std::lock_guard lock(mu_);
   if (faults_ != nullptr) BeginFaultyPoll();
-  AdvanceBoth();
+  AdvanceBoth(Requester::Look::kIfWanted);
   PushWire();
   if (faults_ != nullptr && faults_->waits()) AskForProgress();
 }
@@ -256,11 +257,12 @@ bool QueuePair::MayHaveNews() const {
   return link != nullptr && link->MayHaveNews();
 }
 
-void QueuePair::AdvanceSends() {
+void QueuePair::AdvanceSends(Requester::Look look) {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
   if (link_ != nullptr && surroundings_.health->port_is_up()) {
     bool peer_was_closed = link_->peer_closed();
-    Settle(requester_.Advance(*link_), peer_was_closed);
+    if (peer_was_closed || faults_ != nullptr) look = Requester::Look::kAlways;
+    Settle(requester_.Advance(*link_, look), peer_was_closed);
   }
   NoticeDrain();
   if (!requester_.idle()) AskForSupervision();
@@ -268,14 +270,15 @@ void QueuePair::AdvanceSends() {
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
 // delivered: so no reply is delivered before its request is complete. And a peer that closed has published all it ever
-// will before.
-void QueuePair::AdvanceBoth() {
+// will before. While messages arrive, acceptances that nobody waits for can wait for a turn without one.
+void QueuePair::AdvanceBoth(Requester::Look look) {
   if (link_ == nullptr || !Receives() || !surroundings_.health->port_is_up()) return;
   link_->Pull(Wire::Reach::kWhatIsThere);
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
-  bool healthy = requester_.Advance(*link_);
+  if (link_->requests_in().available() == 0 || peer_was_closed || faults_ != nullptr) look = Requester::Look::kAlways;
+  bool healthy = requester_.Advance(*link_, look);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);
   NoticeDrain();
@@ -299,7 +302,8 @@ void QueuePair::Settle(bool healthy, bool peer_was_closed) {
 
 void QueuePair::EnterError(ibv_wc_status oldest_status) {
   state = IBV_QPS_ERR;
-  visible_link_.store(nullptr);  // No news matter any more.
+  visible_link_.store(nullptr);                                         // No news matter any more.
+  if (link_ != nullptr && !link_->broken()) requester_.TakeIn(*link_);  // What was carried out is not flushed.
   CloseLink();
   requester_.Flush(oldest_status);
   responder_.Flush();
@@ -337,13 +341,13 @@ void QueuePair::PeerVanished() {
   std::lock_guard lock(mu_);
   if (link_ == nullptr) return;
   link_->LosePeer();
-  AdvanceBoth();
+  AdvanceBoth(Requester::Look::kAlways);
 }
 
 void QueuePair::LosePeer() {
   if (link_->direct() != nullptr) link_->direct()->Abandon();
   link_->Pull(Wire::Reach::kToTheEnd);
-  AdvanceBoth();
+  AdvanceBoth(Requester::Look::kAlways);
   if (Receives()) EnterError(IBV_WC_RETRY_EXC_ERR);
 }
 

@@ -161,8 +161,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   PeerPatience::Signs SignsOfPeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ProbePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AdvanceSends() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AdvanceBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AdvanceSends(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AdvanceBoth(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Settle(bool healthy, bool peer_was_closed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EnterError(ibv_wc_status oldest_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void PushWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

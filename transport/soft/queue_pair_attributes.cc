@@ -55,7 +55,7 @@ void QueuePair::ChangeState(ibv_qp_state next) {
     NoticeDrain();
   } else if (goes_on) {
     requester_.Resume();
-    AdvanceSends();
+    AdvanceSends(Requester::Look::kAlways);
   }
 }
 

@@ -15,7 +15,7 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   constexpr std::chrono::milliseconds kSoon(1);
   std::unique_lock lock(mu_, std::try_to_lock);
   if (!lock.owns_lock()) return now + kSoon;  // Somebody is at work here.
-  AdvanceBoth();
+  AdvanceBoth(Requester::Look::kAlways);
   PushWire();
   bool awaits_peer = state != IBV_QPS_ERR && requester_.awaits_peer();
   supervised_ = awaits_peer || (state != IBV_QPS_ERR && responder_.parked_for_a_time());

@@ -8,7 +8,7 @@ namespace verbena::soft {
 
 uint32_t QueuePair::ServeWire() {
   std::lock_guard lock(mu_);
-  AdvanceBoth();
+  AdvanceBoth(Requester::Look::kAlways);
   if (link_ == nullptr || link_->wire() == nullptr) return 0;
   link_->Push(Wire::Haste::kAll);
   return link_->wire()->awaited_events();

@@ -13,7 +13,7 @@
 //   kReadResponse          records as for a message; one without payload if nothing was wanted.
 //   kAtomicResponse        one record with the eight bytes that were there before.
 // An answer is published before RequestReceiverLine::accepted counts its request. A request that is refused has no
-// answer, and no answer follows: RequestReceiverLine::refusal speaks of it.
+// answer, and no answer follows: StateLine::refusal speaks of it.
 //
 // Integers are in the byte order of the host that both ends share; whoever carries records to another host checks that
 // it is the same there. Headers and targets are copied out of shared memory before they are looked at.

@@ -61,19 +61,30 @@ int Requester::Append(const ibv_send_wr& request) {
   return queue_.Append(request, options_.signal_all || (request.send_flags & IBV_SEND_SIGNALED) != 0);
 }
 
-bool Requester::Advance(PairLink& link) {
+bool Requester::Advance(PairLink& link, Look look) {
   copy_budget_ = kCopyBytesPerTurn;
-  do {
-    if (!TakeAcceptances(link)) return false;
-    answers_.TakeIn(link, queue_);  // After the acceptances: the answers that they count are there.
-    if (!Retire()) return false;
-  } while (Transmit(link) || UpdateWatch(link));
-  return !link.broken();
+  for (bool looks = look == Look::kAlways || WantsAcceptances();; looks = true) {
+    if (looks && !TakeIn(link)) return false;
+    if (!Transmit(link) && !UpdateWatch(link)) return !link.broken();
+  }
+}
+
+// Half of the send queue is left for those who post while nobody looks.
+bool Requester::WantsAcceptances() const {
+  bool blocked = blocked_on_acceptance_ || blocked_on_answer_ || blocked_on_space_ || unfinished_copy_;
+  return signaled_sent_ != 0 || answers_.in_flight() != 0 || blocked || paused_ || failed_ ||
+         queue_.free_places() <= queue_.capacity() / 2;
+}
+
+bool Requester::TakeIn(PairLink& link) {
+  if (!TakeAcceptances(link)) return false;
+  answers_.TakeIn(link, queue_);  // After the acceptances: the answers that they count are there.
+  return Retire();
 }
 
 bool Requester::TakeAcceptances(PairLink& link) {
   // The refusal first: it is about the request after the last accepted one, which is published before it.
-  uint32_t refusal = link.peer().requests_in.refusal.load();
+  uint32_t refusal = link.peer().state.refusal.load();
   uint64_t accepted = link.peer().requests_in.accepted.load();
   if (accepted == accepted_ && refusal == 0) return true;
   bool possible = accepted >= accepted_ && accepted <= last_number_ &&

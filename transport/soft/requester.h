@@ -59,9 +59,17 @@ class Requester {
   // A fault on purpose: while on, nothing completes but by Flush. Requests are carried out.
   void HoldCompletions(bool on) { held_ = on; }
 
+  // Whether to look what the peer has accepted: a look costs the peer's next acceptance the cache line.
+  enum class Look {
+    kAlways,
+    kIfWanted,  // Only if a completion, room or a turn waits for it; then also before anything else.
+  };
+
   // Hands over what can be, and completes what is done. False if a request failed (its completion is out) or the link
   // is broken: the queue pair must go to ERR. Copies a bounded number of bytes: see unfinished_copy.
-  bool Advance(PairLink& link);
+  bool Advance(PairLink& link, Look look);
+  // Completes what the peer has carried out, and no more. False as Advance.
+  bool TakeIn(PairLink& link);
 
   // The last Advance stopped in a long copy that nothing but another Advance takes further.
   bool unfinished_copy() const { return unfinished_copy_; }
@@ -86,6 +94,7 @@ class Requester {
   const SendQueue& queue() const { return queue_; }
 
  private:
+  bool WantsAcceptances() const;
   bool TakeAcceptances(PairLink& link);
   bool Retire();
   bool IsComplete(SendEntry& entry) const;

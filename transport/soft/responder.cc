@@ -221,7 +221,7 @@ Responder::Step Responder::RefuseOneSided(PairLink& link, ibv_wc_status at_sende
 void Responder::Refuse(PairLink& link, ibv_wc_status at_sender) {
   refused_ = true;
   Publish(link);
-  link.own().requests_in.refusal.store(at_sender);
+  link.own().state.refusal.store(at_sender);
   link.RingSender(News::kImportant);
 }
 

@@ -64,7 +64,6 @@ struct alignas(kCacheLineBytes) RequestReceiverLine {
   RingHead ring;
   std::atomic<uint64_t> accepted;      // Requests ever accepted. Whatever answers them was published before.
   std::atomic<uint64_t> probe_answer;  // The last `probe` after which the ring was looked at, to no avail perhaps.
-  std::atomic<uint32_t> refusal;       // 0, or the ibv_wc_status that the request after `accepted` gets at its sender.
 };
 
 // The same for answers. They are neither accepted nor refused, only consumed.
@@ -80,6 +79,9 @@ struct alignas(kCacheLineBytes) StateLine {
   std::atomic<uint32_t> closed;  // In ERR or destroyed: it will never accept anything again.
   std::atomic<uint32_t> domain;  // Number of its protection domain.
   std::atomic<uint32_t> access;  // Its qp_access_flags: which one-sided operations it allows.
+  // 0, or the ibv_wc_status that the request after RequestReceiverLine::accepted gets at its sender. Here because a
+  // sender looks for it with every poll, and the other line changes with every request.
+  std::atomic<uint32_t> refusal;
 };
 
 // The key under which this end is copying from or into the other's memory; 0 = none.

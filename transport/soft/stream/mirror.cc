@@ -96,7 +96,7 @@ void Mirror::FinishReceiving() {
   far_.requests_out.probe.store(heard_.probe);
   far_.requests_in.probe_answer.store(heard_.probe_answer);
   far_.requests_in.accepted.store(heard_.accepted);
-  far_.requests_in.refusal.store(heard_.refusal);
+  far_.state.refusal.store(heard_.refusal);
   if (heard_.closed) far_.state.closed.store(1);
 }
 
@@ -115,7 +115,7 @@ UpdateHeader Mirror::CurrentState() const {
                    requests_out_.tail->tail.load() - requests_out_.announced <= kUpdateRingBytesMax;
   if (!all_bytes) return state;
   state.accepted = own_.requests_in.accepted.load();
-  state.refusal = static_cast<uint16_t>(own_.requests_in.refusal.load());
+  state.refusal = static_cast<uint16_t>(own_.state.refusal.load());
   state.closed = own_.state.closed.load() != 0;
   return state;
 }

@@ -161,7 +161,7 @@ TEST(Mirror, AcceptanceRidesWithTheReply) {
 
 TEST(Mirror, UrgentWordsDoNotWaitForCompany) {
   FakeEnd end;
-  end.own().requests_in.refusal.store(13);
+  end.own().state.refusal.store(13);
   EXPECT_EQ(end.mirror.demand(), Mirror::Demand::kNow);
   TakeOutput(end);
   end.own().requests_out.probe.store(1);
