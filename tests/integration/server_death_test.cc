@@ -151,7 +151,8 @@ TEST(ServerDeath, KilledWhileTheClientFetchesAGibibyteTheCallFailsSoon) {
     status = std::move(outcome);
     ++completions;
   });
-  ASSERT_TRUE(WaitUntil([&] { return ReadTransportCounters().reads >= reads_before + 20 || completions > 0; }, kPatience));
+  ASSERT_TRUE(
+      WaitUntil([&] { return ReadTransportCounters().reads >= reads_before + 20 || completions > 0; }, kPatience));
   ASSERT_EQ(completions, 0) << status;
   server.process().KillAndWait();
   ASSERT_TRUE(WaitUntil([&] { return completions > 0; }, kBound));
