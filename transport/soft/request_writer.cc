@@ -1,6 +1,7 @@
 #include "transport/soft/request_writer.h"
 
 #include <cstring>
+#include <new>
 
 #include "transport/soft/segments.h"
 #include "transport/soft/work_opcodes.h"
@@ -46,38 +47,38 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
     bool last = entry.sent_bytes + bytes == payload_bytes;
     std::byte* record = link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes);
     if (record == nullptr) return Written::kNoRoom;
-    WriteRecord(link, entry, record,
-                {.kind = kind,
-                 .flags = static_cast<uint8_t>((first ? kRecordFirst : 0) | (last ? kRecordLast : 0) |
-                                               (entry.solicited ? kRecordSolicited : 0)),
-                 .reads_in_flight = static_cast<uint16_t>(reads_in_flight),
-                 .payload_bytes = bytes,
-                 .message_bytes = entry.length,
-                 .number = entry.number,
-                 .immediate = entry.immediate,
-                 .reserved = 0});
+    // In place: to copy what was just written in pieces stalls the processor.
+    new (record) RecordHeader{.kind = kind,
+                              .flags = static_cast<uint8_t>((first ? kRecordFirst : 0) | (last ? kRecordLast : 0) |
+                                                            (entry.solicited ? kRecordSolicited : 0)),
+                              .reads_in_flight = static_cast<uint16_t>(reads_in_flight),
+                              .payload_bytes = bytes,
+                              .message_bytes = entry.length,
+                              .number = entry.number,
+                              .immediate = entry.immediate,
+                              .reserved = 0};
+    WriteRest(link, entry, record, kind, bytes);
     *budget -= std::min<uint64_t>(bytes, *budget);
   } while (entry.sent_bytes < payload_bytes);
   if (entry.solicited) Announce(News::kImportant);
   return Written::kWholly;
 }
 
-void RequestWriter::WriteRecord(PairLink& link, SendEntry& entry, std::byte* record, const RecordHeader& header) {
-  size_t prefix_bytes = RecordPrefixBytes(header.kind);
-  std::memcpy(record, &header, sizeof(header));
-  if (HasTarget(header.kind)) {
+void RequestWriter::WriteRest(PairLink& link, SendEntry& entry, std::byte* record, RecordKind kind, uint32_t bytes) {
+  size_t prefix_bytes = RecordPrefixBytes(kind);
+  if (HasTarget(kind)) {
     RecordTarget target = {.address = entry.remote_address,
                            .key = entry.remote_key,
                            .reserved = 0,
                            .operand = entry.operand,
                            .swap = entry.swap};
-    std::memcpy(record + sizeof(header), &target, sizeof(target));
+    std::memcpy(record + sizeof(RecordHeader), &target, sizeof(target));
   }
-  Gather(entry.segments, entry.sent_bytes, header.payload_bytes, record + prefix_bytes);
-  link.requests_out().Commit(prefix_bytes + header.payload_bytes);
-  entry.sent_bytes += header.payload_bytes;
+  Gather(entry.segments, entry.sent_bytes, bytes, record + prefix_bytes);
+  link.requests_out().Commit(prefix_bytes + bytes);
+  entry.sent_bytes += bytes;
   unpublished_ = true;
-  bool completes_something = !HasTarget(header.kind) || header.kind == RecordKind::kWriteWithImmediate;
+  bool completes_something = !HasTarget(kind) || kind == RecordKind::kWriteWithImmediate;
   if (completes_something) Announce(News::kMessage);
 }
 

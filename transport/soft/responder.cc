@@ -188,7 +188,7 @@ void Responder::CompleteReceive(PairLink& link, const RecordHeader& header) {
   Complete(completion, (header.flags & kRecordSolicited) != 0);
 }
 
-void Responder::Complete(ibv_wc completion, bool solicited) {
+void Responder::Complete(ibv_wc& completion, bool solicited) {
   receive_in_use_ = false;
   completion.wr_id = receive_.wr_id;
   completion.qp_num = options_.queue_pair_number;

@@ -93,7 +93,7 @@ class Responder {
   void Refuse(PairLink& link, ibv_wc_status at_sender);
   void Publish(PairLink& link);
   void AnswerProbe(PairLink& link);
-  void Complete(ibv_wc completion, bool solicited);
+  void Complete(ibv_wc& completion, bool solicited);  // Fills in what all have in common.
 
   const Options options_;
   OneSidedResponder one_sided_;

@@ -100,32 +100,30 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   size_t index = tail_++ % slots_.size();
   absl::Span<ibv_sge> own_segments(&segments_[index * segments_max_], segments.size());
   std::copy(segments.begin(), segments.end(), own_segments.begin());
-  slots_[index] = {
-      .wr_id = request.wr_id,
-      .state = SendEntry::State::kQueued,
-      .direct_copy = SendEntry::DirectCopy::kNotDone,
-      .opcode = request.opcode,
-      .signaled = signaled,
-      .solicited = (request.send_flags & IBV_SEND_SOLICITED) != 0,
-      .fenced = (request.send_flags & IBV_SEND_FENCE) != 0,
-      .is_inline = is_inline,
-      .checked = false,
-      .answered = false,
-      .immediate = request.imm_data,
-      .remote_key = target.key,
-      .remote_address = target.address,
-      .operand = target.operand,
-      .swap = target.swap,
-      .length = TotalBytes(segments),
-      .copied_bytes = 0,
-      .sent_bytes = 0,
-      .received_bytes = 0,
-      .number = 0,
-      .binding = {},
-      .outcome = {},
-      .planned = {},
-      .segments = own_segments,
-  };
+  SendEntry& entry = slots_[index];  // In place: to copy what was just written in pieces stalls the processor.
+  entry.wr_id = request.wr_id;
+  entry.state = SendEntry::State::kQueued;
+  entry.direct_copy = SendEntry::DirectCopy::kNotDone;
+  entry.opcode = request.opcode;
+  entry.signaled = signaled;
+  entry.solicited = (request.send_flags & IBV_SEND_SOLICITED) != 0;
+  entry.fenced = (request.send_flags & IBV_SEND_FENCE) != 0;
+  entry.is_inline = is_inline;
+  entry.checked = false;
+  entry.answered = false;
+  entry.immediate = request.imm_data;
+  entry.remote_key = target.key;
+  entry.remote_address = target.address;
+  entry.operand = target.operand;
+  entry.swap = target.swap;
+  entry.length = TotalBytes(segments);
+  entry.copied_bytes = 0;
+  entry.sent_bytes = 0;
+  entry.received_bytes = 0;
+  entry.number = 0;
+  entry.outcome = {};
+  entry.planned = {};
+  entry.segments = own_segments;
   return 0;
 }
 
