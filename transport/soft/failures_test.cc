@@ -109,6 +109,19 @@ TEST(Failures, MovingToErrorFlushesInOrder) {
   EXPECT_EQ(pair.left.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);
 }
 
+TEST(Failures, AcceptedSendsAreNotFlushed) {
+  LinkedPair pair;
+  pair.right.Receive(1);
+  pair.left.Send(8, 0, 64, 0);
+  ASSERT_TRUE(pair.right.PollReceives().has_value());
+  pair.left.Send(9, 0, 64, 0);  // Finds no receive.
+  ASSERT_EQ(pair.left.EnterError(), 0);
+  auto flushed = pair.left.PollSends();
+  ASSERT_TRUE(flushed.has_value());
+  EXPECT_EQ(flushed->wr_id, 9u);
+  EXPECT_EQ(flushed->status, IBV_WC_WR_FLUSH_ERR);
+}
+
 TEST(Failures, WorkPostedInErrorIsFlushed) {
   LinkedPair pair;
   pair.left.EnterError();

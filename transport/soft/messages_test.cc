@@ -48,6 +48,17 @@ TEST(Messages, UnsignaledSendsCompleteSilently) {
   EXPECT_FALSE(pair.left.PollSends().has_value());
 }
 
+TEST(Messages, UnsignaledSendsDoNotFillTheQueueWhileAnswersArriveInEveryTurn) {
+  LinkedPair pair({.sends_max = 8});
+  for (uint64_t id = 0; id < 100; ++id) {
+    for (TestEnd* end : {&pair.left, &pair.right}) ASSERT_EQ(end->Receive(id), 0);
+    ASSERT_EQ(pair.left.Send(id, 0, 64, 0), 0) << id;
+    ASSERT_TRUE(pair.right.PollReceives().has_value()) << id;
+    ASSERT_EQ(pair.right.Send(id, 0, 64, 0), 0) << id;
+    ASSERT_TRUE(pair.left.PollReceives().has_value()) << id;
+  }
+}
+
 TEST(Messages, ImmediateArrivesInTheCompletion) {
   LinkedPair pair;
   pair.right.Receive(1);
