@@ -51,7 +51,12 @@ std::string ChildProcess::ReadLine() {
   return line;
 }
 
-void ChildProcess::Signal(int signal) { kill(pid_, signal); }
+void ChildProcess::Stop() {
+  kill(pid_, SIGSTOP);
+  waitpid(pid_, nullptr, WUNTRACED);
+}
+
+void ChildProcess::Continue() { kill(pid_, SIGCONT); }
 
 void ChildProcess::KillAndWait() {
   if (pid_ <= 0) return;

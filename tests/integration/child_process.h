@@ -27,7 +27,9 @@ class ChildProcess {
 
   // The next line of its standard output, without the newline; empty at its end.
   std::string ReadLine();
-  void Signal(int signal);
+  // Stops it, and returns when no thread of it runs any more.
+  void Stop();
+  void Continue();
   void KillAndWait();
   // Processor time that it has used so far.
   absl::Duration ProcessorTime() const;

@@ -168,12 +168,12 @@ TEST(ServerDeath, AStoppedServerIsNoticedByKeepalive) {
   options.transport.keepalive_timeout = absl::Milliseconds(500);
   Probe::Stub stub(MakeChannel(server.address(), options));
   ASSERT_TRUE(EchoOnce(stub).ok());
-  server.process().Signal(SIGSTOP);
+  server.process().Stop();
   Calls calls;
   calls.Start(stub);
   EXPECT_TRUE(calls.WaitForAll());
   EXPECT_EQ(calls.ExpectOkOrUnavailable(), 1);
-  server.process().Signal(SIGCONT);
+  server.process().Continue();
 }
 
 TEST(ServerDeath, ADeadlinePassesOnTimeThoughTheServerHoldsTheCall) {
