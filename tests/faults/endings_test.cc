@@ -23,13 +23,15 @@ TEST_P(FaultyConnection, EndsSoonWithEverySendReportedAndNothingHeld) {
   TransportPair pair;
   End* const client = pair.Connect();
   ASSERT_NE(client, nullptr) << pair.status();
+  End* const server = pair.accepted(0);
+  ASSERT_NE(server, nullptr);
   const absl::Time start = absl::Now();
   client->OnLoop([client](Connection&) {
     for (uint64_t i = 0; i < 20; ++i) client->Reply(i, absl::Cord(std::string(i % 2 == 0 ? 100 : 100000, 'x')));
   });
   ASSERT_TRUE(client->WaitForClosed());
   EXPECT_LT(absl::Now() - start, kSoon);
-  ASSERT_TRUE(pair.accepted(0)->WaitForClosed());
+  ASSERT_TRUE(server->WaitForClosed());
   EXPECT_FALSE(client->closed_status().ok());
   EXPECT_EQ(client->sent().size(), 20u);
   pair.Close();
