@@ -37,7 +37,7 @@ class SharedSecret {
   // What the environment names; none if it names none.
   static absl::StatusOr<std::optional<SharedSecret>> OfEnvironment();
 
-  // HMAC-SHA-256 under this secret.
+  // HMAC-SHA-256 under this secret. Where that cannot be had, bytes that are equal to no proof: the handshake fails.
   Proof Prove(absl::Span<const std::byte> statement) const;
 
  private:
