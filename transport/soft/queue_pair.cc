@@ -147,8 +147,9 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
     if (int error = requester_.Check(request); error != 0) return error;
     if (int error = surroundings_.profile->Refuses(request); error != 0) return error;
   }
-  if (requester_.free_places() < requests.size())
-    AdvanceSends(Requester::Look::kAlways);  // Perhaps the peer has accepted some meanwhile.
+  if (requester_.free_places() < requests.size()) {  // Perhaps the peer has accepted some meanwhile.
+    AdvanceSends(Requester::Look::kAlways);
+  }
   if (requester_.free_places() < requests.size() || FaultRefusesPost()) return ENOMEM;
   for (const ibv_send_wr& request : requests) PostOne(request);
   FinishPosting(std::move(lock));
@@ -302,8 +303,9 @@ void QueuePair::Settle(bool healthy, bool peer_was_closed) {
 
 void QueuePair::EnterError(ibv_wc_status oldest_status) {
   state = IBV_QPS_ERR;
-  visible_link_.store(nullptr);                                         // No news matter any more.
-  if (link_ != nullptr && !link_->broken()) requester_.TakeIn(*link_);  // What was carried out is not flushed.
+  visible_link_.store(nullptr);  // No news matter any more.
+  // What was carried out is not flushed.
+  if (link_ != nullptr && !link_->broken()) requester_.TakeIn(*link_);
   CloseLink();
   requester_.Flush(oldest_status);
   responder_.Flush();
