@@ -5,32 +5,29 @@
 #include <memory>
 
 #include "absl/strings/match.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/hostile/frames.h"
 #include "tests/hostile/hostile_peer.h"
 #include "transport/endpoint.h"
 #include "transport/log.h"
+#include "transport/soft/fault_plan.h"
 
 namespace verbena::hostile {
 namespace {
 
-using transport::EventLoop;
 using transport::EventLoopGroup;
 using transport::Listener;
 using transport::TransportCounters;
 
-// A listener whose loop stands still from when it has accepted a connection until the peer's frames are delivered. A
-// busy loop looks at the connection manager once in hundreds of turns, and has just done so: what it sees next is the
-// frames, and only then that the peer has confirmed the connection.
-class SlowServer : public testing::Test {
+// A listener to which its peers' confirmations come late, so that their frames are the first it hears of them.
+class LateConfirmation : public testing::Test {
  protected:
-  SlowServer() {
+  LateConfirmation() {
     SetLogSink([this](Severity, absl::string_view text) {
       refused_early_ = refused_early_ || absl::StrContains(text, "beyond its credits before the connection was made");
     });
-    loops_ = *EventLoopGroup::Start(1, {.wait = transport::WaitPolicy::kBusy});
+    loops_ = *EventLoopGroup::Start(1, {});
     transport::TransportOptions options;
     options.device = "soft";
     listener_ = *Listener::Listen("soft://127.0.0.1:0", options, {loops_->loop(0)},
@@ -38,22 +35,20 @@ class SlowServer : public testing::Test {
                                     ++accepted_;
                                     connection.reset();
                                   });
-    HoldOnceAccepted(loops_->loop(0));
   }
-  ~SlowServer() override {
-    if (!delivered_.HasBeenNotified()) delivered_.Notify();
+  ~LateConfirmation() override {
+    soft::PlanFaultsOfProcess({});
     listener_.reset();
     loops_.reset();
     SetLogSink(nullptr);
   }
 
-  std::unique_ptr<HostilePeer> ConnectAndSend(int frames) {
+  std::unique_ptr<HostilePeer> ConnectAndSend(int frames, uint32_t lateness_ms) {
+    soft::PlanFaultsOfProcess({{.kind = soft::FaultKind::kLateConfirmation, .amount = lateness_ms}});
     absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(listener_->addresses().front());
     EXPECT_TRUE(peer.ok()) << peer.status();
     if (!peer.ok()) return nullptr;
     for (int i = 0; i < frames; ++i) (*peer)->Send(Control(wire::FrameType::kPing));
-    EXPECT_TRUE((*peer)->WaitForDelivery());
-    delivered_.Notify();
     return *std::move(peer);
   }
   // Nothing of it is left, and every receive is posted again.
@@ -72,27 +67,23 @@ class SlowServer : public testing::Test {
   std::atomic<int> accepted_ = 0;
 
  private:
-  void HoldOnceAccepted(EventLoop* loop) {
-    if (transport::ReadTransportCounters().connections > 0) return delivered_.WaitForNotification();
-    if (!delivered_.HasBeenNotified()) loop->Post([this, loop] { HoldOnceAccepted(loop); });
-  }
-
-  absl::Notification delivered_;
   std::unique_ptr<EventLoopGroup> loops_;
   std::unique_ptr<Listener> listener_;
 };
 
-TEST_F(SlowServer, FramesWithinTheCreditsAreKeptUntilTheConnectionIsMade) {
-  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1);
+TEST_F(LateConfirmation, FramesWithinTheCreditsAreKeptUntilTheConnectionIsMade) {
+  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1, 1500);
   ASSERT_NE(peer, nullptr);
+  EXPECT_TRUE(peer->WaitForDelivery());
+  EXPECT_EQ(accepted_, 0);
   EXPECT_TRUE(peer->WaitForEnd());  // Accepted, and dropped at once by this listener's owner.
   ExpectNothingHeld();
   EXPECT_EQ(accepted_, 1);
   EXPECT_FALSE(refused_early_);
 }
 
-TEST_F(SlowServer, FramesBeyondTheCreditsEndItBeforeItIsMade) {
-  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60);
+TEST_F(LateConfirmation, FramesBeyondTheCreditsEndItBeforeItIsMade) {
+  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60, 60'000);
   ASSERT_NE(peer, nullptr);
   EXPECT_TRUE(peer->WaitForEnd());
   ExpectNothingHeld();

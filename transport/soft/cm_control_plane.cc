@@ -135,6 +135,7 @@ void ControlPlane::OnDeadline(uint64_t key) {
   if (id == nullptr) return CloseSocket(key);
   if (id->state == IdState::kConnecting) return FailAttempt(*id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
   assert(id->state == IdState::kAccepted);  // Other states have no deadline.
+  if (id->confirmation_withheld) return BecomeEstablished(*id, nullptr);
   BreakLink(*id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
@@ -162,12 +163,18 @@ void ControlPlane::OnMessage(CmId& id, ReceivedMessage received) {
   } else if (id.state == IdState::kConnecting && message.type == MessageType::kReject) {
     FailAttempt(id, RDMA_CM_EVENT_REJECTED, message.reject_reason, &message);
   } else if (id.state == IdState::kAccepted && message.type == MessageType::kReadyToUse) {
-    BecomeEstablished(id, nullptr);
+    OnConfirmation(id);
   } else if (id.confirmation_due && message.type == MessageType::kReadyToUse) {
     id.confirmation_due = false;
   } else {
     OnConnectionEnd(id);
   }
+}
+
+void ControlPlane::OnConfirmation(CmId& id) {
+  if (id.confirmation_lateness.count() == 0) return BecomeEstablished(id, nullptr);
+  id.confirmation_withheld = true;
+  SetDeadline(id.socket_key, id.confirmation_lateness);
 }
 
 void ControlPlane::BecomeEstablished(CmId& id, const CmMessage* message) {

@@ -185,6 +185,7 @@ class ControlPlane : private ControlThread::Delegate {
   void OnRequest(uint64_t key, ReceivedMessage received);
   void OnReply(CmId& id, ReceivedMessage received);
   int Confirm(CmId& id);
+  void OnConfirmation(CmId& id);
   void BecomeEstablished(CmId& id, const CmMessage* message);
   // The connection's socket ended, or its peer is not to be talked to.
   void OnConnectionEnd(CmId& id);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "transport/soft/cm_api.h"
 #include "transport/soft/fault_plan.h"
@@ -80,6 +81,35 @@ TEST_F(CmFaults, LostReplyEstablishesNeitherEnd) {
   EXPECT_EQ(passive_.Accept(request.id), 0);
   active_.Destroy(id);
   EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_REJECTED) << "and not ESTABLISHED before";
+}
+
+TEST_F(CmFaults, LateConfirmationEstablishesTheActiveEndFirst) {
+  listener_ = passive_.Listen();
+  rdma_cm_id* id = active_.Resolve(PortOf(listener_));
+  PlanFaultsOfProcess({{.kind = FaultKind::kLateConfirmation, .operation = 1, .amount = 300}});
+  EXPECT_EQ(active_.Connect(id), 0);
+  SeenEvent request = passive_.Next();
+  passive_.MakeQueuePair(request.id);
+  const absl::Time accepted = absl::Now();
+  EXPECT_EQ(passive_.Accept(request.id), 0);
+  EXPECT_EQ(active_.Next().type, RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_GE(absl::Now() - accepted, absl::Milliseconds(300));
+}
+
+TEST_F(CmFaults, NoticeOfFirstUseIsNotKeptBackByALateConfirmation) {
+  listener_ = passive_.Listen();
+  rdma_cm_id* id = active_.Resolve(PortOf(listener_));
+  PlanFaultsOfProcess({{.kind = FaultKind::kLateConfirmation, .operation = 1, .amount = 60'000}});
+  EXPECT_EQ(active_.Connect(id), 0);
+  SeenEvent request = passive_.Next();
+  passive_.MakeQueuePair(request.id);
+  EXPECT_EQ(passive_.Accept(request.id), 0);
+  EXPECT_EQ(active_.Next().type, RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_EQ(CmNotify(request.id, IBV_EVENT_COMM_EST), 0);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_ESTABLISHED);
+  EXPECT_EQ(CmDisconnect(id), 0);
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // ControlPlane: the passive side of a connection, from the port's socket to the reply.
 
 #include <cerrno>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "transport/soft/cm_control_plane.h"
@@ -166,7 +168,9 @@ int ControlPlane::Accept(CmId& id, const std::optional<ConnectionParameters>& pa
   int error = ErrnoOf(reply.status());
   if (error == 0) {
     reply->private_data = private_data;
-    bool lost = FaultOfNextCall(FaultOperation::kAccept).has_value();
+    std::optional<Fault> fault = FaultOfNextCall(FaultOperation::kAccept);
+    bool lost = fault.has_value() && fault->kind == FaultKind::kLoseAccept;
+    if (fault.has_value() && !lost) id.confirmation_lateness = std::chrono::milliseconds(fault->amount);
     error = lost ? 0 : socket.Send(*reply, fds);
     // The peer may be gone: the control thread will find the socket at its end.
     if (error == EPIPE || error == ECONNRESET) error = 0;
@@ -218,7 +222,7 @@ int ControlPlane::Notify(CmId& id, ibv_event_type event) {
   if (event != IBV_EVENT_COMM_EST) return EINVAL;
   if (id.state == IdState::kEstablished) return EISCONN;
   if (id.state != IdState::kAccepted) return EINVAL;
-  id.confirmation_due = true;
+  id.confirmation_due = !id.confirmation_withheld;
   BecomeEstablished(id, nullptr);
   return 0;
 }

@@ -7,6 +7,7 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kPollsMax = 1000;
+constexpr uint32_t kLatenessMsMax = 50;
 
 using Kind = FaultKind;
 using Object = FaultObject;
@@ -63,6 +64,8 @@ constexpr std::array kKinds = {
                 Harm::kFailure},
     FaultTraits{Kind::kLoseConnect, "lose", Object::kProcess, Operation::kConnect, Argument::kNone, 0, Harm::kFailure},
     FaultTraits{Kind::kLoseAccept, "lose", Object::kProcess, Operation::kAccept, Argument::kNone, 0, Harm::kFailure},
+    FaultTraits{Kind::kLateConfirmation, "late-confirmation", Object::kProcess, Operation::kAccept, Argument::kAmount,
+                kLatenessMsMax, Harm::kTime},
     FaultTraits{Kind::kPortDown, "port-down", Object::kProcess, Operation::kPost, Argument::kNone, 0, Harm::kOutage},
     FaultTraits{Kind::kPortUp, "port-up", Object::kProcess, Operation::kPost, Argument::kNone, 0, Harm::kOutage},
     FaultTraits{Kind::kDeviceFatal, "device-fatal", Object::kProcess, Operation::kPost, Argument::kNone, 0,

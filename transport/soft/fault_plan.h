@@ -59,6 +59,7 @@ enum class FaultKind : uint8_t {
   kUnreachableConnect,  // rdma_connect ends in UNREACHABLE, at once.
   kLoseConnect,         // The request of rdma_connect never arrives: nothing happens until its time-out.
   kLoseAccept,          // The reply of rdma_accept never arrives: nothing happens until the time-outs of both ends.
+  kLateConfirmation,    // To rdma_accept the peer's confirmation comes `amount` ms late; its first messages do not.
   // At a request posted to any queue pair of the process.
   kPortDown,
   kPortUp,
