@@ -10,6 +10,8 @@ packages=(
   # tests: GoogleTest, libFuzzer with clang, network tools, programs for RDMA devices
   libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
   ibverbs-utils rdmacm-utils perftest qperf python3-pyverbs
+  # guests with RDMA in their kernel (tests/soft_roce): what building kernel modules takes, drivers of rdma-core
+  make flex bison bc libelf-dev xz-utils kmod ibverbs-providers
 )
 
 missing=()
