@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "transport/soft/record.h"
 
@@ -52,13 +54,20 @@ class RequestForger {
 
   // Bytes of answers that the victim has ever written.
   uint64_t answered_bytes() const { return pair_.control.ends[0].responses_out.ring.tail.load(); }
-  // Makes room for more of them.
-  void TakeAnswers() { pair_.control.ends[1].responses_in.ring.head.store(answered_bytes()); }
+  // Those since the last call; makes room for more.
+  std::string TakeAnswers() {
+    const uint64_t before = std::exchange(taken_bytes_, answered_bytes());
+    const std::byte* from = pair_.response_rings[0] + before % kRingBytes;
+    std::string answers(reinterpret_cast<const char*>(from), taken_bytes_ - before);
+    pair_.control.ends[1].responses_in.ring.head.store(taken_bytes_);
+    return answers;
+  }
 
  private:
   PairMemory& pair_;
   RingWriter ring_;
   uint64_t number_ = 0;
+  uint64_t taken_bytes_ = 0;
 };
 
 }  // namespace verbena::soft
