@@ -120,6 +120,7 @@ class PairLink {
   // A guess, from shared memory alone, whether the peer has published something that is not taken in yet.
   bool MayHaveNews() const {
     uint64_t watch = own_.requests_out.accept_watch.load(std::memory_order_relaxed);
+    requests_in_.Prefetch();
     return peer_.requests_out.ring.tail.load() != own_.requests_in.ring.head.load(std::memory_order_relaxed) ||
            peer_.responses_out.ring.tail.load() != own_.responses_in.ring.head.load(std::memory_order_relaxed) ||
            (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_.state.refusal.load() != 0 ||
