@@ -32,6 +32,7 @@
 #include "transport/soft/fault_injector.h"
 #include "transport/soft/progress_thread.h"
 #include "transport/soft/ready_map.h"
+#include "transport/soft/spin_lock.h"
 #include "transport/soft/wire_set.h"
 
 namespace verbena::soft {
@@ -159,7 +160,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::atomic<uint32_t> polls_at_scan_{0};
   std::atomic<uint32_t> polls_at_tick_{0};
 
-  std::mutex progress_mu_;
+  SpinLock progress_mu_;
   std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.
   std::vector<uint32_t> attached_indices_ ABSL_GUARDED_BY(progress_mu_);
   WireSet wires_;                                          // See there for its locking.
@@ -168,7 +169,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   uint32_t ready_in_a_row_ ABSL_GUARDED_BY(progress_mu_) = 0;
 
   std::atomic<uint32_t> size_{0};  // Written under entries_mu_; read without it as a hint.
-  std::mutex entries_mu_;
+  SpinLock entries_mu_;
   uint32_t capacity_ ABSL_GUARDED_BY(entries_mu_);
   std::vector<ibv_wc> entries_ ABSL_GUARDED_BY(entries_mu_);     // A ring of that capacity.
   std::vector<uint64_t> times_ns_ ABSL_GUARDED_BY(entries_mu_);  // Of the entries; empty: nobody wants them.

@@ -156,7 +156,7 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
   return 0;
 }
 
-void QueuePair::FinishPosting(std::unique_lock<std::mutex> lock) {
+void QueuePair::FinishPosting(std::unique_lock<SpinLock> lock) {
   AdvanceSends(Requester::Look::kIfWanted);
   requester_.KeepInlineBytes();
   PushWire();
@@ -164,7 +164,7 @@ void QueuePair::FinishPosting(std::unique_lock<std::mutex> lock) {
 }
 
 // Under no lock: a failing device visits every queue pair.
-void QueuePair::CarryOutDeviceFault(std::unique_lock<std::mutex> lock) {
+void QueuePair::CarryOutDeviceFault(std::unique_lock<SpinLock> lock) {
   FaultKind fault = FaultKind::kPortUp;
   bool befallen = faults_ != nullptr && faults_->TakeDeviceFault(&fault);
   lock.unlock();

@@ -40,6 +40,7 @@
 #include "transport/soft/queue_pair_faults.h"
 #include "transport/soft/requester.h"
 #include "transport/soft/responder.h"
+#include "transport/soft/spin_lock.h"
 
 namespace verbena::soft {
 
@@ -153,8 +154,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   bool FaultRefusesPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int PostOne(const ibv_send_wr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyFaultsOfNewestPost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void FinishPosting(std::unique_lock<std::mutex> lock);        // Of `mu_`, which is released.
-  void CarryOutDeviceFault(std::unique_lock<std::mutex> lock);  // Of `mu_`, which is released.
+  void FinishPosting(std::unique_lock<SpinLock> lock);        // Of `mu_`, which is released.
+  void CarryOutDeviceFault(std::unique_lock<SpinLock> lock);  // Of `mu_`, which is released.
   void BeginFaultyPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RaiseLastWqe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AskForSupervision() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -188,7 +189,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   std::unique_ptr<ExtendedPosting> extended_posting_;  // Constant once the queue pair is known.
 
   std::mutex modify_mu_;  // One ibv_modify_qp at a time.
-  std::mutex mu_;         // Also guards ibv_qp::state.
+  SpinLock mu_;           // Also guards ibv_qp::state.
   Requester requester_ ABSL_GUARDED_BY(mu_);
   Responder responder_ ABSL_GUARDED_BY(mu_);
   PendingLink pending_ ABSL_GUARDED_BY(mu_) = {};

@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -19,6 +18,7 @@
 #include "transport/soft/completion_queue.h"
 #include "transport/soft/fault_injector.h"
 #include "transport/soft/receive_queue.h"
+#include "transport/soft/spin_lock.h"
 
 namespace verbena::soft {
 
@@ -58,7 +58,7 @@ class SharedReceiveQueue : public ibv_srq {
   void RaiseLimitEvent();
 
   AsyncEvents* const async_events_;
-  std::mutex mu_;
+  SpinLock mu_;
   ReceiveQueue receives_ ABSL_GUARDED_BY(mu_);
   uint32_t limit_ ABSL_GUARDED_BY(mu_) = 0;  // 0: not armed.
   std::vector<ReceiveWaiter> waiters_ ABSL_GUARDED_BY(mu_);
