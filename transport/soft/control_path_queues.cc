@@ -130,7 +130,8 @@ ibv_srq* CreateSharedReceiveQueue(ibv_pd* domain, ibv_srq_init_attr* attributes)
     return NullWithErrno(EINVAL);
   }
   wish.max_sge = std::max(wish.max_sge, 1u);
-  auto* queue = new SharedReceiveQueue(domain, *attributes, &device.async_events());
+  SharedReceiveQueue* queue = device.NewSharedReceiveQueue(domain, *attributes);
+  if (queue == nullptr) return NullWithErrno(ENOMEM);
   ++ProtectionDomain::Of(domain).users;
   return queue;
 }
@@ -154,7 +155,7 @@ int DestroySharedReceiveQueue(ibv_srq* queue) {
   if (SrqOf(queue).users != 0) return EBUSY;
   SoftDevice::Existing().async_events().Forget(queue);
   --ProtectionDomain::Of(queue->pd).users;
-  delete &SrqOf(queue);
+  SoftDevice::Existing().DeleteSharedReceiveQueue(&SrqOf(queue));
   return 0;
 }
 

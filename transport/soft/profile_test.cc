@@ -4,7 +4,9 @@
 
 #include "transport/soft/profile.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
@@ -162,6 +164,20 @@ TEST(ProfileDeathTest, RxeRaisesNoLastWqeEvent) {
     EXPECT_EQ(QueryPort(SoftContext(), 1, &port), 0);
     EXPECT_EQ(port.max_msg_sz, 8u << 20);
     EXPECT_EQ(Attributes().max_srq, 960);
+  });
+}
+
+TEST(ProfileDeathTest, SharedReceiveQueueBeyondTheLastIsRefusedUntilOneIsDestroyed) {
+  Under("rxe", [] {
+    TestEnd end(kModest);
+    std::vector<ibv_srq*> made;
+    for (int i = 0; i < Attributes().max_srq; ++i) made.push_back(MakeSharedQueue(end.domain));
+    EXPECT_NE(made.back(), nullptr);
+    EXPECT_EQ(MakeSharedQueue(end.domain), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_EQ(DestroySharedReceiveQueue(made.back()), 0);
+    EXPECT_NE(made.back() = MakeSharedQueue(end.domain), nullptr);
+    for (ibv_srq* queue : made) EXPECT_EQ(DestroySharedReceiveQueue(queue), 0);
   });
 }
 

@@ -135,6 +135,18 @@ void SoftDevice::DeleteCompletionQueue(CompletionQueue* queue) {
   completion_queues_[index] = nullptr;
 }
 
+SharedReceiveQueue* SoftDevice::NewSharedReceiveQueue(ibv_pd* domain, const ibv_srq_init_attr& attributes) {
+  auto queue = std::make_unique<SharedReceiveQueue>(domain, attributes, &async_events_);
+  if (shared_receive_queues_.fetch_add(1) < profile_.shared_queues_max) return queue.release();
+  shared_receive_queues_.fetch_sub(1);
+  return nullptr;
+}
+
+void SoftDevice::DeleteSharedReceiveQueue(SharedReceiveQueue* queue) {
+  delete queue;
+  shared_receive_queues_.fetch_sub(1);
+}
+
 QueuePair* SoftDevice::NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes) {
   std::lock_guard lock(mu_);
   size_t index = FindFree(queue_pair_indices_taken_, next_queue_pair_);

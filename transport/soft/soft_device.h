@@ -24,6 +24,7 @@
 #include "transport/soft/progress_thread.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/shared_mapping.h"
+#include "transport/soft/shared_receive_queue.h"
 
 namespace verbena::soft {
 
@@ -64,6 +65,9 @@ class SoftDevice {
   void DeleteCompletionQueue(CompletionQueue* queue);
   QueuePair* NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes);
   void DeleteQueuePair(QueuePair* queue_pair);
+  // Likewise what has no such place, but counts: the profile says how many there may be.
+  SharedReceiveQueue* NewSharedReceiveQueue(ibv_pd* domain, const ibv_srq_init_attr& attributes);
+  void DeleteSharedReceiveQueue(SharedReceiveQueue* queue);
 
   // Takes a region's or a window's key away: returns when no peer copies under it any more. A peer that seems to copy
   // for longer than kHazardPatience is taken for broken and its queue pair is put into ERR. 0, or EBUSY: see KeyTable.
@@ -108,6 +112,7 @@ class SoftDevice {
   DeviceHealth health_;
   OutOfBand out_of_band_;
   std::atomic<uint32_t> next_domain_number_{1};
+  std::atomic<uint32_t> shared_receive_queues_{0};
   const uint64_t progress_serial_;             // Random: process ids are used again.
   std::atomic<uint64_t> next_channel_serial_;  // From there on.
 
