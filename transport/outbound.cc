@@ -1,5 +1,6 @@
 #include "transport/outbound.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -9,8 +10,7 @@ namespace {
 std::byte* WriteHead(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to) {
   wire::EncodeFrameHeader(header, to);
   to += wire::kFrameHeaderBytes;
-  std::memcpy(to, outbound.header.data(), outbound.header.size());
-  return to + outbound.header.size();
+  return std::copy(outbound.header.begin(), outbound.header.end(), to);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbou
 uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, std::byte* to) {
   header.call_header_bytes = static_cast<uint16_t>(words.size());
   wire::EncodeFrameHeader(header, to);
-  std::memcpy(to + wire::kFrameHeaderBytes, words.data(), words.size());
+  if (!words.empty()) std::memcpy(to + wire::kFrameHeaderBytes, words.data(), words.size());
   return static_cast<uint32_t>(wire::kFrameHeaderBytes + words.size());
 }
 
