@@ -1,5 +1,6 @@
 #include "transport/soft/out_of_band_message.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -27,7 +28,7 @@ int SendOffer(int socket, OfferKind kind, uint32_t from, uint32_t to, const Link
   MessageHeader header = {.magic = kMagic, .version = kVersion, .kind = kind, .from = from, .to = to};
   std::vector<std::byte> bytes(sizeof(header) + offer.bytes.size());
   std::memcpy(bytes.data(), &header, sizeof(header));
-  std::memcpy(bytes.data() + sizeof(header), offer.bytes.data(), offer.bytes.size());
+  std::copy(offer.bytes.begin(), offer.bytes.end(), bytes.begin() + sizeof(header));
   return SendPacket(socket, bytes, offer.fds);
 }
 
