@@ -191,7 +191,7 @@ void CompletionQueue::Progress() {
   ready_.Take([this](uint32_t index) {
     ProgressOne(index);
     ready_in_a_row_ = std::exchange(last_ready_, index) == index ? ready_in_a_row_ + 1 : 1;
-    if (ready_in_a_row_ == kReadyBeforeWatched) Watch(index);
+    if (ready_in_a_row_ >= kReadyBeforeWatched) Watch(index);
   });
   if (wires_.any()) wires_.ForEachToLookAt([this](uint32_t index) { ProgressOne(index); });
   if (!scan_due_.load() || !scan_due_.exchange(false)) return;  // A poll need not write what is seldom set.
@@ -211,6 +211,7 @@ void CompletionQueue::ProgressWatched() {
 
 void CompletionQueue::Watch(uint32_t index) {
   if (index >= targets_.size() || targets_[index] == nullptr) return;
+  if (watched_.load(std::memory_order_relaxed) == index + 1) return;  // It was marked before its peer saw that.
   if (wires_.any() || !attended()) return;  // Every poll looks at the wires anyway; or there are no polls.
   Unwatch();
   watched_.store(index + 1);

@@ -127,7 +127,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   // Polls between two looks at every queue pair.
   static constexpr uint32_t kPollsBetweenScans = 4096;
   // So often a queue pair is found in the map, and no other between, before it is watched: a change costs about as much
-  // as the map does for one message.
+  // as the map does for one message. One that cannot be watched just then is tried again.
   static constexpr uint32_t kReadyBeforeWatched = 8;
   // Value of size_ that keeps an overrun queue from looking merely empty.
   static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;

@@ -62,6 +62,15 @@ TEST_F(WatchedPairs, AnotherOneWithMoreMessagesTakesItsPlace) {
   EXPECT_TRUE(PassFirst());
 }
 
+TEST_F(WatchedPairs, ItsPlaceIsHadAgainAfterAPauseInPolling) {
+  for (int i = 0; i < kUntilWatched; ++i) PassFirst();
+  while (queue().StillAttended()) {
+  }
+  EXPECT_TRUE(PassFirst());
+  for (int i = 0; i < kUntilWatched; ++i) PassFirst();
+  EXPECT_FALSE(PassFirst());
+}
+
 TEST_F(WatchedPairs, OneWhoseReceiverFailedLosesItsPlace) {
   for (int i = 0; i < kUntilWatched; ++i) PassFirst();
   ASSERT_EQ(first_receiver_.EnterError(), 0);
