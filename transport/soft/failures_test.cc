@@ -73,6 +73,17 @@ TEST(Failures, ImpatientSenderGetsReceiverNotReady) {
   EXPECT_EQ(pair.right.State(), IBV_QPS_RTS);
 }
 
+TEST(Failures, RefusalIsSeenWhileMessagesArrive) {
+  LinkedPair pair({}, kNoPatience);
+  pair.left.Receive(1);
+  pair.right.Send(2);
+  pair.left.Send(9, 0, 64, 0);
+  pair.right.Turn();
+  auto done = pair.left.PollSends();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->status, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
 TEST(Failures, PatienceOfFiniteRetriesEnds) {
   LinkedPair pair({}, {.rnr_retry_count = 2});
   ibv_qp_attr attributes = {};

@@ -116,6 +116,8 @@ class PairLink {
   }
 
   bool peer_closed() const { return lost_.load() || peer_.state.closed.load() != 0; }
+  // It will accept nothing after the request that it refused.
+  bool peer_refused() const { return peer_.state.refusal.load() != 0; }
 
   // A guess, from shared memory alone, whether the peer has published something that is not taken in yet.
   bool MayHaveNews() const {
@@ -123,7 +125,7 @@ class PairLink {
     requests_in_.Prefetch();
     return peer_.requests_out.ring.tail.load() != own_.requests_in.ring.head.load(std::memory_order_relaxed) ||
            peer_.responses_out.ring.tail.load() != own_.responses_in.ring.head.load(std::memory_order_relaxed) ||
-           (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_.state.refusal.load() != 0 ||
+           (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_refused() ||
            own_.requests_out.ring.wants_space.load(std::memory_order_relaxed) != 0 ||
            own_.responses_out.ring.wants_space.load(std::memory_order_relaxed) != 0 || peer_closed();
   }

@@ -262,11 +262,16 @@ void QueuePair::AdvanceSends(Requester::Look look) {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
   if (link_ != nullptr && surroundings_.health->port_is_up()) {
     bool peer_was_closed = link_->peer_closed();
-    if (peer_was_closed || faults_ != nullptr) look = Requester::Look::kAlways;
-    Settle(requester_.Advance(*link_, look), peer_was_closed);
+    Settle(AdvanceRequester(look, peer_was_closed), peer_was_closed);
   }
   NoticeDrain();
   if (!requester_.idle()) AskForSupervision();
+}
+
+// What may end the queue pair does not wait until somebody asks; and a plan counts turns that are all alike.
+bool QueuePair::AdvanceRequester(Requester::Look look, bool peer_was_closed) {
+  if (peer_was_closed || link_->peer_refused() || faults_ != nullptr) look = Requester::Look::kAlways;
+  return requester_.Advance(*link_, look);
 }
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
@@ -278,8 +283,8 @@ void QueuePair::AdvanceBoth(Requester::Look look) {
   bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
-  if (link_->requests_in().available() == 0 || peer_was_closed || faults_ != nullptr) look = Requester::Look::kAlways;
-  bool healthy = requester_.Advance(*link_, look);
+  if (link_->requests_in().available() == 0) look = Requester::Look::kAlways;
+  bool healthy = AdvanceRequester(look, peer_was_closed);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy, peer_was_closed);
   NoticeDrain();
