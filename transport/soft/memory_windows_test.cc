@@ -103,6 +103,19 @@ TEST(MemoryWindows, BindCompletesAsBind) {
   EXPECT_EQ(done->wr_id, 21u);
 }
 
+TEST(MemoryWindows, BindBehindASendCompletesWhenThatIsAccepted) {
+  WindowPair pair;
+  Window window(pair.left);
+  pair.left.Send(20, 0, 64, 0);
+  ASSERT_EQ(pair.left.Post(window.BindRequest()), 0);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  pair.right.Receive(1);
+  EXPECT_TRUE(pair.right.PollReceives().has_value());
+  auto done = pair.left.PollSends();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->wr_id, 21u);
+}
+
 TEST(MemoryWindows, ByteOutsideTheWindowIsRemoteAccessError) {
   WindowPair pair;
   Window window(pair.right);

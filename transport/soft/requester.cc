@@ -72,7 +72,7 @@ bool Requester::Advance(PairLink& link, Look look) {
 // Half of the send queue is left for those who post while nobody looks.
 bool Requester::WantsAcceptances() const {
   bool blocked = blocked_on_acceptance_ || blocked_on_answer_ || blocked_on_space_ || unfinished_copy_;
-  return signaled_sent_ != 0 || answers_.in_flight() != 0 || blocked || paused_ || failed_ ||
+  return queue_.signaled_handed_over() != 0 || answers_.in_flight() != 0 || blocked || paused_ || failed_ ||
          queue_.free_places() <= queue_.capacity() / 2;
 }
 
@@ -113,7 +113,6 @@ bool Requester::Retire() {
   while (!held_ && !queue_.empty() && IsComplete(queue_.head())) {
     const SendEntry& entry = queue_.head();
     bool ok = entry.outcome.ok();
-    if (entry.signaled && entry.state == SendEntry::State::kSent) --signaled_sent_;
     if (entry.signaled || !ok) Complete(entry);
     queue_.PopHead();
     if (!ok) return false;
@@ -269,7 +268,6 @@ bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
 }
 
 void Requester::WatchAcceptanceOf(PairLink& link, const SendEntry& entry) {
-  ++signaled_sent_;
   if (!IsOneSided(entry.opcode)) writer_.MarkImportant();  // Somebody waits for its acceptance.
   if (watch_ > accepted_) return;
   watch_ = entry.number;
@@ -287,7 +285,7 @@ bool Requester::UpdateWatch(PairLink& link) {
   bool look_again = false;
   RequestSenderLine& line = link.own().requests_out;
   uint64_t watch = watch_ > accepted_ ? watch_ : 0;
-  if (watch == 0 && signaled_sent_ != 0) watch = queue_.FirstSignaledAfter(accepted_);
+  if (watch == 0 && queue_.signaled_handed_over() != 0) watch = queue_.FirstSignaledAfter(accepted_);
   bool blocked = blocked_on_acceptance_ || ((failed_ || paused_) && accepted_ != last_number_);
   if (watch == 0 && blocked) watch = last_number_;
   if (watch != watch_) {

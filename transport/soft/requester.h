@@ -125,7 +125,6 @@ class Requester {
   uint64_t accepted_ = 0;                   // Requests the peer has accepted, as last read.
   uint64_t watch_ = 0;                      // As published; 0 = none.
   uint64_t copy_budget_ = 0;                // Bytes that may yet be copied in this Advance.
-  uint32_t signaled_sent_ = 0;              // Signaled requests in the ring.
   ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the request after accepted_.
   uint8_t read_depth_ = 1;
   bool blocked_on_acceptance_ = false;  // A direct copy waits for earlier requests.

@@ -152,7 +152,13 @@ void SendQueue::KeepInlineBytes() {
   }
 }
 
+void SendQueue::AdvanceUnsent() {
+  if (first_unsent().signaled) ++signaled_handed_over_;
+  ++unsent_;
+}
+
 void SendQueue::PopHead() {
+  if (head_ != unsent_ && head().signaled) --signaled_handed_over_;
   ++head_;
   unsent_ = std::max(unsent_, head_);
 }
@@ -166,9 +172,11 @@ SendEntry& SendQueue::oldest_unanswered() {
 }
 
 uint64_t SendQueue::FirstSignaledAfter(uint64_t accepted) {
+  uint64_t number = 0;
   for (uint64_t i = head_; i < unsent_; ++i) {
     const SendEntry& entry = slots_[i % slots_.size()];
-    if (entry.signaled && entry.state == SendEntry::State::kSent && entry.number > accepted) return entry.number;
+    if (entry.state == SendEntry::State::kSent) number = entry.number;
+    if (entry.signaled && number > accepted) return number;
   }
   return 0;
 }

@@ -104,9 +104,13 @@ class SendQueue {
   SendEntry& oldest_unanswered();
 
   void PopHead();
-  void AdvanceUnsent() { ++unsent_; }
+  // The first unsent request is handed over: it is in the ring, or done.
+  void AdvanceUnsent();
 
-  // The number of the oldest signaled message in the ring that is later than `accepted`; 0 if there is none.
+  // Signaled requests that are handed over and not completed.
+  uint32_t signaled_handed_over() const { return signaled_handed_over_; }
+  // The number of the request with whose acceptance the oldest of them completes that waits for one later than
+  // `accepted`: it is that request itself, or is done and behind it. 0 if there is none.
   uint64_t FirstSignaledAfter(uint64_t accepted);
 
   uint32_t capacity() const { return static_cast<uint32_t>(slots_.size()); }
@@ -125,7 +129,8 @@ class SendQueue {
   uint64_t unsent_ = 0;
   uint64_t tail_ = 0;
   uint64_t unanswered_ = 0;  // Nothing before it waits for an answer.
-  uint64_t kept_ = 0;        // Inline bytes before this entry are kept, or handed over.
+  uint32_t signaled_handed_over_ = 0;
+  uint64_t kept_ = 0;  // Inline bytes before this entry are kept, or handed over.
 };
 
 }  // namespace verbena::soft
