@@ -77,7 +77,7 @@ bool Requester::WantsAcceptances() const {
 }
 
 bool Requester::TakeIn(PairLink& link) {
-  if (!TakeAcceptances(link)) return false;
+  if (over_ || !TakeAcceptances(link)) return false;
   answers_.TakeIn(link, queue_);  // After the acceptances: the answers that they count are there.
   return Retire();
 }
@@ -115,7 +115,8 @@ bool Requester::Retire() {
     bool ok = entry.outcome.ok();
     if (entry.signaled || !ok) Complete(entry);
     queue_.PopHead();
-    if (!ok) return false;
+    over_ = !ok;
+    if (over_) return false;
   }
   return true;
 }

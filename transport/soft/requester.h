@@ -137,6 +137,7 @@ class Requester {
   bool unfinished_copy_ = false;
   bool paused_ = false;
   bool failed_ = false;  // Nothing is handed over any more.
+  bool over_ = false;    // A request completed as failed: what is behind it is flushed, whatever the peer says of it.
   bool held_ = false;    // See HoldCompletions.
   bool lost_completion_ = false;
 };
