@@ -50,13 +50,9 @@ void QueuePair::ChangeState(ibv_qp_state next) {
   bool goes_on = state == IBV_QPS_SQD;
   state = next;
   draining_ = drains;
-  if (drains) {
-    requester_.Pause();
-    NoticeDrain();
-  } else if (goes_on) {
-    requester_.Resume();
-    AdvanceSends(Requester::Look::kAlways);
-  }
+  if (drains) requester_.Pause();
+  if (goes_on) requester_.Resume();
+  if (drains || goes_on) AdvanceSends(Requester::Look::kAlways);
 }
 
 void QueuePair::NoticeDrain() {

@@ -196,6 +196,30 @@ TEST(QueuePairStates, DrainOfAnIdleQueueIsToldAtOnceAndOnlyIfAskedFor) {
   EXPECT_FALSE(NextAsyncEvent().has_value());
 }
 
+TEST(QueuePairStates, DrainOfAcceptedSendsThatNobodyAskedAboutIsToldAtOnce) {
+  LinkedPair pair;
+  DropAsyncEvents();
+  pair.right.Receive(1);
+  pair.left.Send(2, 0, 64, 0);
+  ASSERT_TRUE(pair.right.PollReceives().has_value());
+  ASSERT_EQ(ToDrained(pair.left.queue_pair, true), 0);
+  EXPECT_EQ(pair.left.Query().sq_draining, 0);
+  EXPECT_TRUE(NextAsyncEvent().has_value());
+}
+
+TEST(QueuePairStates, DrainIsToldWhenTheLastSendIsAcceptedThoughNobodyAskedAboutIt) {
+  LinkedPair pair;
+  pair.Turn();  // Nothing of the linking is left to be done.
+  DropAsyncEvents();
+  pair.left.Send(2, 0, 64, 0);
+  ASSERT_EQ(ToDrained(pair.left.queue_pair, true), 0);
+  EXPECT_FALSE(NextAsyncEvent().has_value());
+  pair.right.Receive(1);
+  ASSERT_TRUE(pair.right.PollReceives().has_value());
+  pair.left.Turn();
+  EXPECT_TRUE(NextAsyncEvent().has_value());
+}
+
 TEST(QueuePairStates, DrainedQueuePairReceives) {
   LinkedPair pair;
   ASSERT_EQ(ToDrained(pair.right.queue_pair, false), 0);
