@@ -29,6 +29,7 @@ __be16 PortIn(const sockaddr& address) {
 
 ControlPlane& Plane() {
   static ControlPlane* const plane = [] {
+    SoftContext();  // It registers its handlers first: those that prepare a fork run in the reverse order.
     static auto* made = new ControlPlane(ControlLimits{});
     RecognizeForkedChildren();
     pthread_atfork([] { made->LockForFork(); }, [] { made->UnlockAfterFork(); }, [] { made->AbandonSockets(); });

@@ -3,10 +3,12 @@
 // One mutex, ControlPlane::mu_, guards everything: ids, channels' queues, ports, sockets, deadlines. It is the control
 // plane: a few calls per connection, so finer locks would buy nothing but orders to get wrong.
 //
-// Order: ControlPlane::mu_ first, then whatever the engine locks inside the functions of device.h and link.h. The
-// engine never calls the connection manager. Not called with mu_ held, since they wait for the application:
-// DestroyQueuePair (for acknowledgements), poll(2) on a channel. A queue pair's link functions are called one at a time
-// because all calls are made with mu_ held, and an id forgets its queue pair, with mu_ held, before it is destroyed.
+// Order: ControlPlane::mu_ first, then whatever the engine locks inside the functions of device.h and link.h; so also
+// before a fork, whose handlers of the engine Plane() has registered first. The engine calls the connection manager to
+// say that the device has failed (OnDeviceFatal), under none of its locks. Not called with mu_ held, since they wait
+// for the application: DestroyQueuePair (for acknowledgements), poll(2) on a channel. A queue pair's link functions are
+// called one at a time because all calls are made with mu_ held, and an id forgets its queue pair, with mu_ held,
+// before it is destroyed.
 //
 // Two kinds of threads: the application's, in the Cm* calls, and one control thread per process, in
 // ControlThread::Run, which takes mu_ for each socket that became readable and for deadlines, and sleeps in
