@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <future>
 #include <utility>
+
+#include "transport/soft/testing/must.h"
 
 namespace verbena::soft {
 namespace {
@@ -25,12 +27,6 @@ constexpr char kOwnNamespace[] = "/proc/thread-self/ns/net";
 constexpr size_t kPacketBytesMax = 2048;
 constexpr size_t kFlightsMax = 4096;  // As a queue of a real link has a length.
 constexpr std::chrono::seconds kLossPatience(30);
-
-void Must(bool condition, const char* what) {
-  if (condition) return;
-  perror(what);
-  std::abort();
-}
 
 ifreq RequestFor(const char* device) {
   ifreq request = {};
@@ -61,6 +57,7 @@ class Visit {
   explicit Visit(int net_namespace) : home_(open(kOwnNamespace, O_RDONLY | O_CLOEXEC)) {
     Must(home_.valid() && setns(net_namespace, CLONE_NEWNET) == 0, "setns");
   }
+  // Without a way home the whole program ends: its thread is at another host.
   ~Visit() { Must(setns(home_.get(), CLONE_NEWNET) == 0, "setns"); }
 
  private:
@@ -83,8 +80,8 @@ std::string TestNetwork::WhyImpossible() {
 }
 
 TestNetwork::Host TestNetwork::MakeHost(Side side) {
-  Host host;
-  std::thread([&host, side] {
+  auto make = [side] {
+    Host host;
     Must(unshare(CLONE_NEWNET) == 0, "unshare");
     host.net_namespace = UniqueFd(open(kOwnNamespace, O_RDONLY | O_CLOEXEC));
     host.device = UniqueFd(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
@@ -95,8 +92,9 @@ TestNetwork::Host TestNetwork::MakeHost(Side side) {
     SetAddress(kDevice, SIOCSIFADDR, AddressOf(side));
     SetAddress(kDevice, SIOCSIFNETMASK, "255.255.255.0");
     SetFlags(kDevice, true);
-  }).join();
-  return host;
+    return host;
+  };
+  return std::async(std::launch::async, make).get();  // In a thread of its own, which nobody misses.
 }
 
 TestNetwork::TestNetwork(uint32_t seed)
