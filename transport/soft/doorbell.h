@@ -1,8 +1,8 @@
 // How one end of a pair tells the other end that it has published news for it.
 //
 // Doorbell is what a link needs; SharedDoorbell reaches a completion queue of a process on this host: a bit in its
-// ready map, and a write to the pipe of its completion channel or of its process' progress thread, as the queue
-// wants it.
+// ready map, unless the queue watches the queue pair, and a write to the pipe of its completion channel or of its
+// process' progress thread, as the queue wants it.
 //
 // Owner: the link. Thread: the queue pair's lock.
 

@@ -181,7 +181,8 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
   AddQueueFds(receiving, &offer.fds);
   if (&sending != &receiving) AddQueueFds(sending, &offer.fds);
   for (const UniqueFd& fd : offer.fds) {
-    if (!fd.valid()) return absl::ResourceExhaustedError("no file descriptor left for a link offer");
+    if (!fd.valid())
+      return absl::ResourceExhaustedError("no file descriptor for a link offer: none is left, or /proc gives none");
   }
   return offer;
 }
