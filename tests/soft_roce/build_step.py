@@ -19,7 +19,10 @@ class BuildLog:
     def __init__(self, path: pathlib.Path):
         self.path = path
         self._began = time.monotonic()
-        path.write_text("", encoding="utf-8")
+
+    def start_over(self) -> None:
+        """For who holds the lock of what is built: nobody else writes."""
+        self.path.write_text("", encoding="utf-8")
 
     def say(self, what: str) -> None:
         """A line for the person who waits."""

@@ -119,7 +119,8 @@ def _boot(guest: Guest, run: Run, folder: RunFolder, console: int) -> bool:
             start_new_session=True,
         )
         try:
-            process.wait(run.timeout_seconds)
+            with _killed_if_we_are(process.pid):
+                process.wait(run.timeout_seconds)
             return False
         except subprocess.TimeoutExpired:
             return True
@@ -128,3 +129,15 @@ def _boot(guest: Guest, run: Run, folder: RunFolder, console: int) -> bool:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+@contextlib.contextmanager
+def _killed_if_we_are(group: int) -> Iterator[None]:
+    """Should this program be killed meanwhile, the process group goes too: it holds the guest's memory."""
+    with subprocess.Popen(
+        ["sh", "-c", f"read -r line; kill -KILL -{group}"], stdin=subprocess.PIPE, start_new_session=True
+    ) as watcher:
+        try:
+            yield
+        finally:
+            watcher.kill()

@@ -29,9 +29,14 @@ def copy_in_background(sink: BinaryIO) -> Iterator[int]:
 
 
 def _copy(source: int, sink: BinaryIO) -> None:
+    wanted = True
     while chunk := os.read(source, CHUNK_BYTES):
-        sink.write(chunk)
-        sink.flush()
+        if wanted:
+            try:
+                sink.write(chunk)
+                sink.flush()
+            except OSError:
+                wanted = False  # The reader went away; the guest must not wait for it.
 
 
 @contextlib.contextmanager

@@ -93,6 +93,7 @@ def source_version(kernel_version: str, available: list[str]) -> str:
 
 
 def _build(version: str, folder: pathlib.Path, log: BuildLog) -> None:
+    log.start_over()
     work = folder / "work"
     work.mkdir()
     log.say(f"building the modules of {KERNEL_PACKAGE} {version}, once, in about two minutes; see {log.path}")
