@@ -105,7 +105,7 @@ class PayloadExporter {
   absl::StatusOr<Key> OpenWindow(PayloadBlock& block, absl::Span<std::byte> bytes) {
     const absl::StatusOr<const verbs::MemoryRegion*> region = block.Region(device_.domain(), device_.block_access());
     if (!region.ok()) return region.status();
-    absl::StatusOr<verbs::MemoryWindow> window = windows_.Take();
+    absl::StatusOr<WindowPool::Loan> window = windows_.Lend();
     if (!window.ok()) return window.status();
     out_.openings_.push_back(ExportedPayload::Opening{*std::move(window), *region, bytes});
     return Key{.opening = out_.openings_.size() - 1};

@@ -47,7 +47,7 @@ class ExportedPayload {
   };
   // Bytes of registered memory that the peer is let see through a window.
   struct Opening {
-    verbs::MemoryWindow window;
+    WindowPool::Loan window;
     const verbs::MemoryRegion* region;
     absl::Span<const std::byte> bytes;
   };

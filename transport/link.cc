@@ -337,6 +337,7 @@ void Link::Destroy() {
   group_->loop()->CancelTimer(end_timer_);
   const uint32_t queue_pair_number = queue_pair_->number();
   group_->device().RemoveQueuePair(queue_pair_number);
+  windows_.Close();
   queue_pair_.reset();
   if (own_receives_ != nullptr) own_receives_->Retire();
   if (in_flight_ > 0) group_->DropFlights(number_);

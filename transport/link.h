@@ -27,6 +27,7 @@
 #include "transport/verbs/connection_id.h"
 #include "transport/verbs/memory_window.h"
 #include "transport/verbs/queue_pair.h"
+#include "transport/window_pool.h"
 #include "transport/wire/frame.h"
 
 namespace verbena::transport {
@@ -86,12 +87,14 @@ class Link : private CmHandler {
   void QueueHeader(const wire::FrameHeader& header);
   void QueueRead(const ReadRequest& read);
   // --- Memory windows, on a device that has them. What is queued after a bind finds it done: its key may be announced.
-  // No more windows than this in flight, of either kind.
+  WindowPool& windows() { return windows_; }
+  // No more than this in flight, of either kind.
   static constexpr uint32_t kWindowWorkMax = 64;
   bool MayBind(size_t windows) const;
   // Opens `bytes` to the peer for READs. Returns the key.
   uint32_t QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion& region, absl::Span<const std::byte> bytes);
-  // Closes it; OnInvalidated follows, in order of queueing. `window` must stay where it is until then or until OnEnded.
+  // Closes it; OnInvalidated follows, in order of queueing. `window` must stay where it is until then or until the link
+  // begins to end.
   void QueueInvalidate(const verbs::MemoryWindow& window);
 
   // Rings the doorbell if anything is queued.
@@ -125,7 +128,7 @@ class Link : private CmHandler {
   };
 
   Link(PollGroup* group, CmChannel* channel, verbs::ConnectionId id, LinkOwner* owner)
-      : group_(group), channel_(channel), id_(std::move(id)), owner_(owner) {}
+      : group_(group), channel_(channel), id_(std::move(id)), windows_(group->device().domain()), owner_(owner) {}
   void OnCmEvent(verbs::CmEvent& event) override { owner_->OnCmEvent(event); }
   void Post();
   // Work requests that were never posted are not in flight: nothing waits for them.
@@ -149,6 +152,7 @@ class Link : private CmHandler {
   bool inline_headers_ = false;
 
   // Owned by the loop.
+  WindowPool windows_;
   LinkOwner* owner_;
   std::optional<verbs::QueuePair> queue_pair_;
   std::unique_ptr<ReceiveSupply> own_receives_;  // Of the queue pair; null where the group's are shared.

@@ -72,7 +72,6 @@ PollGroup::PollGroup(EventLoop* loop, DeviceContext& device, const TransportOpti
       headers_(device.domain(), wire::kFrameHeaderBytes, 0),
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
       landing_loans_(loop, &fetch_budget_),
-      windows_(device.domain()),
       export_budget_(options.export_bytes_max, &counters_.exported_bytes) {}
 
 absl::Status PollGroup::Initialize() {

@@ -30,7 +30,6 @@
 #include "transport/verbs/completion_channel.h"
 #include "transport/verbs/completion_queue.h"
 #include "transport/verbs/shared_receive_queue.h"
-#include "transport/window_pool.h"
 
 namespace verbena::transport {
 
@@ -48,7 +47,6 @@ class PollGroup : public PollSource {
   CounterBlock& counters() { return counters_; }
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   LandingLoans& landing_loans() { return landing_loans_; }
-  WindowPool& windows() { return windows_; }
   MemoryBudget& export_budget() { return export_budget_; }
   ExportHolders& export_holders() { return export_holders_; }
   // After each request of a budget: whoever waits is helped when TransportOptions::memory_wait_timeout has passed.
@@ -139,7 +137,6 @@ class PollGroup : public PollSource {
   std::unique_ptr<ReceiveSupply> shared_supply_;
   MemoryBudget fetch_budget_;
   LandingLoans landing_loans_;
-  WindowPool windows_;
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
   TimerId watch_timer_ = 0;  // While somebody waits for memory.

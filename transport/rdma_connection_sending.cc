@@ -47,7 +47,7 @@ void RdmaConnection::Do(const protocol::Export& action) {
 void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   Outbound& outbound = *outbound_.Find(send_id);
   absl::StatusOr<ExportedPayload> exported =
-      ExportedPayload::Make(group_.device(), &group_.windows(),
+      ExportedPayload::Make(group_.device(), &link_->windows(),
                             {epoch_, outbound.call_id, outbound.payload, outbound.attachment, checksum_}, segments_max);
   if (exported.ok()) {
     outbound.exported = *std::move(exported);
@@ -71,7 +71,7 @@ void RdmaConnection::BindExports() {
       if (const size_t windows = outbound->exported->windows(); windows > 0) {
         if (!link_->MayBind(windows)) return link_->WaitForRoom();
         outbound->exported->Bind([this](ExportedPayload::Opening& opening) {
-          return link_->QueueBind(opening.window, *opening.region, opening.bytes);
+          return link_->QueueBind(*opening.window, *opening.region, opening.bytes);
         });
       }
       machine_.OnExported(unbound_.front(), outbound->exported->segments());
@@ -86,7 +86,7 @@ void RdmaConnection::TakeBack(ExportedPayload exported) {
   taken_back_.push_back(TakenBack{std::move(exported), windows});
   if (link_->ending()) return;  // The queue pair takes the windows with it.
   for (const ExportedPayload::Opening& opening : taken_back_.back().exported.openings()) {
-    link_->QueueInvalidate(opening.window);
+    link_->QueueInvalidate(*opening.window);
   }
   MarkDirty();
 }
@@ -95,7 +95,6 @@ void RdmaConnection::OnInvalidated() {
   if (--taken_back_.front().windows > 0) return;
   ExportedPayload exported = std::move(taken_back_.front().exported);
   taken_back_.pop_front();
-  for (ExportedPayload::Opening& opening : exported.openings()) group_.windows().Give(std::move(opening.window));
   FinishTakingBack(std::move(exported));
 }
 

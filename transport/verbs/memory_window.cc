@@ -20,6 +20,9 @@ absl::StatusOr<MemoryWindow> MemoryWindow::Allocate(const ProtectionDomain& doma
 
 void MemoryWindow::PrepareBind(const MemoryRegion& region, absl::Span<const std::byte> bytes, int access,
                                ibv_send_wr* request) {
+  // A driver takes the key that the window has had until now from here, and the caller keeps it (Soft-RoCE refuses a
+  // bind with another).
+  window_->rkey = rkey_;
   rkey_ = ibv_inc_rkey(rkey_);
   request->opcode = IBV_WR_BIND_MW;
   request->sg_list = nullptr;

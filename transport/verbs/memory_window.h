@@ -7,11 +7,13 @@
 // received, the peer can reach nothing through it. It must be taken away before it is bound again.
 //
 // Between PrepareBind and the completion of the bind the region must not be deregistered, and not while it is bound.
-// The queue pair's end takes the window away too.
+// The queue pair's end takes the window away too, but some drivers (Soft-RoCE) keep a queue pair that windows are bound
+// on: destroy those first.
 //
 // Only devices with IBV_DEVICE_MEM_WINDOW_TYPE_2B have windows that serve one queue pair and no other.
 //
-// Owner: the caller. Its protection domain must outlive it, and no work request on it may be in flight when it goes.
+// Owner: the caller. Its protection domain must outlive it. When it goes, no work request on it may be in flight on a
+// queue pair that works.
 // Thread: one, the queue pair's.
 
 #ifndef VERBENA_TRANSPORT_VERBS_MEMORY_WINDOW_H_
@@ -40,8 +42,8 @@ class MemoryWindow {
 
   // Makes `request` bind this window to `bytes` of `region`, which was registered with IBV_ACCESS_MW_BIND (and with
   // IBV_ACCESS_LOCAL_WRITE if `access`, a set of IBV_ACCESS_REMOTE_* flags, lets the peer write). At least one byte.
-  // The key changes: rkey() is the one to announce. Leaves wr_id, next and send_flags alone. A request that was not
-  // posted after all does no harm.
+  // The key changes: rkey() is the one to announce. Leaves wr_id, next and send_flags alone. A window whose request was
+  // not posted after all is fit for nothing but being destroyed.
   void PrepareBind(const MemoryRegion& region, absl::Span<const std::byte> bytes, int access, ibv_send_wr* request);
 
   // Makes `request` take the window away. Its key means nothing any more, even where it was copied to. With

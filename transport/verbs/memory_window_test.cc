@@ -49,6 +49,18 @@ TEST_F(MemoryWindowTest, EveryBindHasAnotherTagUnderTheSameName) {
   EXPECT_EQ(window->rkey() >> 8, name);
 }
 
+TEST_F(MemoryWindowTest, ABindFindsTheKeyOfTheOneBeforeInTheWindow) {
+  absl::StatusOr<MemoryRegion> region = MemoryRegion::Register(*domain_, absl::MakeSpan(bytes_), IBV_ACCESS_MW_BIND);
+  absl::StatusOr<MemoryWindow> window = MemoryWindow::Allocate(*domain_);
+  const uint32_t original = window->get()->rkey;
+  ibv_send_wr request = {};
+  window->PrepareBind(*region, absl::MakeSpan(bytes_), 0, &request);
+  EXPECT_EQ(window->get()->rkey, original);
+  const uint32_t first = window->rkey();
+  window->PrepareBind(*region, absl::MakeSpan(bytes_), 0, &request);
+  EXPECT_EQ(window->get()->rkey, first);
+}
+
 TEST_F(MemoryWindowTest, InvalidateRequestNamesTheKeyOfTheNewestBind) {
   absl::StatusOr<MemoryRegion> region = MemoryRegion::Register(*domain_, absl::MakeSpan(bytes_), IBV_ACCESS_MW_BIND);
   absl::StatusOr<MemoryWindow> window = MemoryWindow::Allocate(*domain_);
