@@ -10,6 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "tests/integration/device_under_test.h"
 
 namespace verbena::probe {
 
@@ -42,7 +43,8 @@ class ChildProcess {
 // A probe_server, and where it listens.
 class ServerProcess {
  public:
-  explicit ServerProcess(const std::string& address = "soft://127.0.0.1:0", const std::string& wait = "adaptive");
+  explicit ServerProcess(const std::string& address = integration::AddressUnderTest(),
+                         const std::string& wait = "adaptive");
 
   const std::string& address() const { return address_; }
   ChildProcess& process() { return process_; }

@@ -14,6 +14,7 @@
 #include "rpc/server.h"
 #include "rpc/server_context.h"
 #include "tests/integration/child_process.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/probe_service.h"
 #include "tests/integration/wait_until.h"
 
@@ -47,7 +48,7 @@ class ClientDeath : public testing::Test {
     options.transport.rnr_retry_count = 0;
     options.transport.message_bytes_max = uint64_t{1} << 30;
     Server::Builder builder;
-    builder.AddListeningAddress("soft://127.0.0.1:0").RegisterService(&service_).SetOptions(options);
+    builder.AddListeningAddress(integration::AddressUnderTest()).RegisterService(&service_).SetOptions(options);
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);

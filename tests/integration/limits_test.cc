@@ -16,6 +16,7 @@
 #include "rpc/payload.h"
 #include "rpc/server.h"
 #include "rpc/server_context.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/probe_service.h"
 #include "tests/integration/wait_until.h"
 
@@ -32,9 +33,9 @@ class LimitsTest : public testing::Test {
  protected:
   void Serve(const ServerOptions& options = {}, Service* service = nullptr) {
     Server::Builder builder;
-    ServerOptions on_soft = options;
-    on_soft.transport.rnr_retry_count = 0;
-    builder.AddListeningAddress("soft://127.0.0.1:0").SetOptions(on_soft);
+    ServerOptions checked = options;
+    checked.transport.rnr_retry_count = 0;
+    builder.AddListeningAddress(integration::AddressUnderTest()).SetOptions(checked);
     builder.RegisterService(service == nullptr ? &service_ : service);
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
     ASSERT_TRUE(server.ok()) << server.status();

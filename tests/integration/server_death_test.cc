@@ -17,6 +17,7 @@
 #include "rpc/client_context.h"
 #include "rpc/payload.h"
 #include "tests/integration/child_process.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/probe.verbena.h"
 #include "tests/integration/wait_until.h"
 
@@ -190,17 +191,17 @@ TEST(ServerDeath, ADeadlinePassesOnTimeThoughTheServerHoldsTheCall) {
 }
 
 TEST(ServerDeath, WhereNobodyListensTheCallFailsAsNotSentInWords) {
-  Probe::Stub stub(MakeChannel("soft://127.0.0.1:1"));
+  Probe::Stub stub(MakeChannel(integration::AddressUnderTest(1)));
   const absl::Status status = EchoOnce(stub);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_EQ(GetCertainty(status), Certainty::kNotSent);
-  EXPECT_NE(status.message().find("127.0.0.1:1"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find(integration::HostUnderTest() + ":1"), absl::string_view::npos) << status;
 }
 
 class IdleServer : public testing::TestWithParam<const char*> {};
 
 TEST_P(IdleServer, UsesNoProcessorTime) {
-  ServerProcess server("soft://127.0.0.1:0", GetParam());
+  ServerProcess server(integration::AddressUnderTest(), GetParam());
   Probe::Stub stub(MakeChannel(server.address()));
   ASSERT_TRUE(EchoOnce(stub).ok());
   const absl::Duration before = server.process().ProcessorTime();

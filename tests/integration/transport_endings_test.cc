@@ -1,10 +1,11 @@
-// How connections end over the software device, both ends in one process: drained, aborted, dropped, rejected; nothing
+// How connections end on the device under test, both ends in one process: drained, aborted, dropped, rejected; nothing
 // stays behind.
 
 #include <future>
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/transport_pair.h"
 
 namespace verbena::transport {
@@ -75,11 +76,11 @@ TEST(Endings, AHandleMayBeDestroyedAtAnyMoment) {
 TEST(Endings, ConnectingWhereNobodyListensFailsAtOnceInWords) {
   TransportPair pair;
   std::promise<absl::Status> done;
-  Connect("soft://127.0.0.1:1", TestOptions(), pair.client_loop(),
+  Connect(integration::AddressUnderTest(1), TestOptions(), pair.client_loop(),
           [&](absl::StatusOr<std::unique_ptr<Connection>> connection) { done.set_value(connection.status()); });
   const absl::Status status = done.get_future().get();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_NE(status.message().find("127.0.0.1:1"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find(integration::HostUnderTest() + ":1"), absl::string_view::npos) << status;
 }
 
 TEST(Endings, AListenerThatClosesRejectsInWords) {

@@ -1,7 +1,4 @@
-// Messages over the software device, both ends in one process: what arrives is what was sent, whatever its size.
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
+// Messages on the device under test, both ends in one process: what arrives is what was sent, whatever its size.
 
 #include <cstring>
 #include <random>
@@ -9,10 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/transport_pair.h"
+#include "transport/address.h"
 #include "transport/device_context.h"
+#include "transport/device_selection.h"
 #include "transport/payload_memory.h"
-#include "transport/soft/soft_api.h"
 #include "transport/verbs/cm_event_channel.h"
 #include "transport/verbs/connection_id.h"
 
@@ -98,15 +97,15 @@ TEST(Messages, PayloadMemoryCrossesWithoutACopyOnEitherSide) {
   EXPECT_EQ(pair.accepted(0)->messages()[0].payload, absl::StrCat(bytes, "and a tail that is copied", bytes));
 }
 
-// The software device as this process sees it: a profile may take the windows away.
+// The device as this process sees it: some have no windows.
 bool HasWindows() {
-  absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(soft::SoftApi());
+  const Address address = *ParseAddress(integration::AddressUnderTest());
+  const verbs::VerbsApi& api = *SelectDevices(address, "")->front().api;
+  absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(api);
   absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(*channel);
-  sockaddr_in loopback = {};
-  loopback.sin_family = AF_INET;
-  loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (!id->Bind(reinterpret_cast<const sockaddr*>(&loopback)).ok()) return false;
-  const auto device = DeviceContext::For(soft::SoftApi(), id->device_context());
+  const sockaddr_storage host = *ResolveHost(address);
+  if (!id->Bind(reinterpret_cast<const sockaddr*>(&host)).ok()) return false;
+  const auto device = DeviceContext::For(api, id->device_context());
   return device.ok() && (*device)->has_windows();
 }
 

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "tests/integration/device_under_test.h"
 
 namespace verbena::transport {
 
 TransportOptions TestOptions() {
   TransportOptions options;
-  options.device = "soft";
   options.rnr_retry_count = 0;
   return options;
 }
@@ -147,7 +147,7 @@ TransportPair::TransportPair(const TransportOptions& options, WaitPolicy wait) :
   server_loops_ = *EventLoopGroup::Start(1, loop_options);
   client_loops_ = *EventLoopGroup::Start(1, loop_options);
   absl::StatusOr<std::unique_ptr<Listener>> listener =
-      Listener::Listen("127.0.0.1:0", options_, {server_loops_->loop(0)},
+      Listener::Listen(integration::AddressUnderTest(), options_, {server_loops_->loop(0)},
                        [this](std::unique_ptr<Connection> connection) { Accept(std::move(connection)); });
   EXPECT_TRUE(listener.ok()) << listener.status();
   listener_ = *std::move(listener);
