@@ -85,7 +85,7 @@ class ClientDeath : public testing::Test {
   // Until so many more have come, the bystander's too.
   static bool WaitForFrames(uint64_t count) {
     const uint64_t before = ReadTransportCounters().frames_received;
-    return WaitUntil([&] { return ReadTransportCounters().frames_received >= before + count; }, kBound);
+    return WaitUntil([&] { return ReadTransportCounters().frames_received >= before + count; }, kPatience);
   }
 
   std::string Describe() {
