@@ -25,7 +25,7 @@ class HostileServers : public AttackedServer {
     ChannelOptions options;
     options.transport.rnr_retry_count = 0;
     options.wait = WaitPolicy::kEvent;
-    options.connect_timeout = absl::Milliseconds(500);
+    options.connect_timeout = absl::Seconds(2);
     victim_ = *Channel::Create(attacker_->address(), options);
   }
   ~HostileServers() override {
