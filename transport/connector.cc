@@ -60,9 +60,9 @@ class Connector : public ConnectionSetup {
   }
 
   absl::Status Advance(verbs::CmEvent& event) {
-    if (event.type() == RDMA_CM_EVENT_REJECTED && handshake_.has_value() && !event.private_data().empty()) {
-      return handshake_->OnRejected(event.private_data());
-    }
+    // A rejection of the connection manager's own has private data too, all zeros on InfiniBand: the event says why.
+    const bool by_server = event.type() == RDMA_CM_EVENT_REJECTED && wire::DecodeRejection(event.private_data()).ok();
+    if (by_server && handshake_.has_value()) return handshake_->OnRejected(event.private_data());
     if (absl::Status failure = event.Failure(); !failure.ok()) return failure;
     switch (step_) {
       case Step::kAddress:

@@ -25,7 +25,7 @@ namespace verbena::probe {
 namespace {
 
 constexpr absl::Duration kBound = absl::Seconds(5);
-constexpr absl::Duration kPatience = absl::Seconds(60);  // For what a test begins with: a sanitizer takes its time.
+constexpr absl::Duration kPatience = absl::Seconds(300);  // For what a test begins with: a guest takes its time.
 
 ChannelOptions Options() {
   ChannelOptions options;
