@@ -4,6 +4,9 @@
 #   ./tests/run.sh                    everything
 #   ./tests/run.sh --fast             the tests of size "small", a second or two each; building no more than they need
 #   ./tests/run.sh --style            the style checks alone
+#   ./tests/run.sh --guests           everything, and then the integration tests on RDMA devices of a guest's kernel
+#                                     (tests/soft_roce/run_suite; ten minutes more). It is to become part of every run
+#                                     when it has been seen to be stable in many.
 #   ./tests/run.sh [--fast] --config=asan [other options of `bazel test`, or targets]
 #
 # On a bare Debian 12 as root it installs the packages that it needs first. Compiled objects and passed tests are kept
@@ -14,9 +17,11 @@ cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
 options=()
 targets=()
+guests=
 for argument in "$@"; do
   case "$argument" in
     --fast) options+=(--test_size_filters=small --build_tests_only) ;;
+    --guests) guests=yes ;;
     --style) targets+=(//tests/style/...) ;;
     --help | -h)
       sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' tests/run.sh
@@ -36,13 +41,20 @@ fi
 
 export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
 events="$(mktemp)"
-trap 'rm -f "$events"' EXIT
+guest_results="$(mktemp -d)"
+trap 'rm -rf "$events" "$guest_results"' EXIT
+disk_cache="--disk_cache=${XDG_CACHE_HOME:-$HOME/.cache}/verbena/bazel"
 
-bazel --nohome_rc test --keep_going --test_output=errors \
-  --disk_cache="${XDG_CACHE_HOME:-$HOME/.cache}/verbena/bazel" \
-  --build_event_json_file="$events" \
+bazel --nohome_rc test --keep_going --test_output=errors "$disk_cache" --build_event_json_file="$events" \
   "${options[@]}" -- "${targets[@]}" 2>&1
 bazel_status=$?
 
+# In the usual configuration, whatever the options: sanitizers do not start in a guest.
+if [[ -n $guests ]]; then
+  bazel --nohome_rc build "$disk_cache" //tests/soft_roce:suite_programs 2>&1 &&
+    tests/soft_roce/run_suite --output="$guest_results" 2>&1
+fi
+
 echo
-PYTHONDONTWRITEBYTECODE=1 python3 tests/report/report.py "$events" "$bazel_status"
+PYTHONDONTWRITEBYTECODE=1 python3 tests/report/report.py "$events" "$bazel_status" \
+  ${guests:+"$guest_results/counts.json"}

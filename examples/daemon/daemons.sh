@@ -6,7 +6,8 @@
 #   stop_daemon greeter_server "$pid"
 
 daemon_pids=()
-daemon_start_seconds_max=30 # How long a daemon may take until it says that it listens.
+daemon_host=${VERBENA_TEST_ADDRESS:-127.0.0.1} # Where daemons listen; tests name a device by it: rdma://10.77.0.1
+daemon_start_seconds_max=30                    # How long a daemon may take until it says that it listens.
 
 # Starts a daemon on a free port and reads what it says until it listens: nothing is slept for, and one that cannot start
 # is noticed at once. Sets $pid, and $address as host:port. All that it says is shown and goes to NAME.log as well.
@@ -15,7 +16,7 @@ start_daemon() { # directory for logs, program, arguments…
   shift 2
   rm -f "$logs/$name.fifo"
   mkfifo "$logs/$name.fifo"
-  "$program" --listen=127.0.0.1:0 "$@" 2>"$logs/$name.fifo" &
+  "$program" --listen="$daemon_host:0" "$@" 2>"$logs/$name.fifo" &
   pid=$!
   daemon_pids+=("$pid")
   exec {lines}<"$logs/$name.fifo"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # filecopy's programs as a user runs them: files of many sizes arrive whole, whatever goes wrong has its words, and
-# nothing half-received stays behind.
+# nothing half-received stays behind. On the software device, or on the one that $VERBENA_TEST_ADDRESS leads to
+# (tests/soft_roce).
 #
 # Usage: filecopy_test.sh SERVER CLIENT
 set -euo pipefail
@@ -11,7 +12,7 @@ work=$(mktemp -d)
 incoming=$work/incoming
 source examples/daemon/daemons.sh
 trap 'kill_daemons; rm -rf "$work"' EXIT
-export VERBENA_DEVICE=soft
+[[ -n ${VERBENA_TEST_ADDRESS-} ]] || export VERBENA_DEVICE=soft
 mkdir "$incoming"
 
 fail() {

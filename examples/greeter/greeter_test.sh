@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The greeter's programs as a user runs them: server and client are processes of their own, on the software device.
+# The greeter's programs as a user runs them: server and client are processes of their own, on the software device
+# or on the one that $VERBENA_TEST_ADDRESS leads to (tests/soft_roce).
 #
 # Usage: greeter_test.sh SERVER CLIENT
 set -euo pipefail
@@ -9,7 +10,7 @@ client=$2
 work=$(mktemp -d)
 source examples/daemon/daemons.sh
 trap 'kill_daemons; rm -rf "$work"' EXIT
-export VERBENA_DEVICE=soft
+[[ -n ${VERBENA_TEST_ADDRESS-} ]] || export VERBENA_DEVICE=soft
 
 fail() {
   echo "FAILED: $*" >&2

@@ -24,7 +24,7 @@ namespace {
 // In which everything of a dead client must be given back.
 constexpr absl::Duration kBound = absl::Seconds(5);
 constexpr absl::Duration kPatience = absl::Seconds(60);  // For what a test begins with: a sanitizer takes its time.
-constexpr uint64_t kLargeBytes = 256 << 20;
+constexpr size_t kLargeBytes = 256 << 20;                // As probe_client has it.
 
 // Counts the Hold calls that run and those that were told of their cancellation.
 class WatchedService : public ProbeService {
@@ -142,7 +142,8 @@ TEST_F(ClientDeath, WhileItsRequestIsFetchedLeavesNothing) {
 TEST_F(ClientDeath, WhileItFetchesAResponseLeavesNothing) {
   const std::unique_ptr<ChildProcess> client = StartClient("download");
   ASSERT_EQ(client->ReadLine(), "calling");
-  ASSERT_TRUE(WaitUntil([] { return ReadTransportCounters().exported_bytes >= kLargeBytes; }, kPatience));
+  ASSERT_TRUE(WaitUntil([] { return ReadTransportCounters().exported_bytes >= integration::LargeBytes(kLargeBytes); },
+                        kPatience));
   KillAndExpectNothingHeld(*client);
 }
 

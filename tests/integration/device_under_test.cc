@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace verbena::integration {
@@ -23,5 +24,11 @@ std::string HostUnderTest() {
 }
 
 std::string AddressUnderTest(uint16_t port) { return absl::StrCat(SchemeAndHost(), ":", port); }
+
+size_t LargeBytes(size_t usual) {
+  const char* const mebibytes = std::getenv("VERBENA_TEST_LARGE_MIB");
+  size_t count = 0;
+  return mebibytes != nullptr && absl::SimpleAtoi(mebibytes, &count) ? count << 20 : usual;
+}
 
 }  // namespace verbena::integration

@@ -4,6 +4,7 @@
 #ifndef VERBENA_TESTS_INTEGRATION_DEVICE_UNDER_TEST_H_
 #define VERBENA_TESTS_INTEGRATION_DEVICE_UNDER_TEST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +15,10 @@ std::string HostUnderTest();
 
 // To listen on and to connect to: "soft://127.0.0.1:0". Port 0: any free one.
 std::string AddressUnderTest(uint16_t port = 0);
+
+// How many bytes the messages have that something dies in the middle of: `usual`, or VERBENA_TEST_LARGE_MIB mebibytes,
+// for machines on which touching fresh memory takes long.
+size_t LargeBytes(size_t usual);
 
 }  // namespace verbena::integration
 

@@ -17,12 +17,13 @@
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "rpc/payload.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/probe.verbena.h"
 
 namespace verbena::probe {
 namespace {
 
-constexpr uint64_t kLargeBytes = 256 << 20;
+constexpr size_t kLargeBytes = 256 << 20;
 constexpr int64_t kHoldMilliseconds = 600000;
 constexpr int kEchoesInFlight = 8;  // Per connection.
 
@@ -45,7 +46,7 @@ class Caller {
     stub_.async()->Echo(&context_, &echo_request_, &echo_reply_, [](absl::Status) {});
   }
   void Download() {
-    fetch_request_.set_bytes(kLargeBytes);
+    fetch_request_.set_bytes(integration::LargeBytes(kLargeBytes));
     stub_.async()->Fetch(&context_, &fetch_request_, &fetch_reply_, [](absl::Status) {});
   }
   void Hold() {
@@ -75,7 +76,7 @@ void Start(const std::string& what, int connections, Probe::Stub* stub, std::deq
   const int calls = what == "echo" ? kEchoesInFlight * connections : connections;
   absl::Cord attachment;
   if (what == "upload") {
-    PayloadMemory memory = *AllocatePayload(kLargeBytes);
+    PayloadMemory memory = *AllocatePayload(integration::LargeBytes(kLargeBytes));
     std::fill_n(memory.data(), memory.size(), std::byte{1});
     attachment = std::move(memory).ToCord();
   }

@@ -25,6 +25,7 @@ namespace verbena::probe {
 namespace {
 
 constexpr absl::Duration kBound = absl::Seconds(5);
+constexpr size_t kLargeBytes = size_t{1} << 30;
 constexpr absl::Duration kPatience = absl::Seconds(300);  // For what a test begins with: a guest takes its time.
 
 ChannelOptions Options() {
@@ -121,11 +122,11 @@ TEST(ServerDeath, KilledAmidAThousandCallsEachCompletesOnceAndTheChannelGoesOnWi
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST(ServerDeath, KilledWhileItFetchesAGibibyteTheCallFailsSoon) {
+TEST(ServerDeath, KilledWhileItFetchesALargeRequestTheCallFailsSoon) {
   ServerProcess server;
   Probe::Stub stub(MakeChannel(server.address()));
   ASSERT_TRUE(EchoOnce(stub).ok());
-  PayloadMemory memory = *AllocatePayload(size_t{1} << 30);
+  PayloadMemory memory = *AllocatePayload(integration::LargeBytes(kLargeBytes));
   std::fill_n(memory.data(), memory.size(), std::byte{1});
   Calls calls;
   calls.Start(stub, std::move(memory).ToCord());
@@ -137,7 +138,7 @@ TEST(ServerDeath, KilledWhileItFetchesAGibibyteTheCallFailsSoon) {
   calls.ExpectOkOrUnavailable();
 }
 
-TEST(ServerDeath, KilledWhileTheClientFetchesAGibibyteTheCallFailsSoon) {
+TEST(ServerDeath, KilledWhileTheClientFetchesALargeReplyTheCallFailsSoon) {
   ServerProcess server;
   Probe::Stub stub(MakeChannel(server.address()));
   ASSERT_TRUE(EchoOnce(stub).ok());
@@ -145,7 +146,7 @@ TEST(ServerDeath, KilledWhileTheClientFetchesAGibibyteTheCallFailsSoon) {
   ClientContext context;
   FetchRequest request;
   FetchReply reply;
-  request.set_bytes(size_t{1} << 30);
+  request.set_bytes(integration::LargeBytes(kLargeBytes));
   std::atomic<int> completions = 0;
   absl::Status status;
   stub.async()->Fetch(&context, &request, &reply, [&](absl::Status outcome) {

@@ -1,31 +1,26 @@
 #!/usr/bin/env python3
 """Counts what a `bazel test` did, test case by test case, and closes with the line `N passed, N failed`.
 
-    report.py EVENTS BAZEL_STATUS
+    report.py EVENTS BAZEL_STATUS [GUESTS]
 
-EVENTS is the file that --build_event_json_file wrote, BAZEL_STATUS is bazel's exit status. A test program counts as
+EVENTS is the file that --build_event_json_file wrote, BAZEL_STATUS is bazel's exit status, GUESTS what
+tests/soft_roce/run_suite counted on devices of a guest's kernel (counts.json), which is added. A test program counts as
 many tests as its test.xml has cases; one that leaves no report, does not end well, or does not build counts as one
 failure at least, and so does anything else that made bazel fail. Exits with 0 only if nothing failed and something ran.
 """
 
-import dataclasses
 import json
 import sys
 import urllib.parse
-import xml.etree.ElementTree
 
-
-@dataclasses.dataclass
-class Count:
-    passed: int = 0
-    failures: list = dataclasses.field(default_factory=list)  # In words, one for each.
-    skipped: list = dataclasses.field(default_factory=list)
+from case_count import Count, count_program, read_cases
 
 
 def count(events, bazel_status):
     result = Count()
     for label, run in _last_attempts(events):
-        _count_run(label, run, result)
+        end = "" if run.get("status") in ("PASSED", "FLAKY") else run.get("status", "no status")
+        result.add(count_program(label, _cases(run), end))
     for label, reason in _not_built(events):
         result.failures.append(f"{label}: {reason}")
     if bazel_status != 0 and not result.failures:
@@ -57,33 +52,10 @@ def _last_attempts(events):
     return [(label, run) for (label, _, _), run in sorted(last.items(), key=lambda item: item[0])]
 
 
-def _count_run(label, run, result):
-    failures_before, passed_before = len(result.failures), result.passed
-    for case in _cases(run):
-        name = f"{label} {case.get('classname')}.{case.get('name')}" if case.get("classname") else label
-        if case.get("status") == "notrun":
-            continue
-        if case.find("failure") is not None or case.find("error") is not None:
-            result.failures.append(name)
-        elif case.find("skipped") is not None or case.get("result") == "skipped":
-            result.skipped.append(name)
-        else:
-            result.passed += 1
-    ended_well = run.get("status") in ("PASSED", "FLAKY")
-    if not ended_well and len(result.failures) == failures_before:
-        result.failures.append(f"{label}: {run.get('status', 'no status')}")
-    if ended_well and result.passed == passed_before and len(result.failures) == failures_before and not _cases(run):
-        result.passed += 1
-
-
 def _cases(run):
     for output in run.get("testActionOutput", []):
         if output.get("name") == "test.xml":
-            try:
-                path = urllib.parse.unquote(urllib.parse.urlparse(output["uri"]).path)
-                return list(xml.etree.ElementTree.parse(path).getroot().iter("testcase"))
-            except (OSError, KeyError, xml.etree.ElementTree.ParseError):
-                return []
+            return read_cases(urllib.parse.unquote(urllib.parse.urlparse(output.get("uri", "")).path))
     return []
 
 
@@ -100,8 +72,19 @@ def _not_built(events):
     return sorted(reasons.items())
 
 
-def main(path, bazel_status):
+def add_guests(result, path):
+    """What run_suite counted. A file that it did not write is a failure."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            result.add(Count(**json.load(file)))
+    except (OSError, ValueError, TypeError) as error:
+        result.failures.append(f"tests/soft_roce/run_suite left no counts: {error}")
+
+
+def main(path, bazel_status, guests=None):
     result = count(read_events(path), int(bazel_status))
+    if guests is not None:
+        add_guests(result, guests)
     for name in result.skipped:
         print(f"SKIPPED {name}")
     for name in result.failures:

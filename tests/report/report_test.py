@@ -1,16 +1,19 @@
 """The counting of tests/report/report.py, on reports made here."""
 
+import json
 import os
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import report
+from case_count import Count, count_program
 
 PASSES = '<testcase name="Passes" classname="Suite" status="run"/>'
 FAILS = '<testcase name="Fails" classname="Suite" status="run"><failure message="no"/></testcase>'
 CRASHES = '<testcase name="program"><error message="exited with error code 134"/></testcase>'
 DISABLED = '<testcase name="DISABLED_Later" classname="Suite" status="notrun"/>'
-SKIPS = '<testcase name="Skips" classname="Suite" status="run" result="skipped"><skipped message="why"/></testcase>'
+SKIPS = '<testcase name="Skips" classname="Suite" status="run" result="skipped"><skipped message="a_test.cc:7&#x0A;no windows here"/></testcase>'
 
 
 def completed(label, success=True):
@@ -92,6 +95,23 @@ class Report(unittest.TestCase):
             file.write('{"id": {}}\n{"id": {"testRes')
         self.assertEqual(report.read_events(path), [{"id": {}}])
         self.assertEqual(report.read_events(path + ".missing"), [])
+
+    def test_reason_of_a_skipped_case_is_told(self):
+        cases = list(xml.etree.ElementTree.fromstring(f"<testsuite>{SKIPS}</testsuite>"))
+        self.assertEqual(count_program("//a:a", cases, "").skipped, ["//a:a Suite.Skips: no windows here"])
+
+    def test_counts_of_guests_are_added(self):
+        path = os.path.join(self.directory.name, "counts.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"passed": 2, "failures": ["rxe: a"], "skipped": ["siw: no guest"]}, file)
+        counted = Count(passed=1)
+        report.add_guests(counted, path)
+        self.assertEqual(counted, Count(3, ["rxe: a"], ["siw: no guest"]))
+
+    def test_guests_that_left_no_counts_are_a_failure(self):
+        counted = Count(passed=1)
+        report.add_guests(counted, os.path.join(self.directory.name, "none"))
+        self.assertEqual(len(counted.failures), 1)
 
 
 if __name__ == "__main__":

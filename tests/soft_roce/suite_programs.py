@@ -1,0 +1,59 @@
+"""What the suite runs, on which device and network. What is left out of it, and why, stands here and nowhere else."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    label: str  # Bazel's.
+    arguments: tuple[str, ...] = ()  # As its rule has them.
+    fault_free: bool = False  # Nothing dies in it: the device's counters of faults must not grow.
+    network: str = ""  # Empty: the device's own.
+    devices: tuple[str, ...] = ("rxe", "siw")
+    memory_mb: int = 3000
+    timeout_seconds: float = 300
+    # (device, pattern of GoogleTest, reason) of cases that are not run there.
+    left_out: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def path(self) -> str:
+        """From Bazel's folder of what is built."""
+        return self.label.removeprefix("//").replace(":", "/")
+
+    @property
+    def name(self) -> str:
+        return self.label.partition(":")[2]
+
+
+# Messages that something dies in the middle of have a gibibyte on this machine. In a guest each page that is touched
+# first costs 0.1 ms: half a minute for each end of such a message.
+LARGE_MIB = 64
+
+NETWORKS = {"rxe": "one_rxe", "siw": "siw"}
+
+PROGRAMS = (
+    Program("//tests/integration:transport_test", fault_free=True),
+    Program("//tests/integration:limits_test", fault_free=True),
+    Program("//tests/integration:client_death_test"),
+    Program("//tests/integration:server_death_test", memory_mb=6000),
+    Program(
+        "//examples/greeter:greeter_test",
+        arguments=("examples/greeter/greeter_server", "examples/greeter/greeter_client"),
+        fault_free=True,
+    ),
+    Program(
+        "//examples/filecopy:filecopy_test",
+        arguments=("examples/filecopy/filecopy_server", "examples/filecopy/filecopy_client"),
+        memory_mb=6000,
+    ),
+)
+
+
+def of_device(device: str) -> list[Program]:
+    return [program for program in PROGRAMS if device in program.devices]
+
+
+def filter_of(program: Program, device: str) -> str:
+    """For GTEST_FILTER."""
+    patterns = [pattern for on, pattern, _ in program.left_out if on == device]
+    return "*" if not patterns else "-" + ":".join(patterns)
