@@ -4,7 +4,8 @@
 //   soft_floor --rows=TCP      rows whose words contain "TCP"
 //
 // Two processes pinned to two cores. A budget is a ratio of two figures of one round, judged by its median over the
-// rounds, because machines are noisy.
+// rounds, because machines are noisy. Rounds are short and many: the cores of a virtual machine may be near each other
+// or far apart, which changes every figure of busy ends by up to nine times, and it may change any second.
 
 #include <functional>
 #include <iostream>
@@ -22,8 +23,8 @@
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/cpu_pinning.h"
 
-ABSL_FLAG(double, seconds, 1, "How long each figure is measured in each round.");
-ABSL_FLAG(int, rounds, 3, "How often; medians are reported.");
+ABSL_FLAG(double, seconds, 0.3, "How long each figure is measured in each round.");
+ABSL_FLAG(int, rounds, 9, "How often; medians are reported.");
 ABSL_FLAG(std::string, rows, "", "Only rows whose words contain this.");
 ABSL_FLAG(bool, json, false, "Print one line of JSON.");
 ABSL_FLAG(std::string, role, "", "For the program itself: measure or serve.");
