@@ -36,6 +36,7 @@ PROGRAMS = (
     Program("//tests/integration:limits_test", fault_free=True),
     Program("//tests/integration:client_death_test"),
     Program("//tests/integration:server_death_test", memory_mb=6000),
+    Program("//tests/differential:same_outcomes_test", arguments=("tests/differential/run_seeds", "1", "2")),
     Program(
         "//examples/greeter:greeter_test",
         arguments=("examples/greeter/greeter_server", "examples/greeter/greeter_client"),
