@@ -16,8 +16,9 @@ constexpr uint16_t kInitialCredits = 16;
 // The part of a loop's exported memory that one connection may have in quarantine: what is withdrawn cannot serve
 // anybody, and its peer alone decides for how long.
 constexpr uint64_t kQuarantineShare = 4;
-// Retries of the device itself, where it counts them: 7 is the most that InfiniBand knows.
-constexpr uint8_t kRetryCount = 7;
+// Retries of the device itself, where it counts them; with the first attempt, the seven of
+// TransportOptions::ack_timeout. One more is the most that InfiniBand knows, and Soft-RoCE takes that for "for ever".
+constexpr uint8_t kRetryCount = 6;
 
 // The set-ups of one loop that are under way. A loop that is destroyed takes them with it.
 using PendingSetups = absl::flat_hash_set<std::shared_ptr<ConnectionSetup>>;

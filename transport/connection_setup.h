@@ -58,6 +58,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   // this when the link is somebody else's, or has ended: receives may have been taken for it.
   void Succeed(const protocol::Agreement& agreement, bool initiator);
   void Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome);
+  bool pending() const { return pending_; }  // Neither of them was called.
 
   virtual void OnEvent(verbs::CmEvent& event) = 0;
   virtual void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) = 0;

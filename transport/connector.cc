@@ -56,6 +56,7 @@ class Connector : public ConnectionSetup {
     if (!id.ok()) return id.status();
     id_ = *std::move(id);
     channel_->SetHandler(*id_, this);
+    id_->SetAckTimeout(options_.ack_timeout).IgnoreError();  // Or the device keeps its own.
     return id_->ResolveAddress(nullptr, reinterpret_cast<const sockaddr*>(&destination_), options_.handshake_timeout);
   }
 

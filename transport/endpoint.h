@@ -49,6 +49,10 @@ struct TransportOptions {
   bool checksum_payloads = false;  // CRC32C over fetched payloads, where both ends want it.
   // Retries after "receiver not ready", 7 = for ever. Credits leave nothing to retry; this is for faults.
   uint8_t rnr_retry_count = 6;
+  // How long a device waits for an acknowledgement before it sends again, rounded up to a step of the devices' (a power
+  // of two); after seven times in vain the connection ends. A device that cannot be told keeps its own, and iWARP has
+  // TCP's.
+  absl::Duration ack_timeout = absl::Seconds(1);
   absl::Duration handshake_timeout = absl::Seconds(5);
   absl::Duration keepalive_interval = absl::Seconds(10);  // Silence after which a peer is probed; zero = never.
   absl::Duration keepalive_timeout = absl::Seconds(5);    // A probe unanswered for this long ends the connection.

@@ -64,7 +64,18 @@ class Acceptor : public ConnectionSetup {
  private:
   void OnEvent(verbs::CmEvent& event) override {
     if (absl::Status failure = event.Failure(); !failure.ok()) return Finish(failure);
-    if (event.type() == RDMA_CM_EVENT_ESTABLISHED) Succeed(*agreement_, /*initiator=*/false);
+    if (event.type() == RDMA_CM_EVENT_ESTABLISHED) OnConfirmed();
+  }
+
+  // A frame says no less than the client's confirmation, which may be lost: it is sent again only after seconds.
+  bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override {
+    const bool taken = ConnectionSetup::OnFrame(receive, bytes);
+    group_->Defer([self = shared_from_this(), this] { OnConfirmed(); });
+    return taken;
+  }
+
+  void OnConfirmed() {
+    if (pending()) Succeed(*agreement_, /*initiator=*/false);
   }
 
   absl::Status Answer(CmChannel* channel, Request request) {
@@ -91,6 +102,7 @@ class Acceptor : public ConnectionSetup {
     verbs::ConnectionParameters parameters = Parameters(hello);
     parameters.responder_resources = std::min(parameters.responder_resources, request.responder_resources);
     parameters.initiator_depth = std::min(parameters.initiator_depth, request.initiator_depth);
+    link_->id().SetAckTimeout(options_.ack_timeout).IgnoreError();  // Or the device keeps its own.
     return link_->id().Accept(parameters);
   }
 

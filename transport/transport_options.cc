@@ -44,6 +44,7 @@ absl::Status CheckOptions(const TransportOptions& options) {
   status.Update(CheckRange("read_depth", options.read_depth, 1, kReadDepthMax));
   status.Update(CheckRange("rnr_retry_count", options.rnr_retry_count, 0, kRnrRetryCountMax));
   status.Update(CheckPositive("memory_wait_timeout", options.memory_wait_timeout));
+  status.Update(CheckPositive("ack_timeout", options.ack_timeout));
   status.Update(CheckPositive("handshake_timeout", options.handshake_timeout));
   status.Update(CheckPositive("keepalive_timeout", options.keepalive_timeout));
   status.Update(CheckPositive("drain_timeout", options.drain_timeout));

@@ -16,6 +16,9 @@ namespace {
 sockaddr* Mutable(const sockaddr* address) { return const_cast<sockaddr*>(address); }
 
 // Rounded up, for 0 means "at once".
+constexpr absl::Duration kAckTimeoutUnit = absl::Nanoseconds(4096);
+constexpr uint8_t kAckTimeoutExponentMax = 31;
+
 int WholeMilliseconds(absl::Duration timeout) {
   int64_t whole = absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1)));
   return static_cast<int>(std::clamp<int64_t>(whole, 0, std::numeric_limits<int>::max()));
@@ -94,7 +97,9 @@ absl::Status ConnectionId::MigrateTo(CmEventChannel& channel) {
   return Outcome("rdma_migrate_id", api().cm_migrate_id(id_.get(), channel.get()));
 }
 
-absl::Status ConnectionId::SetAckTimeout(uint8_t exponent) {
+absl::Status ConnectionId::SetAckTimeout(absl::Duration timeout) {
+  uint8_t exponent = 1;  // 0 is for ever.
+  while (exponent < kAckTimeoutExponentMax && kAckTimeoutUnit * (int64_t{1} << exponent) < timeout) ++exponent;
   int result = api().cm_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof(exponent));
   return Outcome("rdma_set_option(ACK_TIMEOUT)", result);
 }

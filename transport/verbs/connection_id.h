@@ -55,9 +55,9 @@ class ConnectionId {
   // be unread in the old channel.
   absl::Status MigrateTo(CmEventChannel& channel);
 
-  // How long the device waits for an acknowledgement before it retries: 4.096 us * 2^exponent, 0..31, 0 = for ever.
-  // Before the connection is made. Unimplemented on rdma-core or kernels without it.
-  absl::Status SetAckTimeout(uint8_t exponent);
+  // How long the device waits for an acknowledgement before it retries; rounded up to 4.096 us * 2^n, the longest being
+  // 2.4 hours. Before a route is resolved, or before Accept. Unimplemented on rdma-core or kernels without it.
+  absl::Status SetAckTimeout(absl::Duration timeout);
   // Lets a listener bind a port that old connections still hold. Before Bind.
   absl::Status SetReuseAddress();
 

@@ -108,10 +108,21 @@ TEST_F(ConnectionIdTest, PrivateDataPastItsLengthFieldIsRefused) {
 }
 
 TEST_F(ConnectionIdTest, OptionsAreSetWithTheirOwnSizes) {
-  ASSERT_TRUE(id_->SetAckTimeout(19).ok());
+  ASSERT_TRUE(id_->SetAckTimeout(absl::Seconds(2)).ok());
   EXPECT_EQ(fake_.option, std::make_pair(int{RDMA_OPTION_ID_ACK_TIMEOUT}, std::string("\x13")));
   ASSERT_TRUE(id_->SetReuseAddress().ok());
   EXPECT_EQ(fake_.option, std::make_pair(int{RDMA_OPTION_ID_REUSEADDR}, std::string("\1\0\0\0", 4)));
+}
+
+TEST_F(ConnectionIdTest, AnAckTimeoutIsRoundedUpToWhatDevicesKnow) {
+  const std::vector<std::pair<absl::Duration, char>> cases = {
+      {absl::Nanoseconds(1), 1},    {absl::Nanoseconds(8192), 1},   {absl::Nanoseconds(8193), 2},
+      {absl::Milliseconds(67), 14}, {absl::InfiniteDuration(), 31},
+  };
+  for (const auto& [timeout, exponent] : cases) {
+    ASSERT_TRUE(id_->SetAckTimeout(timeout).ok());
+    EXPECT_EQ(fake_.option.second, std::string(1, exponent)) << timeout;
+  }
 }
 
 TEST_F(ConnectionIdTest, MigratesToAnotherChannel) {
@@ -140,7 +151,7 @@ TEST_F(ConnectionIdTest, EveryFailureNamesItsCallAndTheAddresses) {
       {"cm_reject", "rdma_reject", [&] { return id_->Reject({}); }},
       {"cm_disconnect", "rdma_disconnect", [&] { return id_->Disconnect(); }},
       {"cm_migrate_id", "rdma_migrate_id", [&] { return id_->MigrateTo(*channel_); }},
-      {"cm_set_option", "rdma_set_option(ACK_TIMEOUT)", [&] { return id_->SetAckTimeout(1); }},
+      {"cm_set_option", "rdma_set_option(ACK_TIMEOUT)", [&] { return id_->SetAckTimeout(absl::Seconds(1)); }},
       {"cm_set_option", "rdma_set_option(REUSEADDR)", [&] { return id_->SetReuseAddress(); }},
   };
   for (const Case& one : cases) {
