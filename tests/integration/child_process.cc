@@ -74,8 +74,8 @@ absl::Duration ChildProcess::ProcessorTime() const {
   return absl::Seconds(ticks) / sysconf(_SC_CLK_TCK);
 }
 
-ServerProcess::ServerProcess(const std::string& address, const std::string& wait)
-    : process_({ProgramPath("probe_server"), address, wait}) {
+ServerProcess::ServerProcess(const std::string& address, const std::string& wait, absl::Duration ack_timeout)
+    : process_({ProgramPath("probe_server"), address, wait, absl::FormatDuration(ack_timeout)}) {
   const std::string line = process_.ReadLine();
   EXPECT_TRUE(absl::StartsWith(line, "listening ")) << "probe_server said: " << line;
   if (absl::StartsWith(line, "listening ")) address_ = line.substr(10);

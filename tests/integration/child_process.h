@@ -40,11 +40,11 @@ class ChildProcess {
   int output_ = -1;
 };
 
-// A probe_server, and where it listens.
+// A probe_server, and where it listens. `ack_timeout` is TransportOptions'.
 class ServerProcess {
  public:
   explicit ServerProcess(const std::string& address = integration::AddressUnderTest(),
-                         const std::string& wait = "adaptive");
+                         const std::string& wait = "adaptive", absl::Duration ack_timeout = absl::Seconds(1));
 
   const std::string& address() const { return address_; }
   ChildProcess& process() { return process_; }

@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <memory>
-#include <mutex>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -18,6 +15,7 @@
 #include "rpc/payload.h"
 #include "tests/integration/child_process.h"
 #include "tests/integration/device_under_test.h"
+#include "tests/integration/echo_calls.h"
 #include "tests/integration/probe.verbena.h"
 #include "tests/integration/wait_until.h"
 
@@ -37,80 +35,20 @@ ChannelOptions Options() {
 }
 
 std::shared_ptr<Channel> MakeChannel(const std::string& address, const ChannelOptions& options = Options()) {
-  absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(address, options);
-  EXPECT_TRUE(channel.ok()) << channel.status();
-  return *channel;
+  return OpenChannel(address, options);
 }
 
-// Calls in flight and what became of them.
-class Calls {
- public:
-  struct Call {
-    ClientContext context;
-    EchoRequest request;
-    EchoReply reply;
-    int completions = 0;
-    absl::Status status;
-  };
-
-  void Start(Probe::Stub& stub, absl::Cord attachment = {}) {
-    Call& call = calls_.emplace_back();
-    call.request.set_body("probe");
-    call.context.set_attachment(std::move(attachment));
-    stub.async()->Echo(&call.context, &call.request, &call.reply, [this, &call](absl::Status status) {
-      const std::lock_guard lock(mu_);
-      ++call.completions;
-      call.status = std::move(status);
-      ++completed_;
-      changed_.notify_all();
-    });
-  }
-
-  bool WaitFor(size_t count, absl::Duration patience = kBound) {
-    std::unique_lock lock(mu_);
-    return changed_.wait_for(lock, absl::ToChronoMilliseconds(patience), [&] { return completed_ >= count; });
-  }
-  bool WaitForAll(absl::Duration patience = kBound) { return WaitFor(calls_.size(), patience); }
-
-  // Every call completed once, with OK or with UNAVAILABLE and a certainty. Returns how many failed.
-  int ExpectOkOrUnavailable() {
-    const std::lock_guard lock(mu_);
-    int failed = 0;
-    for (const Call& call : calls_) {
-      EXPECT_EQ(call.completions, 1);
-      if (call.status.ok()) continue;
-      ++failed;
-      EXPECT_EQ(call.status.code(), absl::StatusCode::kUnavailable) << call.status;
-      EXPECT_TRUE(call.status.GetPayload(kCertaintyTypeUrl).has_value()) << call.status;
-    }
-    return failed;
-  }
-
- private:
-  std::deque<Call> calls_;
-  std::mutex mu_;
-  std::condition_variable changed_;
-  size_t completed_ = 0;
-};
-
-absl::Status EchoOnce(Probe::Stub& stub) {
-  ClientContext context;
-  context.set_timeout(kBound);
-  EchoRequest request;
-  EchoReply reply;
-  request.set_body("again");
-  return stub.Echo(&context, request, &reply);
-}
+absl::Status EchoOnce(Probe::Stub& stub) { return EchoOnce(stub, kBound); }
 
 TEST(ServerDeath, KilledAmidAThousandCallsEachCompletesOnceAndTheChannelGoesOnWithTheNextServer) {
   auto server = std::make_unique<ServerProcess>();
   const std::string address = server->address();
   Probe::Stub stub(MakeChannel(address));
-  Calls calls;
+  EchoCalls calls;
   for (int i = 0; i < 1000; ++i) calls.Start(stub, absl::Cord(std::string(i % 4 == 0 ? 100000 : 0, 'a')));
-  ASSERT_TRUE(calls.WaitFor(100));
+  ASSERT_TRUE(calls.WaitFor(100, kBound));
   server->process().KillAndWait();
-  ASSERT_TRUE(calls.WaitForAll());
+  ASSERT_TRUE(calls.WaitForAll(kBound));
   EXPECT_GT(calls.ExpectOkOrUnavailable(), 0);
 
   ServerProcess next(address);
@@ -128,13 +66,13 @@ TEST(ServerDeath, KilledWhileItFetchesALargeRequestTheCallFailsSoon) {
   ASSERT_TRUE(EchoOnce(stub).ok());
   PayloadMemory memory = *AllocatePayload(integration::LargeBytes(kLargeBytes));
   std::fill_n(memory.data(), memory.size(), std::byte{1});
-  Calls calls;
+  EchoCalls calls;
   calls.Start(stub, std::move(memory).ToCord());
   ASSERT_TRUE(WaitUntil([] { return ReadTransportCounters().exported_bytes > 0; }, kBound));
   // Somewhere in the middle, which this end does not see; any moment must do.
   absl::SleepFor(absl::Milliseconds(50));
   server.process().KillAndWait();
-  ASSERT_TRUE(calls.WaitForAll());
+  ASSERT_TRUE(calls.WaitForAll(kBound));
   calls.ExpectOkOrUnavailable();
 }
 
@@ -171,9 +109,9 @@ TEST(ServerDeath, AStoppedServerIsNoticedByKeepalive) {
   Probe::Stub stub(MakeChannel(server.address(), options));
   ASSERT_TRUE(EchoOnce(stub).ok());
   server.process().Stop();
-  Calls calls;
+  EchoCalls calls;
   calls.Start(stub);
-  EXPECT_TRUE(calls.WaitForAll());
+  EXPECT_TRUE(calls.WaitForAll(kBound));
   EXPECT_EQ(calls.ExpectOkOrUnavailable(), 1);
   server.process().Continue();
 }

@@ -37,6 +37,8 @@ PROGRAMS = (
     Program("//tests/integration:client_death_test"),
     Program("//tests/integration:server_death_test", memory_mb=6000),
     Program("//tests/differential:same_outcomes_test", arguments=("tests/differential/run_seeds", "1", "2")),
+    Program("//tests/soft_roce/faults:wire_test", network="two_rxe", devices=("rxe",)),
+    Program("//tests/soft_roce/faults:device_removal_test", network="two_rxe", devices=("rxe",)),
     Program(
         "//examples/greeter:greeter_test",
         arguments=("examples/greeter/greeter_server", "examples/greeter/greeter_client"),

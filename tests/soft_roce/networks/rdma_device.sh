@@ -12,6 +12,11 @@ make_veth() {
 # An RDMA device over an interface, ready for connections: make_rdma_device rxe0 rxe veth0
 make_rdma_device() {
   rdma link add "$1" type "$2" netdev "$3" || die "no $2 device on $3"
+  wait_for_address "$1"
+}
+
+# Until a device that was just made can be connected to: wait_for_address rxe0
+wait_for_address() {
   local port=/sys/class/infiniband/$1/ports/1 tries
   # The device takes its addresses from the interface in its own time, and nobody can wait for that.
   for ((tries = 0; tries < 100; ++tries)); do

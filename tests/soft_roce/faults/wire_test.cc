@@ -1,0 +1,148 @@
+// A wire that loses packets or is cut, between a client and a server on a device each: nothing hangs past the time
+// limits that are set, every call completes once, and when the wire is whole again the channel goes on.
+
+#include "tests/soft_roce/faults/wire.h"
+
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "rpc/channel.h"
+#include "rpc/client_context.h"
+#include "tests/integration/child_process.h"
+#include "tests/integration/device_under_test.h"
+#include "tests/integration/echo_calls.h"
+
+namespace verbena::soft_roce {
+namespace {
+
+using probe::EchoCalls;
+using probe::EchoOnce;
+using probe::OpenChannel;
+using probe::Probe;
+using probe::ServerProcess;
+
+// Devices send seven times before they give up, 134 ms apart (100 rounded up to their steps): 0.9 s.
+constexpr absl::Duration kAckTimeout = absl::Milliseconds(100);
+// In which every call in flight must have completed when its connection can be used no more: that, keepalive where the
+// client has nothing on its way, and the end of a connection; on a machine that does ten other things.
+constexpr absl::Duration kBound = absl::Seconds(20);
+constexpr absl::Duration kPatience = absl::Seconds(60);  // For what must come about, and may take its time.
+constexpr absl::Duration kCut = absl::Seconds(5);
+
+ChannelOptions Options() {
+  ChannelOptions options;
+  options.transport.rnr_retry_count = 0;
+  options.transport.ack_timeout = kAckTimeout;
+  // On a wire that loses packets an answer may stand behind READs that take seconds.
+  options.transport.keepalive_interval = absl::Seconds(3);
+  options.transport.keepalive_timeout = absl::Seconds(5);
+  options.connect_timeout = kPatience;
+  return options;
+}
+
+class WireTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasWire()) GTEST_SKIP() << "needs the wire of a guest: tests/soft_roce/run_suite";
+    server_ = std::make_unique<ServerProcess>(integration::AddressUnderTest(), "adaptive", kAckTimeout);
+    stub_ = std::make_unique<Probe::Stub>(OpenChannel(server_->address(), Options()));
+    ASSERT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+  }
+
+  void StartSmallCalls(int count) {
+    for (int i = 0; i < count; ++i) calls_.Start(*stub_, absl::Cord(std::string(i % 2 == 0 ? 0 : 3000, 's')));
+  }
+  // Small ones, and such as are fetched, both ways.
+  void StartCalls(int count) {
+    constexpr size_t kSizes[] = {0, 3000, 30000, 0, 120000};
+    for (int i = 0; i < count; ++i) calls_.Start(*stub_, absl::Cord(std::string(kSizes[i % std::size(kSizes)], 'w')));
+  }
+
+  std::unique_ptr<ServerProcess> server_;
+  std::unique_ptr<Probe::Stub> stub_;
+  EchoCalls calls_;
+  Wire wire_;
+};
+
+class LossTest : public WireTest, public testing::WithParamInterface<int> {};
+
+TEST_P(LossTest, EverySmallCallSucceeds) {
+  wire_.Lose(GetParam());
+  StartSmallCalls(300);
+  EXPECT_TRUE(calls_.WaitForAll(kPatience));
+  EXPECT_EQ(calls_.ExpectOkOrUnavailable(), 0);
+}
+
+// rxe may come to a standstill, with no retry any more, when packets of READs are lost: keepalive must find that out.
+TEST_P(LossTest, EveryLargeCallEndsInTimeAndTheChannelGoesOn) {
+  wire_.Lose(GetParam());
+  StartCalls(100);
+  EXPECT_TRUE(calls_.WaitForAll(kPatience));
+  calls_.ExpectOkOrUnavailable();
+  wire_.Heal();
+  EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+}
+
+TEST_P(LossTest, ConnectionsAreMade) {
+  wire_.Lose(GetParam());
+  for (int i = 0; i < 5; ++i) {
+    Probe::Stub stub(OpenChannel(server_->address(), Options()));
+    EXPECT_EQ(EchoOnce(stub, kPatience), absl::OkStatus());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Percent, LossTest, testing::Values(1, 5));
+
+TEST_F(WireTest, WhatIsInFlightWhenItIsCutFailsSoonAndTheChannelGoesOnWhenItIsBack) {
+  StartCalls(200);
+  wire_.Lose(100);
+  const absl::Time cut = absl::Now();
+  StartCalls(20);
+  EXPECT_TRUE(calls_.WaitForAll(kBound));
+  EXPECT_GT(calls_.ExpectOkOrUnavailable(), 0);
+  absl::SleepFor(cut + kCut - absl::Now());
+  wire_.Heal();
+  EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+}
+
+TEST_F(WireTest, ACallThatTheServerHoldsWhenItIsCutIsEndedByKeepalive) {
+  probe::HoldRequest request;
+  probe::HoldReply reply;
+  request.set_milliseconds(600000);
+  ClientContext context;
+  absl::Status status;
+  absl::Notification done;
+  stub_->async()->Hold(&context, &request, &reply, [&](absl::Status outcome) {
+    status = std::move(outcome);
+    done.Notify();
+  });
+  wire_.Lose(100);
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(kBound));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  wire_.Heal();
+  EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+}
+
+TEST_F(WireTest, ASmallCallIsEndedByTheDevicesOwnRetriesWhenItIsCut) {
+  wire_.Lose(100);
+  const absl::Status status = EchoOnce(*stub_, kPatience);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("retry counter exceeded"));
+}
+
+TEST_F(WireTest, ACutShorterThanTheRetriesIsNotNoticed) {
+  StartSmallCalls(50);
+  wire_.Lose(100);
+  absl::SleepFor(3 * kAckTimeout);
+  wire_.Heal();
+  EXPECT_TRUE(calls_.WaitForAll(kPatience));
+  EXPECT_EQ(calls_.ExpectOkOrUnavailable(), 0);
+}
+
+}  // namespace
+}  // namespace verbena::soft_roce
