@@ -47,7 +47,9 @@ class DeviceContext {
 
  private:
   DeviceContext(verbs::Device device, verbs::ProtectionDomain domain)
-      : device_(std::move(device)), domain_(std::move(domain)), has_windows_(verbs::HasMemoryWindows(device_)) {}
+      : device_(std::move(device)),
+        domain_(std::move(domain)),
+        has_windows_(verbs::HasMemoryWindows(device_, domain_)) {}
 
   verbs::Device device_;
   const verbs::ProtectionDomain domain_;

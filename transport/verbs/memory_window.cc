@@ -7,9 +7,9 @@
 
 namespace verbena::verbs {
 
-bool HasMemoryWindows(const Device& device) {
+bool HasMemoryWindows(const Device& device, const ProtectionDomain& domain) {
   constexpr unsigned kNeeded = IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
-  return (device.attributes().device_cap_flags & kNeeded) == kNeeded;
+  return (device.attributes().device_cap_flags & kNeeded) == kNeeded && MemoryWindow::Allocate(domain).ok();
 }
 
 absl::StatusOr<MemoryWindow> MemoryWindow::Allocate(const ProtectionDomain& domain) {

@@ -33,8 +33,9 @@
 
 namespace verbena::verbs {
 
-// Whether the device has what this class needs.
-bool HasMemoryWindows(const Device& device);
+// Whether the device of `domain` has what this class needs: it says so, and one can be allocated. The user-space part
+// of a driver may lack the call for what its kernel part promises (bnxt_re).
+bool HasMemoryWindows(const Device& device, const ProtectionDomain& domain);
 
 class MemoryWindow {
  public:

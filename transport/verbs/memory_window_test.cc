@@ -86,10 +86,17 @@ TEST_F(MemoryWindowTest, FailedAllocationSaysWhy) {
 }
 
 TEST_F(MemoryWindowTest, DeviceWithoutType2BHasNone) {
-  EXPECT_FALSE(HasMemoryWindows(*device_));
+  EXPECT_FALSE(HasMemoryWindows(*device_, *domain_));
   fake_.device_attributes.device_cap_flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
   absl::StatusOr<Device> device = Device::Borrow(fake_.api(), fake_.context());
-  EXPECT_TRUE(HasMemoryWindows(*device));
+  EXPECT_TRUE(HasMemoryWindows(*device, *domain_));
+}
+
+TEST_F(MemoryWindowTest, DeviceThatPromisesThemAndAllocatesNoneHasNone) {
+  fake_.device_attributes.device_cap_flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
+  absl::StatusOr<Device> device = Device::Borrow(fake_.api(), fake_.context());
+  fake_.Fail("alloc_mw", EOPNOTSUPP);
+  EXPECT_FALSE(HasMemoryWindows(*device, *domain_));
 }
 
 }  // namespace
