@@ -90,18 +90,18 @@ constexpr Profile Irdma() {
   return profile;
 }
 
-// Soft-RoCE of Linux 6.1: drivers/infiniband/sw/rxe/rxe_param.h, and runs of the kernel's own device. It raises no
-// LAST_WQE_REACHED.
+// Soft-RoCE of Linux 6.1: drivers/infiniband/sw/rxe/rxe_param.h, and what ibv_devinfo -v and runs of the kernel's own
+// device say. It raises no LAST_WQE_REACHED.
 constexpr Profile Rxe() {
   Profile profile = kEverything;
   profile.name = "rxe";
-  profile.work_requests_max = 16384;
+  profile.work_requests_max = 1 << 20;
   profile.segments_max = 32;
   profile.read_segments_max = 32;
   profile.inline_bytes_max = 512;
   profile.completion_entries_max = 32767;
-  profile.shared_queues_max = 960;
-  profile.shared_requests_max = 16384;
+  profile.shared_queues_max = 917503;
+  profile.shared_requests_max = 1 << 20;
   profile.shared_segments_max = 27;
   profile.message_bytes_max = 8 << 20;
   profile.atomics = IBV_ATOMIC_HCA;
