@@ -146,7 +146,29 @@ TEST(Failures, SendToAQueuePairInErrorIsRetryExceeded) {
   LinkedPair pair;
   pair.right.EnterError();
   pair.left.Send(9);
+  pair.left.TurnUntilPeerIsGivenUp();
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(Failures, EndOfAPeerIsSeenAfterWhatItDidBeforeOnOthers) {
+  TestEnd first;
+  TestEnd second({.receive_queue = first.receive_queue});
+  TestEnd peer_of_first;
+  TestEnd peer_of_second;
+  Link(first, peer_of_first);
+  Link(second, peer_of_second);
+  first.Receive(1);
+  second.Receive(2);
+  first.Send(3);  // Finds no receive.
+  peer_of_second.Send(4);
+  peer_of_first.EnterError();
+  auto received = first.PollReceives();
+  ASSERT_TRUE(received.has_value());
+  EXPECT_EQ(received->wr_id, 2u);
+  EXPECT_EQ(received->status, IBV_WC_SUCCESS);
+  first.TurnUntilPeerIsGivenUp();
+  EXPECT_EQ(first.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_EQ(first.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);
 }
 
 TEST(Failures, IdleSenderSurvivesThatThePeerIsGone) {

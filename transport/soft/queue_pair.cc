@@ -111,6 +111,7 @@ void QueuePair::Reset() {
     copies_for_ever_ = false;
     attributes_ = {};
     draining_ = arrival_told_ = supervised_ = false;
+    turns_without_peer_ = 0;
     patience_.Rest();
     std::destroy_at(&requester_);
     std::construct_at(&requester_, RequesterOptions(pd, init_attributes_, surroundings_));
@@ -243,6 +244,7 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
 void QueuePair::Progress() {
   std::lock_guard lock(mu_);
   if (faults_ != nullptr) BeginFaultyPoll();
+  if (link_ != nullptr && link_->peer_closed()) ++turns_without_peer_;
   AdvanceBoth(Requester::Look::kIfWanted);
   PushWire();
   if (faults_ != nullptr && faults_->waits()) AskForProgress();
@@ -300,7 +302,7 @@ void QueuePair::Settle(bool healthy, bool peer_was_closed) {
     if (auto violation = responder_.violation()) surroundings_.async_events->RaiseForQueuePair(*violation, this);
     EnterError(IBV_WC_WR_FLUSH_ERR);
   } else if (peer_was_closed && !requester_.idle()) {
-    EnterError(IBV_WC_RETRY_EXC_ERR);
+    turns_without_peer_ > kTurnsOfGrace ? EnterError(IBV_WC_RETRY_EXC_ERR) : AskForProgress();
   } else if (requester_.unfinished_copy() || responder_.unfinished_answer()) {
     AskForProgress();
   }

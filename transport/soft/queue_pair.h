@@ -46,6 +46,12 @@ namespace verbena::soft {
 
 class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, public WireTarget {
  public:
+  // A peer that ends closes its queue pairs one by one. What it did on others before must be taken in, and seen by a
+  // program that gives up at the first failure, before requests here fail: the retries of a NIC outlast that by far.
+  // After four turns each completion queue has had all its queue pairs progress (a pass may give one two turns); the
+  // others are for a program that sleeps meanwhile.
+  static constexpr uint32_t kTurnsOfGrace = 63;
+
   struct Surroundings {
     uint32_t index;   // In this process.
     uint32_t number;  // qp_num.
@@ -205,7 +211,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   PeerPatience patience_ ABSL_GUARDED_BY(mu_);
   uint64_t probes_ ABSL_GUARDED_BY(mu_) = 0;
-  bool supervised_ ABSL_GUARDED_BY(mu_) = false;  // By the progress thread.
+  bool supervised_ ABSL_GUARDED_BY(mu_) = false;          // By the progress thread.
+  uint32_t turns_without_peer_ ABSL_GUARDED_BY(mu_) = 0;  // Since it closed.
 };
 
 }  // namespace verbena::soft

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/queue_pair.h"
 #include "transport/soft/testing/must.h"
 
 namespace verbena::soft {
@@ -129,6 +130,10 @@ std::optional<ibv_wc> TestEnd::Poll(ibv_cq* queue) {
 
 void TestEnd::Turn() {
   for (ibv_cq* queue : {send_queue, receive_queue}) ibv_poll_cq(queue, 0, nullptr);
+}
+
+void TestEnd::TurnUntilPeerIsGivenUp() {
+  for (uint32_t i = 0; i <= QueuePair::kTurnsOfGrace; ++i) Turn();
 }
 
 ibv_qp_attr TestEnd::Query() const {

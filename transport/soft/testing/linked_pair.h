@@ -63,6 +63,8 @@ class TestEnd {
 
   // One turn of the device, as a poll gives it.
   void Turn();
+  // As many as requests to a peer that closed are spared.
+  void TurnUntilPeerIsGivenUp();
 
   ibv_qp_state State() const { return Query().qp_state; }
   ibv_qp_attr Query() const;
