@@ -14,7 +14,8 @@ shift 2
 counters() {
   shopt -s nullglob
   local files=(/sys/class/infiniband/*/ports/*/hw_counters/*)
-  ((${#files[@]} == 0)) || grep -H . "${files[@]}"
+  # A device that is just being removed takes its files with it.
+  ((${#files[@]} == 0)) || grep -sH . "${files[@]}"
 }
 
 export GTEST_OUTPUT=xml:$folder/cases.xml
