@@ -1,5 +1,5 @@
-// Frames that arrive before the connection is made on the server's side: kept for later as far as they were granted,
-// and the end of the connection beyond that.
+// Frames that arrive before the connection is confirmed on the server's side: they stand for the confirmation as far as
+// they were granted, and end the connection beyond that.
 
 #include <atomic>
 #include <memory>
@@ -63,6 +63,8 @@ class LateConfirmation : public testing::Test {
     EXPECT_EQ(counters.receives_posted, counters.receive_buffers);
   }
 
+  static constexpr uint32_t kNever = 60'000;  // In milliseconds: past every test.
+
   std::atomic<bool> refused_early_ = false;
   std::atomic<int> accepted_ = 0;
 
@@ -71,24 +73,21 @@ class LateConfirmation : public testing::Test {
   std::unique_ptr<Listener> listener_;
 };
 
-TEST_F(LateConfirmation, FramesWithinTheCreditsAreKeptUntilTheConnectionIsMade) {
-  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1, 1500);
+TEST_F(LateConfirmation, FramesWithinTheCreditsStandForIt) {
+  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1, kNever);
   ASSERT_NE(peer, nullptr);
-  EXPECT_TRUE(peer->WaitForDelivery());
-  EXPECT_EQ(accepted_, 0);
   EXPECT_TRUE(peer->WaitForEnd());  // Accepted, and dropped at once by this listener's owner.
   ExpectNothingHeld();
   EXPECT_EQ(accepted_, 1);
   EXPECT_FALSE(refused_early_);
 }
 
-TEST_F(LateConfirmation, FramesBeyondTheCreditsEndItBeforeItIsMade) {
-  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60, 60'000);
+TEST_F(LateConfirmation, FramesBeyondTheCreditsEndTheConnectionMadeOrNot) {
+  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60, kNever);
   ASSERT_NE(peer, nullptr);
   EXPECT_TRUE(peer->WaitForEnd());
   ExpectNothingHeld();
-  EXPECT_TRUE(refused_early_);
-  EXPECT_EQ(accepted_, 0);
+  EXPECT_NE(refused_early_, accepted_ == 1) << "as all of them came at once, or the first alone";
 }
 
 }  // namespace

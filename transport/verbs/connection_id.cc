@@ -15,10 +15,10 @@ namespace {
 // The connection manager's calls take addresses and private data without const, and only read them.
 sockaddr* Mutable(const sockaddr* address) { return const_cast<sockaddr*>(address); }
 
-// Rounded up, for 0 means "at once".
 constexpr absl::Duration kAckTimeoutUnit = absl::Nanoseconds(4096);
 constexpr uint8_t kAckTimeoutExponentMax = 31;
 
+// Rounded up, for 0 means "at once".
 int WholeMilliseconds(absl::Duration timeout) {
   int64_t whole = absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1)));
   return static_cast<int>(std::clamp<int64_t>(whole, 0, std::numeric_limits<int>::max()));
