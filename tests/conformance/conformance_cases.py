@@ -25,8 +25,6 @@ class Case:
     # What programs say when a loaded machine, and not the device, kept them from their end: they are run again. perftest
     # measures the processor's clock, and gives up where other work disturbs it in that.
     again_if: str = r"Correlation coefficient r\^2"
-    # Where these words may be followed by a crash of the program's own making.
-    again_after_crash: bool = False
 
 
 def alike(family, commands, server="{command} -p {{port}}", client="{command} -p {{port}} {{host}}", name="", **rest):
@@ -108,14 +106,7 @@ VERBS_UTILS = [
 ]
 
 # rdmacm-utils: the connection manager, asynchronous and synchronous.
-# When all is said and checked, rping's threads end together: one finds its event channel destroyed and calls exit beside
-# the other, and now and then both meet in libc's exit handlers.
-_RPING = {
-    "server": "{command} -s -p {{port}}",
-    "client": "{command} -c -p {{port}} -a {{host}}",
-    "again_if": r"^ping data: rdma-ping-9",
-    "again_after_crash": True,
-}
+_RPING = {"server": "{command} -s -p {{port}}", "client": "{command} -c -p {{port}} -a {{host}}"}
 _AT_ADDRESS = {"server": "{command} -p {{port}}", "client": "{command} -p {{port}} -s {{host}}"}
 RDMACM_UTILS = [
     *alike("rdmacm", ["rping -v -V -S 64 -C 100"], says=r"ping data: rdma-ping-99:", ways=BOTH, **_RPING),

@@ -98,8 +98,7 @@ def run(case, launcher, directory):
     """`launcher` is the command that puts a program on the device, a list."""
     for _ in range(TRIES_MAX):
         outcome = _run_once(case, launcher, directory)
-        excused = case.again_after_crash or not outcome.crashed
-        if not outcome.complaint or not excused or not re.search(case.again_if, outcome.log, re.MULTILINE):
+        if not outcome.complaint or outcome.crashed or not re.search(case.again_if, outcome.log):
             break
     return outcome
 
