@@ -83,9 +83,10 @@ std::unique_ptr<QueuedEvent> EventChannel::TakeRequestFor(const CmId* id) {
 int EventChannel::WaitUntilReadable() const {
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0) return errno;
-  if ((flags & O_NONBLOCK) != 0) return EAGAIN;
   pollfd waiting = {fd, POLLIN, 0};
-  return poll(&waiting, 1, -1) < 0 ? errno : 0;
+  int ready = poll(&waiting, 1, (flags & O_NONBLOCK) != 0 ? 0 : -1);
+  if (ready < 0) return errno;
+  return ready == 0 ? EAGAIN : 0;
 }
 
 // Never waits: the count is that of the queue.

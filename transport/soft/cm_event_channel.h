@@ -45,7 +45,8 @@ class EventChannel : public rdma_event_channel {
   // Takes out the connect request that offers `id`, which is queued.
   std::unique_ptr<QueuedEvent> TakeRequestFor(const CmId* id);
 
-  // Sleeps until an event may be there: 0, EAGAIN at once if the application made the descriptor non-blocking, EINTR.
+  // Sleeps until an event may be there: 0, EINTR; if there is none and the application made the descriptor
+  // non-blocking, EAGAIN at once.
   int WaitUntilReadable() const;
 
  private:

@@ -17,22 +17,22 @@ int ErrorOf(const rdma_cm_event& event) {
 
 }  // namespace
 
+// To sleep takes no lock: a program may destroy the channel under a thread that has acknowledged its last event, and
+// relies on that to sleep by then, as in librdmacm's one call into the kernel.
 int ControlPlane::GetEvent(EventChannel& channel, rdma_cm_event** event) {
   for (;;) {
-    {
-      ControlLock lock(mu_);
-      if (std::unique_ptr<QueuedEvent> next = channel.Pop(); next != nullptr) {
-        CmId& owner = *next->owner;
-        --owner.events_queued;
-        if (next->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-          if (int error = TakeRequest(owner, static_cast<CmId&>(*next->id), channel); error != 0) return error;
-        }
-        ++owner.events_unacknowledged;
-        *event = next.release();
-        return 0;
-      }
-    }
     if (int error = channel.WaitUntilReadable(); error != 0) return error;
+    ControlLock lock(mu_);
+    std::unique_ptr<QueuedEvent> next = channel.Pop();
+    if (next == nullptr) continue;  // Another thread took it.
+    CmId& owner = *next->owner;
+    --owner.events_queued;
+    if (next->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+      if (int error = TakeRequest(owner, static_cast<CmId&>(*next->id), channel); error != 0) return error;
+    }
+    ++owner.events_unacknowledged;
+    *event = next.release();
+    return 0;
   }
 }
 
