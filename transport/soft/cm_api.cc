@@ -48,11 +48,19 @@ rdma_event_channel* CmCreateEventChannel() {
   return channel;
 }
 
-void CmDestroyEventChannel(rdma_event_channel* channel) { delete Own(channel); }
+void CmDestroyEventChannel(rdma_event_channel* channel) {
+  Guarded([=] {
+    EventChannel::Destroy(channel);
+    return 0;
+  });
+}
 
 int CmGetEvent(rdma_event_channel* channel, rdma_cm_event** event) {
-  return Guarded(
-      [=] { return channel == nullptr || event == nullptr ? EINVAL : Plane().GetEvent(*Own(channel), event); });
+  return Guarded([=] {
+    if (channel == nullptr || event == nullptr) return EINVAL;
+    std::shared_ptr<EventChannel> read = EventChannel::Find(channel);
+    return read != nullptr ? Plane().GetEvent(*read, event) : EBADF;
+  });
 }
 
 int CmAckEvent(rdma_cm_event* event) {

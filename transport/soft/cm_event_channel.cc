@@ -9,9 +9,27 @@
 #include <cassert>
 #include <cerrno>
 #include <cstdint>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+
 namespace verbena::soft {
+namespace {
+
+struct Registry {
+  std::mutex mu;  // Taken last.
+  std::unordered_map<const rdma_event_channel*, std::shared_ptr<EventChannel>> channels ABSL_GUARDED_BY(mu);
+};
+
+// Never destroyed: threads read channels until the process is gone.
+Registry& TheRegistry() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+}  // namespace
 
 QueuedEvent::QueuedEvent(CmId* owner, rdma_cm_event_type type, int status) : rdma_cm_event{}, owner(owner) {
   this->event = type;
@@ -33,10 +51,31 @@ void QueuedEvent::SetConnectionParameters(const CmMessage& message) {
   conn.qp_num = message.parameters.qp_num;
 }
 
-std::unique_ptr<EventChannel> EventChannel::Create() {
+EventChannel::Owned EventChannel::Create() {
   int event_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
   if (event_fd < 0) return nullptr;
-  return std::unique_ptr<EventChannel>(new EventChannel(event_fd));
+  std::shared_ptr<EventChannel> channel(new EventChannel(event_fd));
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mu);
+  registry.channels.emplace(channel.get(), channel);
+  return Owned(channel.get());
+}
+
+std::shared_ptr<EventChannel> EventChannel::Find(const rdma_event_channel* channel) {
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mu);
+  auto found = registry.channels.find(channel);
+  return found != registry.channels.end() ? found->second : nullptr;
+}
+
+void EventChannel::Destroy(const rdma_event_channel* channel) {
+  Registry& registry = TheRegistry();
+  std::shared_ptr<EventChannel> last;  // Ends after the lock.
+  std::lock_guard lock(registry.mu);
+  if (auto found = registry.channels.find(channel); found != registry.channels.end()) {
+    last = std::move(found->second);
+    registry.channels.erase(found);
+  }
 }
 
 EventChannel::~EventChannel() { close(fd); }

@@ -1,7 +1,12 @@
 // An event channel: a queue of connection-manager events and the eventfd that says how many wait.
 //
 // The eventfd (EFD_SEMAPHORE) counts exactly the queued events, so the application may poll it. Owner: the application,
-// from CmCreateEventChannel to CmDestroyEventChannel. Guarded by ControlPlane::mu_, except WaitUntilReadable.
+// from CmCreateEventChannel to CmDestroyEventChannel, and every thread that is in CmGetEvent meanwhile. Guarded by
+// ControlPlane::mu_, except WaitUntilReadable and the static functions.
+//
+// Programs destroy a channel under a thread that reads it: when their last id is gone no event can come, and
+// librdmacm's reader sleeps on in the kernel, which keeps the file open under it. So does ours, until a signal or the
+// end of the process. A thread that comes too late is told that there is no such channel.
 
 #ifndef VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
 #define VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
@@ -31,8 +36,17 @@ struct QueuedEvent : rdma_cm_event {
 
 class EventChannel : public rdma_event_channel {
  public:
+  struct Destroyer {
+    void operator()(EventChannel* channel) const { Destroy(channel); }
+  };
+  using Owned = std::unique_ptr<EventChannel, Destroyer>;
+
   // Null with errno set if there is no descriptor left.
-  static std::unique_ptr<EventChannel> Create();
+  static Owned Create();
+  // What the application has created and not destroyed; null otherwise. To be held by who sleeps for its events.
+  static std::shared_ptr<EventChannel> Find(const rdma_event_channel* channel);
+  // It is found no more, and ends with the last of its readers. Nothing, if it is not one.
+  static void Destroy(const rdma_event_channel* channel);
   ~EventChannel();
   EventChannel(const EventChannel&) = delete;
   EventChannel& operator=(const EventChannel&) = delete;

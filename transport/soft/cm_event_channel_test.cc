@@ -2,8 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "gtest/gtest.h"
 #include "transport/soft/cm_id.h"
@@ -25,7 +29,7 @@ class EventChannelTest : public ::testing::Test {
 
   CmId one_{RDMA_PS_TCP};
   CmId two_{RDMA_PS_TCP};
-  std::unique_ptr<EventChannel> channel_ = EventChannel::Create();
+  EventChannel::Owned channel_ = EventChannel::Create();
 };
 
 TEST_F(EventChannelTest, IsReadableExactlyWhileAnEventWaits) {
@@ -55,6 +59,39 @@ TEST_F(EventChannelTest, TakesTheEventsOfOneIdInOrder) {
 TEST_F(EventChannelTest, WaitingOnNonBlockingDescriptorSaysTryAgain) {
   ASSERT_EQ(fcntl(channel_->fd, F_SETFL, O_NONBLOCK), 0);
   EXPECT_EQ(channel_->WaitUntilReadable(), EAGAIN);
+}
+
+TEST_F(EventChannelTest, DestroyedChannelIsNotFound) {
+  EXPECT_EQ(EventChannel::Find(channel_.get()).get(), channel_.get());
+  const rdma_event_channel* gone = channel_.get();
+  int fd = channel_->fd;
+  channel_.reset();
+  EXPECT_EQ(EventChannel::Find(gone), nullptr);
+  EXPECT_EQ(fcntl(fd, F_GETFD), -1);
+  EventChannel::Destroy(gone);  // Once more is nothing.
+}
+
+// A reader whose channel was destroyed may have been awake, its event taken back: it goes to sleep after that.
+TEST_F(EventChannelTest, ReaderOfDestroyedChannelSleepsUntilASignal) {
+  struct sigaction to_wake = {};
+  to_wake.sa_handler = [](int) {};
+  struct sigaction before;
+  ASSERT_EQ(sigaction(SIGUSR1, &to_wake, &before), 0);
+  int fd = channel_->fd;
+  std::atomic<bool> woken{false};
+  std::thread reader([&woken, held = EventChannel::Find(channel_.get())] {
+    EXPECT_EQ(held->WaitUntilReadable(), EINTR);
+    woken = true;
+  });
+  channel_.reset();
+  EXPECT_NE(fcntl(fd, F_GETFD), -1) << "open under the reader";
+  while (!woken) {  // The signal may come before the sleep.
+    EXPECT_EQ(pthread_kill(reader.native_handle(), SIGUSR1), 0);
+    std::this_thread::yield();
+  }
+  reader.join();
+  EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "closed by the last reader";
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(EventChannelTest, ParametersAreSeenFromTheReceivingSide) {

@@ -17,8 +17,8 @@ int ErrorOf(const rdma_cm_event& event) {
 
 }  // namespace
 
-// To sleep takes no lock: a program may destroy the channel under a thread that has acknowledged its last event, and
-// relies on that to sleep by then, as in librdmacm's one call into the kernel.
+// To sleep takes no lock: a program that destroys the channel under a thread which has acknowledged its last event
+// (EventChannel) relies on that to sleep by then, as in librdmacm's one call into the kernel.
 int ControlPlane::GetEvent(EventChannel& channel, rdma_cm_event** event) {
   for (;;) {
     if (int error = channel.WaitUntilReadable(); error != 0) return error;

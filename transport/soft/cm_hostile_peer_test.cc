@@ -69,7 +69,7 @@ class CmHostilePeer : public ::testing::Test {
   }
 
   ControlPlane plane_;
-  std::unique_ptr<EventChannel> channel_ = EventChannel::Create();
+  EventChannel::Owned channel_ = EventChannel::Create();
   CmId* listener_ = plane_.CreateId(channel_.get(), nullptr, RDMA_PS_TCP);
 };
 
@@ -191,7 +191,7 @@ TEST_F(CmImpatient, SilentPeersPastTheBoundAreDisconnectedAndLeaveRoomLater) {
 }
 
 TEST_F(CmImpatient, RequestThatNobodyAnswersTimesOut) {
-  std::unique_ptr<EventChannel> channel = EventChannel::Create();
+  EventChannel::Owned channel = EventChannel::Create();
   CmId* client = Connect(*channel);
   std::unique_ptr<QueuedEvent> event = Next(*channel);
   ASSERT_NE(event, nullptr);

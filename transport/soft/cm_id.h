@@ -60,7 +60,7 @@ struct CmId : rdma_cm_id {
   uint32_t events_unacknowledged = 0;  // Taken by the application; accounted to this id.
   uint32_t events_queued = 0;          // Not taken yet; accounted to this id.
 
-  std::unique_ptr<EventChannel> own_channel;  // `channel`, if the id is synchronous.
+  EventChannel::Owned own_channel;  // `channel`, if the id is synchronous.
 
   // An endpoint's (CmCreateEp).
   std::optional<ibv_qp_init_attr> queue_pair_wish;  // Passive: for each connection.

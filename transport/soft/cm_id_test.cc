@@ -57,6 +57,15 @@ TEST(CmId, ListenWithoutBindTakesAnyPort) {
   EXPECT_EQ(id->verbs, nullptr) << "the wildcard belongs to no device";
 }
 
+TEST(CmId, DestroyedChannelIsABadDescriptorToItsReader) {
+  rdma_event_channel* channel = CmCreateEventChannel();
+  ASSERT_NE(channel, nullptr);
+  CmDestroyEventChannel(channel);
+  rdma_cm_event* event = nullptr;
+  EXPECT_EQ(CmGetEvent(channel, &event), -1);
+  EXPECT_EQ(errno, EBADF);
+}
+
 TEST(CmId, ResolvesIpv6Loopback) {
   CmParty party;
   rdma_cm_id* id = party.NewId();

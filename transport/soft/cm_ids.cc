@@ -9,7 +9,7 @@
 namespace verbena::soft {
 
 CmId* ControlPlane::CreateId(EventChannel* channel, void* context, rdma_port_space space) {
-  std::unique_ptr<EventChannel> own;
+  EventChannel::Owned own;
   if (channel == nullptr) {
     own = EventChannel::Create();
     if (own == nullptr) return nullptr;
@@ -54,7 +54,7 @@ void ControlPlane::DestroyId(CmId& id) {
 }
 
 int ControlPlane::MigrateId(CmId& id, EventChannel* channel) {
-  std::unique_ptr<EventChannel> own;
+  EventChannel::Owned own;
   if (channel == nullptr) {
     if (id.synchronous()) return EINVAL;
     own = EventChannel::Create();

@@ -61,7 +61,7 @@ class CmLateListener : public ::testing::Test {
   }
 
   ControlPlane plane_{PatientLimits()};
-  std::unique_ptr<EventChannel> channel_ = EventChannel::Create();
+  EventChannel::Owned channel_ = EventChannel::Create();
   CmId* listener_ = plane_.CreateId(channel_.get(), nullptr, RDMA_PS_TCP);
   CmId* client_ = plane_.CreateId(channel_.get(), nullptr, RDMA_PS_TCP);
 };
