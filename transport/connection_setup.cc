@@ -138,6 +138,7 @@ void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome
 }
 
 void ConnectionSetup::OnEnded() {
+  pending_ = false;  // As it is already, unless the loop goes: then nothing more comes of it.
   share_ = protocol::GrantShare();
   LetGo();
 }

@@ -2,6 +2,8 @@
 // they were granted, and end the connection beyond that.
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -16,9 +18,12 @@
 namespace verbena::hostile {
 namespace {
 
+using transport::EventLoop;
 using transport::EventLoopGroup;
 using transport::Listener;
 using transport::TransportCounters;
+
+constexpr uint32_t kNeverMs = 60'000;  // Past every test.
 
 // A listener to which its peers' confirmations come late, so that their frames are the first it hears of them.
 class LateConfirmation : public testing::Test {
@@ -43,8 +48,8 @@ class LateConfirmation : public testing::Test {
     SetLogSink(nullptr);
   }
 
-  std::unique_ptr<HostilePeer> ConnectAndSend(int frames, uint32_t lateness_ms) {
-    soft::PlanFaultsOfProcess({{.kind = soft::FaultKind::kLateConfirmation, .amount = lateness_ms}});
+  std::unique_ptr<HostilePeer> ConnectAndSend(int frames) {
+    soft::PlanFaultsOfProcess({{.kind = soft::FaultKind::kLateConfirmation, .amount = kNeverMs}});
     absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(listener_->addresses().front());
     EXPECT_TRUE(peer.ok()) << peer.status();
     if (!peer.ok()) return nullptr;
@@ -63,8 +68,6 @@ class LateConfirmation : public testing::Test {
     EXPECT_EQ(counters.receives_posted, counters.receive_buffers);
   }
 
-  static constexpr uint32_t kNever = 60'000;  // In milliseconds: past every test.
-
   std::atomic<bool> refused_early_ = false;
   std::atomic<int> accepted_ = 0;
 
@@ -74,7 +77,7 @@ class LateConfirmation : public testing::Test {
 };
 
 TEST_F(LateConfirmation, FramesWithinTheCreditsStandForIt) {
-  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1, kNever);
+  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(1);
   ASSERT_NE(peer, nullptr);
   EXPECT_TRUE(peer->WaitForEnd());  // Accepted, and dropped at once by this listener's owner.
   ExpectNothingHeld();
@@ -83,11 +86,42 @@ TEST_F(LateConfirmation, FramesWithinTheCreditsStandForIt) {
 }
 
 TEST_F(LateConfirmation, FramesBeyondTheCreditsEndTheConnectionMadeOrNot) {
-  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60, kNever);
+  const std::unique_ptr<HostilePeer> peer = ConnectAndSend(60);
   ASSERT_NE(peer, nullptr);
   EXPECT_TRUE(peer->WaitForEnd());
   ExpectNothingHeld();
   EXPECT_NE(refused_early_, accepted_ == 1) << "as all of them came at once, or the first alone";
+}
+
+// The loop goes between the turn in which the frame arrived and the next, in which it would have been accepted.
+TEST(LoopThatGoes, TakesAConnectionThatAFrameHasJustConfirmedWithIt) {
+  soft::PlanFaultsOfProcess({{.kind = soft::FaultKind::kLateConfirmation, .amount = kNeverMs}});
+  std::unique_ptr<EventLoop> loop = *EventLoop::Create({.wait = transport::WaitPolicy::kBusy});
+  int accepted = 0;
+  std::unique_ptr<Listener> listener;
+  const auto listen = [&] {  // As the loop's thread.
+    transport::TransportOptions options;
+    options.device = "soft";
+    listener = *Listener::Listen("soft://127.0.0.1:0", options, {loop.get()},
+                                 [&](std::unique_ptr<transport::Connection>) { ++accepted; });
+    return true;
+  };
+  loop->RunUntil(listen);
+  auto connecting = std::async(std::launch::async, HostilePeer::Connect, listener->addresses().front(), 1);
+  loop->RunUntil([&] { return connecting.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+  const absl::StatusOr<std::unique_ptr<HostilePeer>> peer = connecting.get();
+  ASSERT_TRUE(peer.ok()) << peer.status();
+  const uint64_t received_before = transport::ReadTransportCounters().frames_received;
+  (*peer)->Send(Control(wire::FrameType::kPing));
+  loop->RunUntil([&] { return transport::ReadTransportCounters().frames_received > received_before; });
+  loop->RunUntil([&] {
+    listener.reset();
+    return true;
+  });
+  loop.reset();
+  EXPECT_TRUE((*peer)->WaitForEnd());
+  EXPECT_EQ(accepted, 0);
+  soft::PlanFaultsOfProcess({});
 }
 
 }  // namespace
