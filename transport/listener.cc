@@ -67,10 +67,11 @@ class Acceptor : public ConnectionSetup {
     if (event.type() == RDMA_CM_EVENT_ESTABLISHED) OnConfirmed();
   }
 
-  // A frame says no less than the client's confirmation, which may be lost: it is sent again only after seconds.
+  // A frame says no less than the client's confirmation, which may be lost: it is sent again only after seconds. Not
+  // from within the link, which changes hands; frames that come meanwhile are kept.
   bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override {
     const bool taken = ConnectionSetup::OnFrame(receive, bytes);
-    group_->Defer([self = shared_from_this(), this] { OnConfirmed(); });
+    if (!std::exchange(frame_came_, true)) group_->Defer([self = shared_from_this(), this] { OnConfirmed(); });
     return taken;
   }
 
@@ -136,6 +137,7 @@ class Acceptor : public ConnectionSetup {
   const std::shared_ptr<Acceptance> acceptance_;
   std::string peer_;
   std::optional<protocol::Agreement> agreement_;
+  bool frame_came_ = false;  // Which confirms the connection, soon.
 };
 
 // One device that the listener listens on. Lives on the first loop.
