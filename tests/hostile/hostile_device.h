@@ -60,8 +60,6 @@ class HostileDevice {
   absl::Span<const std::byte> received(const ibv_wc& completion) const;
   // False: all slots are in flight.
   bool PostSend(absl::Span<const std::byte> bytes, ibv_wr_opcode opcode, uint32_t invalidate_key);
-  // True: every SEND has completed, so the server's device has delivered it.
-  bool all_sent() const { return free_slots_.size() == kSendSlots; }
   void PostOneSided(ibv_wr_opcode opcode, uint64_t address, uint32_t key, uint32_t length);
   void Disconnect() { id_.Disconnect().IgnoreError(); }
 

@@ -98,14 +98,6 @@ void HostilePeer::Send(const Bytes& frame, ibv_wr_opcode opcode, uint32_t invali
   }
 }
 
-bool HostilePeer::WaitForDelivery() {
-  const absl::Time give_up = absl::Now() + kPatience;
-  while (!device_->all_sent()) {
-    if (!Progress() || absl::Now() > give_up) return false;
-  }
-  return true;
-}
-
 bool HostilePeer::Progress() {
   const HostileDevice::Looked looked = device_->Look();
   ended_ = ended_ || looked.ended;

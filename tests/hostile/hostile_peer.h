@@ -63,8 +63,6 @@ class HostilePeer {
 
   // Sends the bytes in one SEND, or as `opcode` says. Nothing is counted, nothing is waited for but a free slot.
   void Send(const Bytes& frame, ibv_wr_opcode opcode = IBV_WR_SEND, uint32_t invalidate_key = 0);
-  // True once the server's device has delivered all of it, whether or not the server has looked.
-  bool WaitForDelivery();
   // READs or WRITEs the server's memory and waits for the completion.
   ibv_wc_status Touch(ibv_wr_opcode opcode, const wire::Segment& segment);
   // What the last READ brought.
