@@ -1,8 +1,12 @@
 #include "transport/soft/spin_lock.h"
 
-#include <chrono>
+#include <unistd.h>
+
 #include <cstdint>
+#include <fstream>
+#include <future>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -38,15 +42,30 @@ TEST(SpinLock, IsNotTakenByTryingWhileItIsHeld) {
   lock.unlock();
 }
 
+// How often a thread of this process has slept so far.
+uint64_t SleepsOf(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  for (std::string word; status >> word;) {
+    uint64_t sleeps = 0;
+    if (word == "voluntary_ctxt_switches:" && status >> sleeps) return sleeps;
+  }
+  ADD_FAILURE() << "the kernel does not say";
+  return 0;
+}
+
 TEST(SpinLock, WaiterOutlastsAHolderThatSleeps) {
   SpinLock lock;
   bool done = false;
+  std::promise<pid_t> waits;
   lock.lock();
   std::thread waiter([&] {
+    waits.set_value(gettid());
     std::lock_guard guard(lock);
     EXPECT_TRUE(done);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // Past spinning and yielding, mostly.
+  pid_t thread = waits.get_future().get();
+  uint64_t before = SleepsOf(thread);
+  while (SleepsOf(thread) < before + 2 && !HasFailure()) std::this_thread::yield();  // It is past spinning.
   done = true;
   lock.unlock();
   waiter.join();
