@@ -49,14 +49,13 @@ size_t CallsInFlight::Begin(probe::Probe::Stub& stub, const PlannedCall& planned
   call.content = Content(number, planned.bytes);
   Start(stub, call, [this, &call](absl::Status status) {
     const std::lock_guard lock(mu_);
-    call.status = std::move(status);
-    if (++call.completions == 1) ++completed_;
+    if (call.Complete(std::move(status))) ++completed_;
     changed_.notify_all();
   });
   return number;
 }
 
-void CallsInFlight::Start(probe::Probe::Stub& stub, Call& call, Done done) {
+void CallsInFlight::Start(probe::Probe::Stub& stub, Call& call, Call::Done done) {
   switch (call.planned.kind) {
     case CallKind::kTimedOut:
     case CallKind::kNobodyThere:
@@ -66,10 +65,10 @@ void CallsInFlight::Start(probe::Probe::Stub& stub, Call& call, Done done) {
     case CallKind::kServerKilled:
     case CallKind::kChannelDestroyed:
       call.hold_request.set_milliseconds(kHoldMilliseconds);
-      return stub.async()->Hold(&call.context, &call.hold_request, &call.hold_reply, std::move(done));
+      return call.StartHold(stub, std::move(done));
     case CallKind::kFetch:
       call.fetch_request.set_bytes(call.planned.bytes);
-      return stub.async()->Fetch(&call.context, &call.fetch_request, &call.fetch_reply, std::move(done));
+      return call.StartFetch(stub, std::move(done));
     case CallKind::kExpired:
     case CallKind::kTimeRace:
       call.context.set_timeout(call.planned.timeout);
@@ -84,7 +83,7 @@ void CallsInFlight::Start(probe::Probe::Stub& stub, Call& call, Done done) {
       call.echo_request.set_body(std::string(call.content));
       break;
   }
-  stub.async()->Echo(&call.context, &call.echo_request, &call.echo_reply, std::move(done));
+  call.StartEcho(stub, std::move(done));
 }
 
 void CallsInFlight::SetAttachment(Call& call) {

@@ -8,16 +8,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/strings/cord.h"
-#include "rpc/client_context.h"
 #include "tests/differential/planned_call.h"
 #include "tests/integration/probe.verbena.h"
+#include "tests/integration/probe_call.h"
 
 namespace verbena::differential {
 
@@ -45,22 +43,12 @@ class CallsInFlight {
   std::string Report(size_t number, bool* as_expected);
 
  private:
-  struct Call {
+  struct Call : probe::ProbeCall {
     PlannedCall planned;
     absl::Cord content;
-    ClientContext context;
-    probe::EchoRequest echo_request;
-    probe::EchoReply echo_reply;
-    probe::FetchRequest fetch_request;
-    probe::FetchReply fetch_reply;
-    probe::HoldRequest hold_request;
-    probe::HoldReply hold_reply;
-    absl::Status status;
-    int completions = 0;
   };
-  using Done = std::function<void(absl::Status)>;
 
-  static void Start(probe::Probe::Stub& stub, Call& call, Done done);
+  static void Start(probe::Probe::Stub& stub, Call& call, Call::Done done);
   static void SetAttachment(Call& call);
   static bool HasItsReply(const Call& call);
   static std::string OutcomeOf(const Call& call);

@@ -12,6 +12,7 @@
 #include "tests/differential/calls_in_flight.h"
 #include "tests/differential/planned_call.h"
 #include "tests/integration/child_process.h"
+#include "tests/integration/held.h"
 
 namespace verbena::differential {
 namespace {
@@ -47,14 +48,9 @@ class Run {
   bool Report() {
     bool as_expected = true;
     for (size_t number = 0; number < calls_.begun(); ++number) Print(calls_.Report(number, &as_expected));
-    const TransportCounters held = ReadTransportCounters();
-    const bool anything =
-        held.connections + held.credits_granted + held.landing_bytes + held.exported_bytes + held.sends_queued != 0;
-    Print(anything ? absl::StrCat("UNEXPECTED: held at the end: connections ", held.connections, ", credits ",
-                                  held.credits_granted, ", landing bytes ", held.landing_bytes, ", exported bytes ",
-                                  held.exported_bytes, ", queued sends ", held.sends_queued)
-                   : "nothing is held at the end");
-    return as_expected && !anything;
+    const std::string held = DescribeHeld();
+    Print(held.empty() ? "nothing is held at the end" : absl::StrCat("UNEXPECTED: held at the end: ", held));
+    return as_expected && held.empty();
   }
 
   void Print(const std::string& line) const {

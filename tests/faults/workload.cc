@@ -19,6 +19,8 @@
 #include "rpc/client_context.h"
 #include "rpc/server.h"
 #include "rpc/server_context.h"
+#include "tests/integration/held.h"
+#include "tests/integration/probe_call.h"
 #include "tests/integration/probe_service.h"
 #include "transport/endpoint.h"
 
@@ -92,20 +94,11 @@ constexpr std::array kKinds = {CallKind::kSmall, CallKind::kSmall, CallKind::kSm
                                CallKind::kLarge, CallKind::kLarge, CallKind::kFetch, CallKind::kHeld};
 
 // One call, and what came of it.
-struct Call {
+struct Call : probe::ProbeCall {
   uint64_t number;  // From 1.
   CallKind kind;
   std::string attachment;  // What must come back.
   absl::Time deadline;
-  ClientContext context;
-  probe::EchoRequest echo_request;
-  probe::EchoReply echo_reply;
-  probe::FetchRequest fetch_request;
-  probe::FetchReply fetch_reply;
-  probe::HoldRequest hold_request;
-  probe::HoldReply hold_reply;
-  absl::Status status;
-  int completions = 0;
 
   bool HasItsReply() const { return context.attachment() == attachment && echo_reply.body() == echo_request.body(); }
 };
@@ -172,14 +165,13 @@ class Run {
     }
     Start(call, [this, &call](absl::Status status) {
       const std::lock_guard lock(mu_);
-      call.status = std::move(status);
-      if (++call.completions == 1) ++completed_;
+      if (call.Complete(std::move(status))) ++completed_;
       lateness_max_ = std::max(lateness_max_, absl::Now() - call.deadline);
       changed_.notify_all();
     });
   }
 
-  void Start(Call& call, std::function<void(absl::Status)> done) {
+  void Start(Call& call, Call::Done done) {
     switch (call.kind) {
       case CallKind::kLarge:
         call.attachment.assign(random_() % kLargeBytesMax, static_cast<char>('a' + random_() % 26));
@@ -187,14 +179,14 @@ class Run {
         [[fallthrough]];
       case CallKind::kSmall:
         call.echo_request.set_body(absl::StrCat(call.number));
-        return stub_->async()->Echo(&call.context, &call.echo_request, &call.echo_reply, std::move(done));
+        return call.StartEcho(*stub_, std::move(done));
       case CallKind::kFetch:
         call.attachment.assign(call.number * kFetchBytes, probe::kFetchedByte);
         call.fetch_request.set_bytes(call.attachment.size());
-        return stub_->async()->Fetch(&call.context, &call.fetch_request, &call.fetch_reply, std::move(done));
+        return call.StartFetch(*stub_, std::move(done));
       case CallKind::kHeld:
         call.hold_request.set_milliseconds(kHoldMilliseconds + static_cast<int64_t>(call.number));
-        return stub_->async()->Hold(&call.context, &call.hold_request, &call.hold_reply, std::move(done));
+        return call.StartHold(*stub_, std::move(done));
     }
   }
 
@@ -242,15 +234,9 @@ class Run {
     server_->Shutdown(absl::Seconds(2));
     const uint64_t calls_left = server_->counters().calls_in_flight;
     server_.reset();
-    const TransportCounters held = transport::ReadTransportCounters();
-    if (calls_left + held.connections + held.credits_granted + held.landing_bytes + held.exported_bytes +
-            held.sends_queued ==
-        0) {
-      return std::nullopt;
-    }
-    return absl::StrCat("still held when all is closed: calls ", calls_left, ", connections ", held.connections,
-                        ", credits ", held.credits_granted, ", landing bytes ", held.landing_bytes, ", exported bytes ",
-                        held.exported_bytes, ", queued sends ", held.sends_queued);
+    const std::string held = DescribeHeld();
+    if (calls_left == 0 && held.empty()) return std::nullopt;
+    return absl::StrCat("still held when all is closed: calls ", calls_left, "; ", held);
   }
 
   const uint64_t seed_;

@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "rpc/client_context.h"
 #include "tests/hostile/frames.h"
+#include "tests/integration/held.h"
 #include "tests/integration/wait_until.h"
 #include "transport/device_context.h"
 #include "transport/soft/soft_api.h"
@@ -87,17 +88,14 @@ void AttackedServer::ExpectNothingHeld() {
   const auto idle = [this] {
     const ServerCounters server = server_->counters();
     const TransportCounters transport = ReadTransportCounters();
-    return server.connections == 0 && server.calls_in_flight == 0 && transport.connections == 0 &&
-           transport.credits_granted == 0 && transport.landing_bytes == 0 && transport.exported_bytes == 0 &&
-           transport.sends_queued == 0 && transport.receives_posted == transport.receive_buffers;
+    return server.connections == 0 && server.calls_in_flight == 0 && DescribeHeld().empty() &&
+           transport.receives_posted == transport.receive_buffers;
   };
   if (WaitUntil(idle, kPatience)) return;
   const ServerCounters server = server_->counters();
   const TransportCounters transport = ReadTransportCounters();
   ADD_FAILURE() << "left behind: " << server.connections << " server connections, " << server.calls_in_flight
-                << " calls, " << transport.connections << " connections, " << transport.credits_granted << " credits, "
-                << transport.landing_bytes << " bytes of landing, " << transport.exported_bytes << " bytes exported, "
-                << transport.sends_queued << " sends; posted are " << transport.receives_posted << " of "
+                << " calls; " << DescribeHeld() << "; posted are " << transport.receives_posted << " of "
                 << transport.receive_buffers << " receives";
 }
 

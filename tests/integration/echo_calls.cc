@@ -24,14 +24,12 @@ absl::Status EchoOnce(Probe::Stub& stub, absl::Duration timeout) {
 
 void EchoCalls::Start(Probe::Stub& stub, absl::Cord attachment) {
   Call& call = calls_.emplace_back();
-  call.request.set_body("probe");
+  call.echo_request.set_body("probe");
   call.context.set_attachment(attachment);
   call.attachment = std::move(attachment);
-  stub.async()->Echo(&call.context, &call.request, &call.reply, [this, &call](absl::Status status) {
+  call.StartEcho(stub, [this, &call](absl::Status status) {
     const std::lock_guard lock(mu_);
-    ++call.completions;
-    call.status = std::move(status);
-    ++completed_;
+    if (call.Complete(std::move(status))) ++completed_;
     changed_.notify_all();
   });
 }
@@ -48,7 +46,7 @@ int EchoCalls::ExpectOkOrUnavailable() {
   for (const Call& call : calls_) {
     EXPECT_EQ(call.completions, 1);
     if (call.status.ok()) {
-      EXPECT_EQ(call.reply.body(), call.request.body());
+      EXPECT_EQ(call.echo_reply.body(), call.echo_request.body());
       EXPECT_TRUE(call.context.attachment() == call.attachment);
       continue;
     }

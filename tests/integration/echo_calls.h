@@ -15,8 +15,8 @@
 #include "absl/strings/cord.h"
 #include "absl/time/time.h"
 #include "rpc/channel.h"
-#include "rpc/client_context.h"
 #include "tests/integration/probe.verbena.h"
+#include "tests/integration/probe_call.h"
 
 namespace verbena::probe {
 
@@ -42,13 +42,8 @@ class EchoCalls {
   int ExpectOkOrUnavailable();
 
  private:
-  struct Call {
-    ClientContext context;
-    EchoRequest request;
-    EchoReply reply;
+  struct Call : ProbeCall {
     absl::Cord attachment;
-    int completions = 0;
-    absl::Status status;
   };
 
   std::deque<Call> calls_;  // What a completion writes is guarded by mu_.

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/device_under_test.h"
+#include "tests/integration/held.h"
 #include "tests/integration/transport_pair.h"
 
 namespace verbena::transport {
@@ -14,16 +15,6 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-
-// What a process holds when nothing is connected.
-void ExpectNothingHeld() {
-  const TransportCounters counters = ReadTransportCounters();
-  EXPECT_EQ(counters.connections, 0u);
-  EXPECT_EQ(counters.credits_granted, 0u);
-  EXPECT_EQ(counters.landing_bytes, 0u);
-  EXPECT_EQ(counters.exported_bytes, 0u);
-  EXPECT_EQ(counters.sends_queued, 0u);
-}
 
 constexpr uint64_t kConnectionsEnding = 100;  // At once, at most; of 300.
 
@@ -47,7 +38,7 @@ TEST(Endings, ADrainFinishesWhatIsInFlightAndClosesBothEndsWithOk) {
   EXPECT_EQ(pair.accepted(0)->messages().size(), 50u);
   EXPECT_TRUE(pair.accepted(0)->peer_draining());
   pair.Close();
-  ExpectNothingHeld();
+  EXPECT_EQ(DescribeHeld(), "");
 }
 
 TEST(Endings, AnAbortIsSeenByTheOtherEndAndEverySendIsReported) {
@@ -62,7 +53,7 @@ TEST(Endings, AnAbortIsSeenByTheOtherEndAndEverySendIsReported) {
   EXPECT_EQ(client->closed_status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(pair.accepted(0)->closed_status().code(), absl::StatusCode::kUnavailable);
   pair.Close();
-  ExpectNothingHeld();
+  EXPECT_EQ(DescribeHeld(), "");
 }
 
 TEST(Endings, AHandleMayBeDestroyedAtAnyMoment) {
@@ -74,7 +65,7 @@ TEST(Endings, AHandleMayBeDestroyedAtAnyMoment) {
     client->Destroy();
     ASSERT_TRUE(pair.accepted(0)->WaitForClosed());
   }
-  ExpectNothingHeld();
+  EXPECT_EQ(DescribeHeld(), "");
 }
 
 TEST(Endings, ConnectingWhereNobodyListensFailsAtOnceInWords) {
@@ -115,7 +106,7 @@ TEST(Endings, HundredsOfConnectionsOneAfterAnotherLeaveNothingBehind) {
   // Without shared receives a connection takes its own before the one that ends has given its back.
   EXPECT_LE(ReadTransportCounters().pinned_bytes, pinned + 2 * kConnectionsEnding * own_receive_bytes);
   pair.Close();
-  ExpectNothingHeld();
+  EXPECT_EQ(DescribeHeld(), "");
 }
 
 TEST(Endings, TwoHundredConnectionsPinAtMostSixteenKibibytesEach) {
