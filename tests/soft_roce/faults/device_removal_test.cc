@@ -3,44 +3,34 @@
 //
 // rxe waits for every process that has the removed device open, so that the removal itself runs in the background.
 
-#include <memory>
 #include <string>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "rpc/channel.h"
 #include "tests/integration/child_process.h"
-#include "tests/integration/device_under_test.h"
 #include "tests/integration/echo_calls.h"
 #include "tests/integration/wait_until.h"
+#include "tests/soft_roce/faults/connected_devices.h"
 #include "tests/soft_roce/faults/wire.h"
 
 namespace verbena::soft_roce {
 namespace {
 
-using probe::EchoCalls;
 using probe::EchoOnce;
-using probe::OpenChannel;
-using probe::Probe;
 using probe::ServerProcess;
 
-constexpr absl::Duration kBound = absl::Seconds(20);  // For calls to end; keepalive alone would take longer.
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
-constexpr absl::Duration kPatience = absl::Seconds(60);  // For what must come about, and may take its time.
 
-class DeviceRemovalTest : public testing::Test {
+class DeviceRemovalTest : public ConnectedDevices {
  protected:
   void SetUp() override {
-    if (!HasWire()) GTEST_SKIP() << "needs the devices of a guest: tests/soft_roce/run_suite";
     ChannelOptions options;
     options.transport.rnr_retry_count = 0;
-    options.transport.keepalive_interval = absl::Seconds(60);
+    options.transport.keepalive_interval = absl::Seconds(60);  // Past kBound: it must not be what ends calls.
     options.transport.keepalive_timeout = absl::Seconds(60);
     options.connect_timeout = kConnectTimeout;
-    server_ = std::make_unique<ServerProcess>();
-    address_ = server_->address();
-    stub_ = std::make_unique<Probe::Stub>(OpenChannel(address_, options));
-    ASSERT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+    Connect(options);
   }
 
   void RemoveAmidCalls(const std::string& device) {
@@ -52,21 +42,17 @@ class DeviceRemovalTest : public testing::Test {
     } while (calls_.ExpectOkOrUnavailable() == 0 && absl::Now() < give_up);
     EXPECT_GT(calls_.ExpectOkOrUnavailable(), 0);
   }
-
-  std::unique_ptr<ServerProcess> server_;
-  std::string address_;
-  std::unique_ptr<Probe::Stub> stub_;
-  EchoCalls calls_;
 };
 
 TEST_F(DeviceRemovalTest, OfTheServersEndsEveryCallAndTheChannelGoesOnWhenItIsBack) {
+  const std::string address = server_->address();
   RemoveAmidCalls("rxe0");
   server_.reset();  // Then the removal comes to its end.
   RunAsRoot(
       "bash -c 'die() { echo $1; exit 1; }; . tests/soft_roce/networks/rdma_device.sh;"
       " for ((i = 0; i < 100; ++i)); do rdma link add rxe0 type rxe netdev veth0 2>/dev/null && break; sleep 0.1; done;"
       " wait_for_address rxe0'");
-  const ServerProcess next(address_);
+  const ServerProcess next(address);
   EXPECT_TRUE(WaitUntil([this] { return EchoOnce(*stub_, kPatience).ok(); }, kPatience));
 }
 
