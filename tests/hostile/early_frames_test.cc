@@ -7,10 +7,11 @@
 #include <memory>
 
 #include "absl/strings/match.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/hostile/frames.h"
 #include "tests/hostile/hostile_peer.h"
+#include "tests/integration/held.h"
+#include "tests/integration/wait_until.h"
 #include "transport/endpoint.h"
 #include "transport/log.h"
 #include "transport/soft/fault_plan.h"
@@ -58,14 +59,11 @@ class LateConfirmation : public testing::Test {
   }
   // Nothing of it is left, and every receive is posted again.
   void ExpectNothingHeld() {
-    const absl::Time give_up = absl::Now() + HostilePeer::kPatience;
-    TransportCounters counters;
-    do {
-      counters = transport::ReadTransportCounters();
-    } while ((counters.connections > 0 || counters.receives_posted < counters.receive_buffers) &&
-             absl::Now() < give_up);
-    EXPECT_EQ(counters.connections, 0u);
-    EXPECT_EQ(counters.receives_posted, counters.receive_buffers);
+    const auto nothing = [] {
+      const TransportCounters counters = transport::ReadTransportCounters();
+      return counters.connections == 0 && counters.receives_posted == counters.receive_buffers;
+    };
+    EXPECT_TRUE(WaitUntil(nothing, HostilePeer::kPatience)) << DescribeHeld();
   }
 
   std::atomic<bool> refused_early_ = false;
