@@ -135,7 +135,11 @@ WorkOutcome DirectMemory::MoveBytes(const Request& request) {
   ssize_t copied = request.direction == Direction::kRead
                        ? process_vm_readv(peer_.process, local.parts.data(), local.count, &remote, 1, 0)
                        : process_vm_writev(peer_.process, local.parts.data(), local.count, &remote, 1, 0);
-  if (copied < 0) return OutcomeOfErrno(errno);
+  if (copied < 0) {
+    int error = errno;
+    if (error == ESRCH) Abandon();
+    return OutcomeOfErrno(error);
+  }
   // Registered, but not mapped any more.
   if (static_cast<uint64_t>(copied) != request.part_length) return OutcomeOfErrno(EFAULT);
   return {};

@@ -86,7 +86,7 @@ class DirectMemory {
 
   // Copies one part, which had better not be long: deregistration waits for it. Statuses: REM_ACCESS_ERR where key,
   // bounds, domain or access forbid it; REM_OP_ERR where the kernel refuses this process the other one's memory;
-  // RETRY_EXC_ERR where that process is gone.
+  // RETRY_EXC_ERR where its queue pair is closed or that process is gone, which is abandoned then.
   WorkOutcome Copy(const Request& request);
 
   // The same for an atomic operation on eight bytes, for a peer in this process. What was there before goes to

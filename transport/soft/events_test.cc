@@ -160,10 +160,12 @@ TEST_F(Events, WakeUpWithoutCompletionLeavesTheQueueArmed) {
   EXPECT_EQ(NextCompletionEvent(right_.channel), right_.receive_queue);
 }
 
-TEST_F(Events, ClosingPeerWakesASleepingSender) {
+TEST_F(Events, SleepingSenderIsWokenWhenItsClosedPeerIsGivenUp) {
   ibv_req_notify_cq(left_.send_queue, 0);
   left_.Send(9);
   right_.EnterError();
+  EXPECT_EQ(NextCompletionEvent(left_.channel), nullptr);
+  left_.SuperviseToTheEnd();
   EXPECT_EQ(NextCompletionEvent(left_.channel), left_.send_queue);
   EXPECT_EQ(left_.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
 }

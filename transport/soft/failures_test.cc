@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <chrono>
+
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
@@ -9,6 +11,8 @@
 
 namespace verbena::soft {
 namespace {
+
+using std::chrono::milliseconds;
 
 constexpr LinkParameters kNoPatience = {.rnr_retry_count = 0};
 
@@ -146,8 +150,53 @@ TEST(Failures, SendToAQueuePairInErrorIsRetryExceeded) {
   LinkedPair pair;
   pair.right.EnterError();
   pair.left.Send(9);
-  pair.left.TurnUntilPeerIsGivenUp();
+  pair.left.SuperviseToTheEnd();
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(Failures, ClosedPeerIsGivenUpWhenRetriesAreUsedUpHoweverManyTurnsThatIs) {
+  LinkedPair pair({}, {.retry_count = 3, .timeout = 14});  // 268 ms.
+  pair.left.Send(9);
+  pair.right.DestroyQueuePair();
+  for (int turn = 0; turn < 10'000; ++turn) EXPECT_FALSE(pair.left.PollSends().has_value());
+  EXPECT_GE(pair.left.SuperviseToTheEnd(), milliseconds(268));
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(Failures, ClosedPeerIsNotWaitedForAsLongAsASilentOne) {
+  LinkedPair silent;
+  silent.left.Send(9);
+  EXPECT_GE(silent.left.SuperviseToTheEnd(), std::chrono::seconds(17));
+  LinkedPair closed;
+  closed.left.Send(9);
+  closed.right.DestroyQueuePair();
+  EXPECT_LE(closed.left.SuperviseToTheEnd(), milliseconds(600));
+}
+
+TEST(Failures, ClosedPeerIsGivenUpThoughTimeoutZeroIsForEver) {
+  LinkedPair pair({}, {.timeout = 0});
+  pair.left.Send(9);
+  pair.right.DestroyQueuePair();
+  EXPECT_LE(pair.left.SuperviseToTheEnd(), milliseconds(600));
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(Failures, WhatWaitsBehindALongCopyTimesOutToo) {
+  constexpr uint32_t kLongCopyBytes = 4 << 20;
+  LinkedPair pair({.memory_bytes = kLongCopyBytes});
+  pair.left.OneSided(8, IBV_WR_RDMA_READ, 0, kLongCopyBytes, pair.right.Address(0), pair.right.region->rkey);
+  pair.left.Send(9);
+  pair.left.SuperviseToTheEnd();
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_SUCCESS);
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(Failures, MovingToErrorWaitsForNoRetriesToAClosedPeer) {
+  LinkedPair pair;
+  pair.left.Send(9);
+  pair.right.DestroyQueuePair();
+  ASSERT_EQ(pair.left.EnterError(), 0);
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_WR_FLUSH_ERR);
 }
 
 TEST(Failures, EndOfAPeerIsSeenAfterWhatItDidBeforeOnOthers) {
@@ -166,7 +215,7 @@ TEST(Failures, EndOfAPeerIsSeenAfterWhatItDidBeforeOnOthers) {
   ASSERT_TRUE(received.has_value());
   EXPECT_EQ(received->wr_id, 2u);
   EXPECT_EQ(received->status, IBV_WC_SUCCESS);
-  first.TurnUntilPeerIsGivenUp();
+  first.SuperviseToTheEnd();
   EXPECT_EQ(first.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
   EXPECT_EQ(first.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);
 }

@@ -180,7 +180,10 @@ TEST_P(OneSided, ReadIntoAReadOnlyRegionIsLocalProtectionError) {
 TEST_P(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   LinkedPair pair;
   pair.right.EnterError();
-  EXPECT_EQ(ReadStatus(pair, pair.right.Address(0), pair.right.region->rkey), IBV_WC_RETRY_EXC_ERR);
+  pair.left.OneSided(5, IBV_WR_RDMA_READ, 0, 64, pair.right.Address(0), pair.right.region->rkey);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
+  pair.left.SuperviseToTheEnd();
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
 }
 
 TEST(OneSidedPolicy, UnknownNameIsRefusedInWords) {

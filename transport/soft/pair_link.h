@@ -111,15 +111,16 @@ class PairLink {
 
   // The peer's process is gone, and cannot say that it is closed. Its process id may be given to another.
   void LosePeer() {
-    lost_.store(true);
+    lost_ = true;
     if (direct_.has_value()) direct_->Abandon();
   }
 
-  bool peer_closed() const { return lost_.load() || peer_.state.closed.load() != 0; }
+  bool peer_closed() const { return lost_ || peer_.state.closed.load() != 0; }
   // It will accept nothing after the request that it refused.
   bool peer_refused() const { return peer_.state.refusal.load() != 0; }
 
-  // A guess, from shared memory alone, whether the peer has published something that is not taken in yet.
+  // A guess, from shared memory alone, whether the peer has published something that is not taken in yet. That it has
+  // closed is nothing to take in: see peer_patience.h.
   bool MayHaveNews() const {
     uint64_t watch = own_.requests_out.accept_watch.load(std::memory_order_relaxed);
     requests_in_.Prefetch();
@@ -127,7 +128,7 @@ class PairLink {
            peer_.responses_out.ring.tail.load() != own_.responses_in.ring.head.load(std::memory_order_relaxed) ||
            (watch != 0 && peer_.requests_in.accepted.load() >= watch) || peer_refused() ||
            own_.requests_out.ring.wants_space.load(std::memory_order_relaxed) != 0 ||
-           own_.responses_out.ring.wants_space.load(std::memory_order_relaxed) != 0 || peer_closed();
+           own_.responses_out.ring.wants_space.load(std::memory_order_relaxed) != 0;
   }
 
   const std::shared_ptr<SharedMapping>& memory() const { return memory_; }
@@ -162,7 +163,7 @@ class PairLink {
   RingWriter responses_out_;
   RingReader responses_in_;
   std::optional<DirectMemory> direct_;
-  std::atomic<bool> lost_{false};  // Read without the lock by MayHaveNews.
+  bool lost_ = false;
   bool broken_ = false;
   bool lose_doorbell_ = false;
 };

@@ -21,8 +21,13 @@ void PeerPatience::Begin(const Signs& signs, Clock::time_point now) {
   next_look_ = now + interval_;
 }
 
+std::chrono::microseconds PeerPatience::LimitFor(const Signs& signs) const {
+  if (!signs.closed) return limit_;
+  return limit_.count() == 0 ? kClosedLimitMax : std::min(limit_, kClosedLimitMax);
+}
+
 PeerPatience::Verdict PeerPatience::Look(const Signs& signs, Clock::time_point now) {
-  if (!waiting_ || signs.progress != signs_.progress) {
+  if (!waiting_ || signs.progress != signs_.progress || signs.closed != signs_.closed) {
     Begin(signs, now);
     return Verdict::kWait;
   }
@@ -32,11 +37,12 @@ PeerPatience::Verdict PeerPatience::Look(const Signs& signs, Clock::time_point n
     probes_ = 0;
   }
   if (now < next_look_) return Verdict::kWait;
-  if (limit_.count() != 0 && probes_ >= kProbesMin && now - last_sign_ >= limit_) return Verdict::kGiveUp;
+  std::chrono::microseconds limit = LimitFor(signs);
+  if (limit.count() != 0 && probes_ >= kProbesMin && now - last_sign_ >= limit) return Verdict::kGiveUp;
   ++probes_;
   next_look_ = now + interval_;
   interval_ = std::min(2 * interval_, kProbeIntervalMax);
-  if (limit_.count() != 0) interval_ = std::min(interval_, limit_ / 4);
+  if (limit.count() != 0) interval_ = std::min(interval_, limit / 4);
   return Verdict::kProbe;
 }
 

@@ -55,6 +55,38 @@ TEST_F(PeerPatienceTest, PeerThatGetsOnIsNotProbed) {
   }
 }
 
+TEST_F(PeerPatienceTest, ClosedPeerIsGivenUpAfterTheConfiguredTime) {
+  patience_.Configure(14, 2);  // 67 ms, three times: 201 ms.
+  signs_.closed = true;
+  EXPECT_GT(LookFor(milliseconds(190)), 0);
+  EXPECT_EQ(LookFor(milliseconds(100)), -1);
+}
+
+TEST_F(PeerPatienceTest, ClosedPeerIsGivenUpAfterHalfASecondThoughTimeoutZeroIsForEver) {
+  patience_.Configure(0, 7);
+  signs_.closed = true;
+  EXPECT_GT(LookFor(milliseconds(490)), 0);
+  EXPECT_EQ(LookFor(milliseconds(200)), -1);
+}
+
+TEST_F(PeerPatienceTest, TimeOfAClosedPeerBeginsWhenItsEndIsSeen) {
+  patience_.Configure(19, 7);  // 17 s.
+  EXPECT_GT(LookFor(milliseconds(5000)), 0);
+  signs_.closed = true;
+  EXPECT_GT(LookFor(milliseconds(490)), 0);
+  EXPECT_EQ(LookFor(milliseconds(200)), -1);
+}
+
+TEST_F(PeerPatienceTest, WaiterThatDidNotRunItselfLooksMoreThanOnceAtAClosedPeer) {
+  patience_.Configure(14, 7);
+  signs_.closed = true;
+  for (int look = 0; look < 4; ++look) {
+    EXPECT_NE(patience_.Look(signs_, now_), Verdict::kGiveUp);
+    now_ += std::chrono::hours(1);
+  }
+  EXPECT_EQ(patience_.Look(signs_, now_), Verdict::kGiveUp);
+}
+
 TEST_F(PeerPatienceTest, ProbesBecomeRare) {
   patience_.Configure(0, 7);
   EXPECT_GE(LookFor(milliseconds(10)), 2);

@@ -111,7 +111,6 @@ void QueuePair::Reset() {
     copies_for_ever_ = false;
     attributes_ = {};
     draining_ = arrival_told_ = supervised_ = false;
-    turns_without_peer_ = 0;
     patience_.Rest();
     std::destroy_at(&requester_);
     std::construct_at(&requester_, RequesterOptions(pd, init_attributes_, surroundings_));
@@ -244,7 +243,6 @@ int QueuePair::PostReceive(const ibv_recv_wr* requests, const ibv_recv_wr** bad_
 void QueuePair::Progress() {
   std::lock_guard lock(mu_);
   if (faults_ != nullptr) BeginFaultyPoll();
-  if (link_ != nullptr && link_->peer_closed()) ++turns_without_peer_;
   AdvanceBoth(Requester::Look::kIfWanted);
   PushWire();
   if (faults_ != nullptr && faults_->waits()) AskForProgress();
@@ -263,37 +261,35 @@ bool QueuePair::MayHaveNews() const {
 void QueuePair::AdvanceSends(Requester::Look look) {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
   if (link_ != nullptr && surroundings_.health->port_is_up()) {
-    bool peer_was_closed = link_->peer_closed();
-    Settle(AdvanceRequester(look, peer_was_closed), peer_was_closed);
+    Settle(AdvanceRequester(look));
   }
   NoticeDrain();
   if (!requester_.idle()) AskForSupervision();
 }
 
 // What may end the queue pair does not wait until somebody asks; and a plan counts turns that are all alike.
-bool QueuePair::AdvanceRequester(Requester::Look look, bool peer_was_closed) {
-  if (peer_was_closed || link_->peer_refused() || faults_ != nullptr) look = Requester::Look::kAlways;
+bool QueuePair::AdvanceRequester(Requester::Look look) {
+  if (link_->peer_refused() || faults_ != nullptr) look = Requester::Look::kAlways;
   return requester_.Advance(*link_, look);
 }
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
-// delivered: so no reply is delivered before its request is complete. And a peer that closed has published all it ever
-// will before. While messages arrive, acceptances that nobody waits for can wait for a turn without one.
+// delivered: so no reply is delivered before its request is complete. While messages arrive, acceptances that nobody
+// waits for can wait for a turn without one.
 void QueuePair::AdvanceBoth(Requester::Look look) {
   if (link_ == nullptr || !Receives() || !surroundings_.health->port_is_up()) return;
   link_->Pull(Wire::Reach::kWhatIsThere);
-  bool peer_was_closed = link_->peer_closed();
   link_->requests_in().Refresh();
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
   if (link_->requests_in().available() == 0) look = Requester::Look::kAlways;
-  bool healthy = AdvanceRequester(look, peer_was_closed);
+  bool healthy = AdvanceRequester(look);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
-  Settle(healthy, peer_was_closed);
+  Settle(healthy);
   NoticeDrain();
   if (responder_.parked_for_a_time()) AskForSupervision();
 }
 
-void QueuePair::Settle(bool healthy, bool peer_was_closed) {
+void QueuePair::Settle(bool healthy) {
   bool lost_completion = requester_.lost_completion() || responder_.lost_completion();
   if (link_->broken() || lost_completion) {
     surroundings_.async_events->RaiseForQueuePair(IBV_EVENT_QP_FATAL, this);
@@ -301,8 +297,6 @@ void QueuePair::Settle(bool healthy, bool peer_was_closed) {
   } else if (!healthy) {
     if (auto violation = responder_.violation()) surroundings_.async_events->RaiseForQueuePair(*violation, this);
     EnterError(IBV_WC_WR_FLUSH_ERR);
-  } else if (peer_was_closed && !requester_.idle()) {
-    turns_without_peer_ > kTurnsOfGrace ? EnterError(IBV_WC_RETRY_EXC_ERR) : AskForProgress();
   } else if (requester_.unfinished_copy() || responder_.unfinished_answer()) {
     AskForProgress();
   }

@@ -11,6 +11,10 @@
 // On the way to ERR: the peer is told, the send queue and the receives in the own queue are flushed, and a queue pair
 // with a shared receive queue raises LAST_WQE_REACHED.
 //
+// A peer that has closed is no failure in itself. Requests that it has not carried out, and those that are posted
+// later, fail as retry exceeded when the retries of a NIC would be used up; the progress thread's supervision keeps
+// that time, by PeerPatience. No turn that the application's polls give reads a clock for it.
+//
 // Owner: the application, as an ibv_qp. Thread: any; one lock around everything but the order of ibv_modify_qp calls,
 // see completion_channel.h.
 
@@ -46,12 +50,6 @@ namespace verbena::soft {
 
 class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, public WireTarget {
  public:
-  // A peer that ends closes its queue pairs one by one. What it did on others before must be taken in, and seen by a
-  // program that gives up at the first failure, before requests here fail: the retries of a NIC outlast that by far.
-  // After four turns each completion queue has had all its queue pairs progress (a pass may give one two turns); the
-  // others are for a program that sleeps meanwhile.
-  static constexpr uint32_t kTurnsOfGrace = 63;
-
   struct Surroundings {
     uint32_t index;   // In this process.
     uint32_t number;  // qp_num.
@@ -170,8 +168,8 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceSends(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceBoth(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool AdvanceRequester(Requester::Look look, bool peer_was_closed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Settle(bool healthy, bool peer_was_closed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool AdvanceRequester(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Settle(bool healthy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EnterError(ibv_wc_status oldest_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void PushWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MuteWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -211,8 +209,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   std::unique_ptr<QueuePairFaults> faults_ ABSL_GUARDED_BY(mu_);  // Null: none.
   PeerPatience patience_ ABSL_GUARDED_BY(mu_);
   uint64_t probes_ ABSL_GUARDED_BY(mu_) = 0;
-  bool supervised_ ABSL_GUARDED_BY(mu_) = false;          // By the progress thread.
-  uint32_t turns_without_peer_ ABSL_GUARDED_BY(mu_) = 0;  // Since it closed.
+  bool supervised_ ABSL_GUARDED_BY(mu_) = false;  // By the progress thread.
 };
 
 }  // namespace verbena::soft

@@ -89,7 +89,7 @@ TEST(QueuePairStates, ResetEndsALink) {
   ASSERT_EQ(ToReset(pair.left.queue_pair), 0);
   EXPECT_EQ(pair.left.Query().dest_qp_num, 0u);
   pair.right.Send(5);
-  pair.right.TurnUntilPeerIsGivenUp();
+  pair.right.SuperviseToTheEnd();
   EXPECT_EQ(pair.right.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
 }
 

@@ -18,7 +18,9 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   AdvanceBoth(Requester::Look::kAlways);
   PushWire();
   bool awaits_peer = state != IBV_QPS_ERR && requester_.awaits_peer();
-  supervised_ = awaits_peer || (state != IBV_QPS_ERR && responder_.parked_for_a_time());
+  // A copy ends in anybody's turn, and what is behind it awaits the peer then.
+  bool is_busy = responder_.parked_for_a_time() || requester_.unfinished_copy();
+  supervised_ = awaits_peer || (state != IBV_QPS_ERR && is_busy);
   if (!awaits_peer) patience_.Rest();
   if (!supervised_) return std::nullopt;
   if (!awaits_peer) return now + kSoon;
@@ -43,7 +45,8 @@ PeerPatience::Signs QueuePair::SignsOfPeer() {
   // Sums of what only grows; a hostile peer that makes it stand still is given up, which is its own affair.
   return {.progress = peer.requests_in.accepted.load() + peer.requests_in.ring.head.load() +
                       peer.responses_out.ring.tail.load(),
-          .answer = peer.requests_in.probe_answer.load()};
+          .answer = peer.requests_in.probe_answer.load(),
+          .closed = link_->peer_closed()};
 }
 
 void QueuePair::ProbePeer() {

@@ -214,6 +214,7 @@ bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
     entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
     return true;
   }
+  if (outcome.status == IBV_WC_RETRY_EXC_ERR) return false;
   if (!outcome.ok()) return Fail(entry, outcome);
   if (unfinished_copy_) return false;
   entry.direct_copy = SendEntry::DirectCopy::kDone;

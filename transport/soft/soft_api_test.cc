@@ -204,6 +204,19 @@ TEST(SoftApi, KilledPeerFailsTheWorkAndDisconnectsAtOnce) {
   EXPECT_LE(best, kNoticeMax);
 }
 
+TEST(SoftApi, PeerWhoseQueuePairFailedIsSentToUntilRetriesAreUsedUp) {
+  SoftNode client;
+  SoftNode server;
+  Connected ids = ConnectNodes(client, server, server.Listen());
+  ibv_qp_attr failed = {};
+  failed.qp_state = IBV_QPS_ERR;
+  ASSERT_EQ(SoftApi().modify_qp(ids.passive->qp, &failed, IBV_QP_STATE), 0);
+  auto before = std::chrono::steady_clock::now();
+  client.PostSend(ids.active, 0, "nobody receives this");
+  EXPECT_EQ(client.NextCompletion().status, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(500));
+}
+
 TEST(SoftApi, ForkedChildOfAKilledPeerDoesNotHideItsEnd) {
   SoftNode client;
   ChildProcess server("sleep_with_child");

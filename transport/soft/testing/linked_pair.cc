@@ -132,8 +132,12 @@ void TestEnd::Turn() {
   for (ibv_cq* queue : {send_queue, receive_queue}) ibv_poll_cq(queue, 0, nullptr);
 }
 
-void TestEnd::TurnUntilPeerIsGivenUp() {
-  for (uint32_t i = 0; i <= QueuePair::kTurnsOfGrace; ++i) Turn();
+std::chrono::milliseconds TestEnd::SuperviseToTheEnd() {
+  auto& supervised = static_cast<QueuePair&>(*queue_pair);
+  PeerPatience::Clock::time_point start{};
+  auto now = start;
+  while (auto next = supervised.Supervise(now)) now = *next;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now - start);
 }
 
 ibv_qp_attr TestEnd::Query() const {

@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -63,8 +64,9 @@ class TestEnd {
 
   // One turn of the device, as a poll gives it.
   void Turn();
-  // As many as requests to a peer that closed are spared.
-  void TurnUntilPeerIsGivenUp();
+  // Has the queue pair supervised, by a time that passes here only, until it wants that no more: what it sent is done,
+  // or its peer is given up. How much time that was. Only without the device's own thread.
+  std::chrono::milliseconds SuperviseToTheEnd();
 
   ibv_qp_state State() const { return Query().qp_state; }
   ibv_qp_attr Query() const;
