@@ -12,6 +12,7 @@ packages=(
   ibverbs-utils rdmacm-utils perftest qperf python3-pyverbs
   # guests with RDMA in their kernel (tests/soft_roce): what building kernel modules takes, drivers of rdma-core
   make flex bison bc libelf-dev xz-utils kmod ibverbs-providers
+  qemu-system-x86 busybox-static cpio
 )
 
 missing=()

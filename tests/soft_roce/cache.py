@@ -5,11 +5,12 @@ deleted at any time when no guest runs.
 """
 
 import fcntl
+import hashlib
 import os
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 
 def cache_root(environment: Mapping[str, str] = os.environ) -> pathlib.Path:
@@ -46,3 +47,11 @@ def get_or_build(root: pathlib.Path, key: str, build: Callable[[pathlib.Path], N
             shutil.rmtree(building, ignore_errors=True)
             raise
     return entry
+
+
+def digest_of_files(files: Iterable[pathlib.Path]) -> str:
+    """Short: for a name, against mixing up."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]

@@ -26,12 +26,17 @@ def candidate(package: str, log: BuildLog) -> str:
 
 
 def unpack(package: str, version: str, directory: pathlib.Path, log: BuildLog) -> None:
-    """Downloads the package and puts its files under `directory`."""
-    directory.mkdir()
+    """Downloads the package and puts its files under `directory`, beside those of others."""
+    directory.mkdir(exist_ok=True)
     log.run(["apt-get", "-q", "download", f"{package}={version}"], directory)
     for archive in directory.glob("*.deb"):
         log.run(["dpkg", "--extract", archive.name, "."], directory)
         archive.unlink()
+
+
+def depends_on(package: str, version: str, prefix: str) -> list[str]:
+    """The packages whose names begin so that this one needs."""
+    return parse_depends(_ask(["apt-cache", "show", f"{package}={version}"]), prefix)
 
 
 def parse_candidate(policy: str) -> str | None:
@@ -44,6 +49,15 @@ def parse_candidate(policy: str) -> str | None:
 
 def parse_madison(listing: str) -> list[str]:
     return [line.split("|")[1].strip() for line in listing.splitlines() if line.count("|") == 2]
+
+
+def parse_depends(record: str, prefix: str) -> list[str]:
+    for line in record.splitlines():
+        name, _, value = line.partition(": ")
+        if name == "Depends":
+            names = [wish.split()[0] for wish in value.split(",")]
+            return [name for name in names if name.startswith(prefix)]
+    return []
 
 
 def _ask(command: list[str]) -> str:

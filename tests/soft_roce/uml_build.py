@@ -6,13 +6,12 @@ few functions of other absent subsystems that they call stand in kernel_modules/
 """
 
 import gzip
-import hashlib
 import os
 import pathlib
 import shutil
 
 from build_step import BuildLog
-from cache import cache_root, get_or_build, newest
+from cache import cache_root, digest_of_files, get_or_build, newest
 from debian_packages import candidate, unpack, versions
 from errors import GuestError
 
@@ -69,10 +68,7 @@ def install() -> Installation:
 
 def recipe_digest() -> str:
     """Changes when what is built from the same packages does."""
-    digest = hashlib.sha256()
-    for path in [pathlib.Path(__file__)] + [HERE / "kernel_modules" / name for name in ABSENT_SUBSYSTEMS]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:8]
+    return digest_of_files([pathlib.Path(__file__), *(HERE / "kernel_modules" / name for name in ABSENT_SUBSYSTEMS)])
 
 
 def options_for_make() -> list[str]:

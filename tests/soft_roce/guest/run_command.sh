@@ -42,14 +42,16 @@ mapfile -d '' -t environment <$run/environment
 cd -- "$(<$run/directory)" || die "there is no $(<$run/directory) in the guest"
 launch=(env -i -- "${environment[@]}" "${network_variables[@]}")
 
+# Some lines forget their settings when nobody has them open.
+exec 8<>"$OUTPUT" 9<>"$ERRORS"
 echo "verbena guest: ready after $(cut -d' ' -f1 /proc/uptime) s" >/dev/kmsg
 if [[ -n $TERMINAL ]]; then
   stty -F "$OUTPUT" sane $TERMINAL
-  "${launch[@]}" setsid --ctty --wait "${command[@]}" <"$OUTPUT" >"$OUTPUT" 2>&1
+  "${launch[@]}" setsid --ctty --wait "${command[@]}" <"$OUTPUT" >"$OUTPUT" 2>&1 8>&- 9>&-
 else
   stty -F "$OUTPUT" raw -echo
   stty -F "$ERRORS" raw -echo
-  "${launch[@]}" setsid --wait "${command[@]}" </dev/null >"$OUTPUT" 2>"$ERRORS"
+  "${launch[@]}" setsid --wait "${command[@]}" </dev/null >"$OUTPUT" 2>"$ERRORS" 8>&- 9>&-
 fi
 status=$?
 # stty returns when the line has carried all that was written to it.

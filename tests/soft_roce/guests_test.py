@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Which guest one gets."""
+
+import contextlib
+import io
+import unittest
+
+from errors import GuestError
+from guests import guest_of
+
+
+class NamedGuest:
+    def __init__(self, name):
+        self.name = name
+
+
+def absent(name):
+    raise GuestError(f"{name} was never built")
+
+
+class GuestOfTest(unittest.TestCase):
+    def choose(self, kind, **there):
+        """The guest's name, and what was said."""
+        said = io.StringIO()
+        guests = {name: (lambda n=name: NamedGuest(n)) if is_there else (lambda n=name: absent(n))
+                  for name, is_there in there.items()}
+        with contextlib.redirect_stderr(said):
+            return guest_of(kind, guests).name, said.getvalue()
+
+    def test_the_wanted_one_is_taken_without_a_word(self):
+        self.assertEqual(self.choose("qemu", uml=True, qemu=True), ("qemu", ""))
+
+    def test_the_other_one_stands_in_loudly(self):
+        name, said = self.choose("uml", uml=False, qemu=True)
+        self.assertEqual(name, "qemu")
+        self.assertIn("INSTEAD OF UML THE GUEST IS QEMU: no uml: uml was never built", said)
+
+    def test_without_any_the_reasons_of_both_are_told(self):
+        with self.assertRaisesRegex(GuestError, "no uml: .*; no qemu: "):
+            self.choose("uml", uml=False, qemu=False)
+
+
+if __name__ == "__main__":
+    unittest.main()
