@@ -86,7 +86,8 @@ class DirectMemory {
 
   // Copies one part, which had better not be long: deregistration waits for it. Statuses: REM_ACCESS_ERR where key,
   // bounds, domain or access forbid it; REM_OP_ERR where the kernel refuses this process the other one's memory;
-  // RETRY_EXC_ERR where its queue pair is closed or that process is gone, which is abandoned then.
+  // RETRY_EXC_ERR where its queue pair is closed, or the kernel knows no such process any more, which is abandoned
+  // then: it has ended, or its first thread alone has.
   WorkOutcome Copy(const Request& request);
 
   // The same for an atomic operation on eight bytes, for a peer in this process. What was there before goes to

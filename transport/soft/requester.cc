@@ -39,9 +39,11 @@ bool IsRefusal(uint32_t status) {
          status == IBV_WC_REM_OP_ERR;
 }
 
-// A violation of the peer's rights, which takes the peer's queue pair out of service too.
-bool IsForPeerToRefuse(ibv_wc_status status) {
-  return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
+// A violation of the peer's rights, which takes the peer's queue pair out of service too. Or memory that cannot be
+// copied any more, which does not say why: a process that lives carries the request out, a dead one is given up in
+// time.
+bool IsLeftToPeer(ibv_wc_status status) {
+  return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR || status == IBV_WC_RETRY_EXC_ERR;
 }
 
 // Atomics between processes are the responder's business: only there they are atomic towards its own ones. So is what
@@ -210,11 +212,10 @@ bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
     return false;
   }
   WorkOutcome outcome = CopyDirectly(*link.direct(), entry);
-  if (IsForPeerToRefuse(outcome.status)) {
+  if (IsLeftToPeer(outcome.status)) {
     entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
     return true;
   }
-  if (outcome.status == IBV_WC_RETRY_EXC_ERR) return false;
   if (!outcome.ok()) return Fail(entry, outcome);
   if (unfinished_copy_) return false;
   entry.direct_copy = SendEntry::DirectCopy::kDone;

@@ -3,10 +3,10 @@
 // A request goes into the ring, and is complete when the peer has accepted it, or, a READ or atomic, answered it. Where
 // the peer's memory can be copied directly, a READ or WRITE is copied by ourselves once every earlier request is
 // accepted, as RC ordering demands, and is complete then. One that the peer's table of keys does not allow goes into
-// the ring all the same: the peer refuses it by itself, and its queue pair fails as it must. One whose peer has closed
-// or died waits for it like those in the ring, until the queue pair gives the peer up (see peer_patience.h). Binding
-// and invalidating a window is done in its turn between them: what is sent after a bind finds it done. Failed requests
-// complete even when unsignaled.
+// the ring all the same: the peer refuses it by itself, and its queue pair fails as it must. So does one whose peer has
+// closed or can be copied from no more: what is in the ring is carried out or waits until the queue pair gives the peer
+// up (see peer_patience.h). Binding and invalidating a window is done in its turn between them: what is sent after a
+// bind finds it done. Failed requests complete even when unsignaled.
 //
 // At most `read_depth` READs and atomics are in the ring without an answer; those behind them wait, and everything
 // behind those. A fenced request waits until there are none.

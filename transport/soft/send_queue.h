@@ -40,7 +40,7 @@ struct SendEntry {
   enum class DirectCopy : uint8_t {
     kNotDone,
     kDone,
-    kNotAllowed,  // The request goes to the peer, which is to refuse it by itself.
+    kNotAllowed,  // The request goes to the peer, which is to refuse it by itself, or to carry it out.
   };
 
   uint64_t wr_id;

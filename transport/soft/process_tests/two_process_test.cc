@@ -1,6 +1,7 @@
 // The engine between two processes: this program starts itself again as the peer, and links over a socket pair.
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -8,7 +9,9 @@
 
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "gtest/gtest.h"
@@ -59,8 +62,17 @@ void Echo(TestEnd& end) {
   }
 }
 
+// To the kernel a process whose first thread has ended has no memory, however many of its threads live on.
+[[noreturn]] void LeaveToAnotherThread() {
+  std::thread([] {
+    AwaitEndOfFile(kPeerSocket);
+    _exit(0);
+  }).detach();
+  pthread_exit(nullptr);
+}
+
 int RunPeer(const std::string& role) {
-  TestEnd end({.with_channel = true, .memory_bytes = 2 * kMegabyte});
+  static TestEnd end({.with_channel = true, .memory_bytes = 2 * kMegabyte});  // Outlives this thread.
   bool unready = role == "unready" || role == "unready for a time";
   for (uint64_t id = 0; id < 8 && !unready; ++id) end.Receive(id, id * 4096);
   for (size_t i = kMegabyte; i < 2 * kMegabyte; ++i) end.memory[i] = static_cast<std::byte>(i * 7 >> 3);
@@ -71,6 +83,7 @@ int RunPeer(const std::string& role) {
   RemoteMemory memory = {.address = end.Address(0), .key = end.region->rkey};
   if (write(kPeerSocket, &memory, sizeof(memory)) != sizeof(memory)) return 1;
   if (role == "echo") Echo(end);
+  if (role == "without its first thread") LeaveToAnotherThread();
   AwaitEndOfFile(kPeerSocket);
   return 0;
 }
@@ -112,6 +125,14 @@ class PeerProcess {
     waitpid(process_, nullptr, WUNTRACED);
   }
   void Continue() { kill(process_, SIGCONT); }
+  void AwaitEndOfFirstThread() const {
+    const std::string first = "/proc/" + std::to_string(process_) + "/stat";
+    std::string line;
+    while (line.find(") Z ") == std::string::npos) {
+      sched_yield();
+      std::getline(std::ifstream(first), line);
+    }
+  }
 
   TestEnd end{{.with_channel = true, .memory_bytes = 2 * kMegabyte}};
   RemoteMemory memory = {};
@@ -155,6 +176,12 @@ void WriteAndRead(PeerProcess& peer) {
 
 TEST(TwoProcesses, WriteIsThereForALaterRead) {
   PeerProcess peer("idle");
+  WriteAndRead(peer);
+}
+
+TEST(TwoProcesses, PeerThatCannotBeCopiedFromAnyMoreCarriesRequestsOutItself) {
+  PeerProcess peer("without its first thread");
+  peer.AwaitEndOfFirstThread();
   WriteAndRead(peer);
 }
 
