@@ -21,23 +21,24 @@ void PeerPatience::Begin(const Signs& signs, Clock::time_point now) {
   next_look_ = now + interval_;
 }
 
-std::chrono::microseconds PeerPatience::LimitFor(const Signs& signs) const {
-  if (!signs.closed) return limit_;
+std::chrono::microseconds PeerPatience::Limit() const {
+  if (!signs_.closed) return limit_;
   return limit_.count() == 0 ? kClosedLimitMax : std::min(limit_, kClosedLimitMax);
 }
 
 PeerPatience::Verdict PeerPatience::Look(const Signs& signs, Clock::time_point now) {
-  if (!waiting_ || signs.progress != signs_.progress || signs.closed != signs_.closed) {
+  bool may_live = !signs_.closed;
+  if (!waiting_ || (may_live && (signs.closed || signs.progress != signs_.progress))) {
     Begin(signs, now);
     return Verdict::kWait;
   }
-  if (signs.answer != signs_.answer) {
+  if (may_live && signs.answer != signs_.answer) {
     signs_ = signs;
     last_sign_ = now;
     probes_ = 0;
   }
   if (now < next_look_) return Verdict::kWait;
-  std::chrono::microseconds limit = LimitFor(signs);
+  std::chrono::microseconds limit = Limit();
   if (limit.count() != 0 && probes_ >= kProbesMin && now - last_sign_ >= limit) return Verdict::kGiveUp;
   ++probes_;
   next_look_ = now + interval_;

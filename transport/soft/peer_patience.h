@@ -6,13 +6,13 @@
 // 2^timeout * (retry_count + 1) (InfiniBand's "transport timer" and "retry counter", as ibv_modify_qp(3) has them) the
 // peer is given up. It had three probes at least: a process that was not running itself has not waited.
 //
-// A peer that has closed (destroyed its queue pair, left it in ERR, or died) is waited for too, since a NIC's sender
-// sends again until its retries are used up, whatever became of the receiver. Programs count on that: one ends when it
-// has all that it waits for, with requests of its peer still under way, and the peer, which fails at the first bad
-// completion, has that time to take in what was done on its other queue pairs, and to end well. But that it has closed
-// is known here for sure, so no more than kClosedLimitMax is waited, from when the end was seen: also where the
-// attributes say for ever, or 17 s as the connection manager's do, which nobody would tell from a hang. That delays
-// nobody who has a better source: what the connection manager reports as disconnected fails at once
+// A peer that has closed (destroyed its queue pair, left it in ERR, or is known to have died) is waited for too, since
+// a NIC's sender sends again until its retries are used up, whatever became of the receiver. Programs count on that:
+// one ends when it has all that it waits for, with requests of its peer still under way, and the peer, which fails at
+// the first bad completion, has that time to take in what was done on its other queue pairs, and to end well. But that
+// it has closed is known here for sure, so no more than kClosedLimitMax is waited, from when the end was seen: also
+// where the attributes say for ever, or 17 s as the connection manager's do, which nobody would tell from a hang. That
+// delays nobody who has a better source: what the connection manager reports as disconnected fails at once
 // (QueuePair::PeerGone), and so does what ibv_modify_qp takes to ERR.
 //
 // Pure: the caller brings the time. Thread: one at a time.
@@ -38,7 +38,7 @@ class PeerPatience {
   struct Signs {
     uint64_t progress = 0;  // Changes with every step.
     uint64_t answer = 0;
-    bool closed = false;  // There will be no other sign.
+    bool closed = false;  // Once seen, nothing else is a sign.
     bool operator==(const Signs&) const = default;
   };
 
@@ -63,8 +63,8 @@ class PeerPatience {
   static constexpr std::chrono::microseconds kClosedLimitMax{500'000};
 
   void Begin(const Signs& signs, Clock::time_point now);
-  // What limits the wait for a peer that shows `signs`; 0 is for ever.
-  std::chrono::microseconds LimitFor(const Signs& signs) const;
+  // What limits the wait for a peer as last seen; 0 is for ever.
+  std::chrono::microseconds Limit() const;
 
   std::chrono::microseconds limit_{0};  // 0: for ever.
   bool waiting_ = false;

@@ -77,6 +77,18 @@ TEST_F(PeerPatienceTest, TimeOfAClosedPeerBeginsWhenItsEndIsSeen) {
   EXPECT_EQ(LookFor(milliseconds(200)), -1);
 }
 
+TEST_F(PeerPatienceTest, ClosedPeerGainsNoTimeByOtherSigns) {
+  patience_.Configure(0, 7);
+  signs_.closed = true;
+  for (int looks = 0; looks < 1000 && LookFor(milliseconds(1)) != -1; ++looks) {
+    ++signs_.progress;
+    ++signs_.answer;
+    signs_.closed = !signs_.closed;
+  }
+  EXPECT_GE(now_.time_since_epoch(), milliseconds(500));
+  EXPECT_LE(now_.time_since_epoch(), milliseconds(630));
+}
+
 TEST_F(PeerPatienceTest, WaiterThatDidNotRunItselfLooksMoreThanOnceAtAClosedPeer) {
   patience_.Configure(14, 7);
   signs_.closed = true;
