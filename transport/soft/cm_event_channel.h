@@ -6,7 +6,8 @@
 //
 // Programs destroy a channel under a thread that reads it: when their last id is gone no event can come, and
 // librdmacm's reader sleeps on in the kernel, which keeps the file open under it. So does ours, until a signal or the
-// end of the process. A thread that comes too late is told that there is no such channel.
+// end of the process. A thread that comes too late is told that there is no such channel, as long as none has got its
+// address.
 
 #ifndef VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
 #define VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_

@@ -11,8 +11,8 @@
 // So an idle process spends nothing, and an application that polls is not disturbed.
 //
 // With VERBENA_SOFT_PROGRESS=polls in the environment there is no thread, and progress is made by the application's
-// polls alone: for tests that are to be the same each time. Nothing times out then, and no peer is given
-// up, closed or not.
+// polls alone: for tests that are to be the same each time. Nothing times out then, and no peer is given up, closed or
+// not.
 //
 // Owner: the device; never destroyed, since a thread cannot be stopped safely while a process exits. A child made by
 // fork has no such thread, and may not use the device. Thread: any. Locks: the roster's is taken before those of

@@ -88,9 +88,9 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   int Modify(const ibv_qp_attr& attributes, int mask);
   void Query(ibv_qp_attr* attributes, ibv_qp_init_attr* init_attributes);
 
-  // For the progress thread, while there are requests that the peer has not carried out, or one of the peer's that
-  // waits for a limited time: has a turn, and looks whether the peer is alive. When to call again; none: not before the
-  // next ProgressThread::Supervise.
+  // For the progress thread, while there are requests that the peer has not carried out, a long copy of our own before
+  // them, or a request of the peer's that waits for a limited time: has a turn, and looks whether the peer is alive.
+  // When to call again; none: not before the next ProgressThread::Supervise.
   std::optional<PeerPatience::Clock::time_point> Supervise(PeerPatience::Clock::time_point now);
 
   void Progress() override;

@@ -18,8 +18,9 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   AdvanceBoth(Requester::Look::kAlways);
   PushWire();
   bool awaits_peer = state != IBV_QPS_ERR && requester_.awaits_peer();
-  // A copy ends in anybody's turn, and what is behind it awaits the peer then.
-  bool is_busy = responder_.parked_for_a_time() || requester_.unfinished_copy();
+  // A copy ends in anybody's turn while the port is up, and what is behind it awaits the peer then.
+  bool copies = requester_.unfinished_copy() && surroundings_.health->port_is_up();
+  bool is_busy = responder_.parked_for_a_time() || copies;
   supervised_ = awaits_peer || (state != IBV_QPS_ERR && is_busy);
   if (!awaits_peer) patience_.Rest();
   if (!supervised_) return std::nullopt;
