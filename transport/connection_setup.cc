@@ -138,7 +138,8 @@ void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome
 }
 
 void ConnectionSetup::OnEnded() {
-  pending_ = false;  // As it is already, unless the loop goes: then nothing more comes of it.
+  // As it is already, unless the loop goes: then nothing more comes of it.
+  if (std::exchange(pending_, false)) loop_->CancelTimer(timer_);
   share_ = protocol::GrantShare();
   LetGo();
 }
