@@ -28,13 +28,14 @@ class BuildLog:
         """A line for the person who waits."""
         print(f"soft_roce: [{time.monotonic() - self._began:3.0f} s] {what}", file=sys.stderr, flush=True)
 
-    def run(self, command: list[str], directory: pathlib.Path) -> None:
+    def run(self, command: list[str], directory: pathlib.Path, typed: str = "") -> None:
+        """`typed` is the command's standard input."""
         with open(self.path, "a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
             try:
                 status = subprocess.run(
-                    command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
+                    command, cwd=directory, input=typed.encode(), stdout=log, stderr=log, check=False
                 ).returncode
             except FileNotFoundError:
                 raise GuestError(f"there is no program {command[0]}: run tools/install_deps.sh") from None

@@ -35,7 +35,7 @@ def unpack(package: str, version: str, directory: pathlib.Path, log: BuildLog) -
 
 
 def depends_on(package: str, version: str, prefix: str) -> list[str]:
-    """The packages whose names begin so that this one needs."""
+    """Those that it depends on whose names begin with `prefix`."""
     return parse_depends(_ask(["apt-cache", "show", f"{package}={version}"]), prefix)
 
 

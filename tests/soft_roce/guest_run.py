@@ -41,6 +41,7 @@ class Guest(Protocol):
     """A kind of guest. What it starts with the descriptors of three lines must do as run_command.sh expects."""
 
     name: str
+    slowness: int  # How many times as long as on the host a program may take.
 
     def parameters(self, run: Run) -> str: ...
     def environment(self, run: Run) -> dict[str, str]: ...

@@ -18,6 +18,7 @@ class ScriptedGuest:
     descriptors."""
 
     name = "scripted"
+    slowness = 1
 
     def __init__(self, script):
         self._script = script

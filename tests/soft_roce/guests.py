@@ -1,5 +1,6 @@
 """The kinds of guests, and which one there is."""
 
+import pathlib
 import sys
 from collections.abc import Callable, Mapping
 
@@ -10,10 +11,14 @@ from guest_run import Guest
 from qemu_boot import Qemu
 from uml_boot import UserModeLinux
 
-# In the order of preference.
 GUESTS: dict[str, Callable[[], Guest]] = {
     "uml": lambda: UserModeLinux(uml_build.installed() or uml_build.install()),
     "qemu": lambda: Qemu(qemu_build.installed() or qemu_build.install()),
+}
+# Which sets it up and returns where.
+INSTALL: dict[str, Callable[[], pathlib.Path]] = {
+    "uml": lambda: uml_build.install().kernel.parent,
+    "qemu": lambda: qemu_build.install().kernel.parent,
 }
 
 

@@ -2,14 +2,11 @@
 
 import os
 import pathlib
-import shutil
 
-from errors import GuestError
 from guest_run import Run, RunFolder, assignments
-from qemu_build import Installation
+from qemu_build import EMULATOR, Installation
 
 NAME = "qemu"
-PROGRAM = "qemu-system-x86_64"
 PROCESSORS = 2
 
 
@@ -17,10 +14,9 @@ class Qemu:
     """Two processors that really run side by side, and five to fifteen times slower than the host's."""
 
     name = NAME
+    slowness = 10
 
     def __init__(self, installation: Installation):
-        if shutil.which(PROGRAM) is None:
-            raise GuestError(f"there is no program {PROGRAM}: run tools/install_deps.sh")
         self._installation = installation
 
     def parameters(self, run: Run) -> str:
@@ -34,7 +30,7 @@ class Qemu:
     def command_line(self, run: Run, folder: RunFolder, output: int, errors: int, console: int) -> list[str]:
         line = f"serial,path={os.ttyname(output)}" if run.terminal else f"file,path=/dev/fd/{output},append=on"
         return [
-            PROGRAM, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            EMULATOR, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", "q35",
             "-accel", "tcg,thread=multi,tb-size=512",
             "-cpu", "Nehalem",  # What the emulation has all of.
@@ -50,14 +46,18 @@ class Qemu:
             "-chardev", f"file,path=/dev/fd/{errors},append=on,id=errors", "-device", "virtconsole,chardev=errors",
             *_folder("host", pathlib.Path("/"), "readonly=on,multidevs=remap"),
             *_folder("run", folder.path),
-            *(part for number, path in enumerate(run.writable) for part in _folder(f"writable{number}", path.resolve())),
+            *(
+                part
+                for number, path in enumerate(run.writable)
+                for part in _folder(f"writable{number}", path.resolve())
+            ),
         ]  # fmt: skip
 
 
 def _folder(tag: str, path: pathlib.Path, options: str = "multidevs=remap") -> list[str]:
     """A folder of the host that the guest mounts by its tag."""
-    comma = str(path).replace(",", ",,")
+    escaped = str(path).replace(",", ",,")
     return [
-        "-fsdev", f"local,id={tag},path={comma},security_model=none,{options}",
+        "-fsdev", f"local,id={tag},path={escaped},security_model=none,{options}",
         "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}",
     ]  # fmt: skip

@@ -18,6 +18,8 @@ from errors import GuestError
 META_PACKAGE = "linux-image-amd64"  # Depends on the newest linux-image-VERSION-amd64.
 SOURCE_PACKAGE = "linux-source-6.1"
 KBUILD_PACKAGE = "linux-kbuild-6.1"
+EMULATOR = "qemu-system-x86_64"
+STATIC_SHELL = "/usr/bin/busybox"  # Of busybox-static.
 HERE = pathlib.Path(__file__).resolve().parent
 FIRST_ROOT = HERE / "guest/root_of_qemu.sh"
 
@@ -39,13 +41,16 @@ class Installation:
 
 
 def installed() -> Installation | None:
-    """The newest that this recipe has made."""
-    folder = newest(cache_root(), f"qemu-*-{recipe_digest()}")
+    """The newest that this recipe has made, if there is an emulator to run it."""
+    folder = newest(cache_root(), f"qemu-*-{recipe_digest()}") if shutil.which(EMULATOR) else None
     return None if folder is None else Installation(folder)
 
 
 def install() -> Installation:
     """The one of the packages' present version, built if it is not there."""
+    for program in (EMULATOR, STATIC_SHELL, "cpio"):
+        if shutil.which(program) is None:
+            raise GuestError(f"there is no program {program}: run tools/install_deps.sh")
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     log = BuildLog(root / "qemu.log")
@@ -82,6 +87,8 @@ def load_order(dependencies: str, wanted: Iterable[str]) -> list[str]:
         needs[pathlib.Path(file).stem] = [*reversed(needed.split()), file]
     order: list[str] = []
     for module in wanted:
+        if module not in needs:
+            raise GuestError(f"Debian's kernel has no module {module} of its own")
         order += [file for file in needs[module] if file not in order]
     return order
 
@@ -101,7 +108,7 @@ def _build(version: str, folder: pathlib.Path, log: BuildLog) -> None:
     modules.parent.mkdir(parents=True)
     shutil.move(work / "image/lib/modules" / release, modules)
     for unused in NOT_NEEDED:
-        shutil.rmtree(modules / "kernel" / unused)
+        shutil.rmtree(modules / "kernel" / unused, ignore_errors=True)
     log.say("the kernel is unpacked")
     _build_siw(release, version, work, modules, log)
     log.run(["depmod", "-b", str(folder / "modules"), release], work)
@@ -130,11 +137,10 @@ def _make_first_root(folder: pathlib.Path, release: str, work: pathlib.Path, log
     root = work / "first_root"
     for name in ("bin", "dev", "host", "memory", "modules", "proc", "sys", "whole"):
         (root / name).mkdir(parents=True)
-    shutil.copy("/usr/bin/busybox", root / "bin/busybox")
+    shutil.copy(STATIC_SHELL, root / "bin/busybox")
     shutil.copy(FIRST_ROOT, root / "init")
     modules = folder / "modules/lib/modules" / release
     for number, file in enumerate(load_order((modules / "modules.dep").read_text(encoding="utf-8"), FIRST_MODULES)):
         shutil.copy(modules / file, root / "modules" / f"{number:02}-{pathlib.Path(file).name}")
-    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
-    archive = f"cpio --create --format=newc --owner=0:0 --quiet >{folder / 'first_root.cpio'}"
-    log.run(["sh", "-c", f"cat <<'END' | {archive}\n{names}\nEND\n"], root)
+    archive = ["cpio", "--create", "--format=newc", "--owner=0:0", "--quiet", f"--file={folder / 'first_root.cpio'}"]
+    log.run(archive, root, "".join(f"{path.relative_to(root)}\n" for path in sorted(root.rglob("*"))))

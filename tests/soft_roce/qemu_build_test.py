@@ -30,7 +30,8 @@ class KernelPackageTest(unittest.TestCase):
 
 class UnpackedKernelTest(unittest.TestCase):
     def test_is_the_elf_file_among_what_is_packed(self):
-        image = b"code" + qemu_build.XZ_MAGIC + b"by chance" + lzma.compress(b"no kernel") + lzma.compress(b"\x7fELF!") + b"rest"
+        packed = lzma.compress(b"no kernel") + lzma.compress(b"\x7fELF!")
+        image = b"code" + qemu_build.XZ_MAGIC + b"by chance" + packed + b"rest"
         self.assertEqual(qemu_build.unpacked_kernel(image), b"\x7fELF!")
 
     def test_an_image_without_one_is_an_error(self):

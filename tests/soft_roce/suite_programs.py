@@ -10,6 +10,7 @@ class Program:
     fault_free: bool = False  # Nothing dies in it: the device's counters of faults must not grow.
     network: str = ""  # Empty: the device's own.
     devices: tuple[str, ...] = ("rxe", "siw")
+    in_emulation: bool = False  # Also where everything takes ten times as long.
     memory_mb: int = 3000
     timeout_seconds: float = 300
     # (device, pattern of GoogleTest, reason) of cases that are not run there.
@@ -32,8 +33,8 @@ LARGE_MIB = 64
 NETWORKS = {"rxe": "one_rxe", "siw": "siw"}
 
 PROGRAMS = (
-    Program("//tests/integration:transport_test", fault_free=True),
-    Program("//tests/integration:limits_test", fault_free=True),
+    Program("//tests/integration:transport_test", fault_free=True, in_emulation=True),
+    Program("//tests/integration:limits_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:client_death_test"),
     Program("//tests/integration:server_death_test", memory_mb=6000),
     Program("//tests/differential:same_outcomes_test", arguments=("tests/differential/run_seeds", "1", "2")),
@@ -43,6 +44,7 @@ PROGRAMS = (
         "//examples/greeter:greeter_test",
         arguments=("examples/greeter/greeter_server", "examples/greeter/greeter_client"),
         fault_free=True,
+        in_emulation=True,
     ),
     Program(
         "//examples/filecopy:filecopy_test",

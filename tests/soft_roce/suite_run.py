@@ -35,6 +35,9 @@ def run_on(device: str, programs: list[Program], suite: Suite) -> Count:
         suite.say(f"{device}: NOT TESTED: {why}")
         return total
     for program in programs:
+        if suite.guest.slowness > 1 and not program.in_emulation:
+            total.skipped.append(f"{device} {program.name}: takes too long in {suite.guest.name}")
+            continue
         began = time.monotonic()
         folder = suite.results / device / program.name
         folder.mkdir(parents=True)
@@ -61,7 +64,8 @@ def _run(device: str, program: Program, suite: Suite, folder: pathlib.Path) -> O
         "bash", str(HERE / "guest/run_program.sh"), str(folder), str(directory), program.path, *program.arguments,
     ]  # fmt: skip
     network = program.network or suite_programs.NETWORKS[device]
-    return run_in(suite.guest, _in_guest(command, network, program.memory_mb, program.timeout_seconds, [folder]))
+    seconds = program.timeout_seconds * suite.guest.slowness
+    return run_in(suite.guest, _in_guest(command, network, program.memory_mb, seconds, [folder]))
 
 
 def _in_guest(

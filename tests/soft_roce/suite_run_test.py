@@ -98,27 +98,42 @@ class Counting(unittest.TestCase):
         self.assertEqual(self.count(outcome=hung).failures, ["rxe a_test: no end within its time"])
 
 
+class ShellGuest:
+    """Runs a line of the shell instead, in which $RUN is the run's folder and $CONSOLE a descriptor."""
+
+    name = "shell"
+
+    def __init__(self, line, slowness=1):
+        self._line = line
+        self.slowness = slowness
+
+    def parameters(self, run):
+        return ""
+
+    def environment(self, run):
+        return {}
+
+    def command_line(self, run, folder, output, errors, console):
+        return ["bash", "-c", f"RUN={folder.path} CONSOLE={console}; {self._line}"]
+
+
 class Running(unittest.TestCase):
     def test_without_a_guest_all_is_skipped_and_said_loudly(self):
-        class DeadGuest:
-            name = "dead"
-
-            def parameters(self, run):
-                return ""
-
-            def environment(self, run):
-                return {}
-
-            def command_line(self, run, folder, output, errors, console):
-                return ["bash", "-c", f"echo no such module >&{console}"]
-
         said = []
         nowhere = pathlib.Path("/nonexistent")
-        result = suite_run.run_on("siw", [PROGRAM], Suite(DeadGuest(), nowhere, nowhere, said.append))
+        guest = ShellGuest("echo no such module >&$CONSOLE")
+        result = suite_run.run_on("siw", [PROGRAM], Suite(guest, nowhere, nowhere, said.append))
         self.assertEqual((result.passed, result.failures), (0, []))
         self.assertEqual(result.skipped, ["siw: no guest, 1 programs did not run"])
         self.assertIn("NOT TESTED", said[0])
         self.assertIn("no such module", said[0])
+
+    def test_a_slow_guest_skips_what_is_not_meant_for_it(self):
+        nowhere = pathlib.Path("/nonexistent")
+        guest = ShellGuest("echo 0 >$RUN/status", slowness=10)
+        result = suite_run.run_on("rxe", [PROGRAM], Suite(guest, nowhere, nowhere, lambda text: None))
+        self.assertEqual((result.passed, result.failures), (0, []))
+        self.assertEqual(result.skipped, ["rxe a_test: takes too long in shell"])
 
 
 if __name__ == "__main__":

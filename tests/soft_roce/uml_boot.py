@@ -15,6 +15,7 @@ class UserModeLinux:
     """One processor, without preemption; user code runs at the host's speed."""
 
     name = NAME
+    slowness = 1
 
     def __init__(self, installation: Installation):
         self._installation = installation

@@ -10,6 +10,7 @@ export PATH=/bin
 die() {
   echo "verbena guest: $1" >/dev/kmsg
   poweroff -f
+  sleep infinity
 }
 
 mount_folder() { mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,$3" "$1" "$2" || die "no folder $1 at $2"; }
@@ -21,19 +22,20 @@ for module in /modules/*; do
   insmod "$module" || die "$module does not load"
 done
 
-mount -t tmpfs -o size=80% tmpfs /memory
+mount -t tmpfs -o size=80% tmpfs /memory || die "no memory for what is written"
 mkdir /memory/written /memory/work
 mount_folder host /host ro,cache=loose
 mount -t overlay -o lowerdir=/host,upperdir=/memory/written,workdir=/memory/work overlay /whole || die "no overlay"
 
 root=/whole
-mount -t tmpfs tmpfs $root/run
+mount -t tmpfs tmpfs $root/run || die "no /run"
 mkdir -p $root/run/verbena $root/lib/modules
 mount_folder run $root/run/verbena cache=none
-. $root/run/verbena/parameters
+. $root/run/verbena/parameters || die "no parameters"
 mount -o bind "$root$MODULES/lib/modules" $root/lib/modules || die "no modules in $MODULES"
+[ -f $root/run/verbena/writable ] || die "the folder of this run is not complete"
 number=0
-tr '\0' '\n' <$root/run/verbena/writable | while read -r folder; do
+tr '\0' '\n' <$root/run/verbena/writable | while IFS= read -r folder; do
   mount_folder writable$number "$root$folder" cache=none
   number=$((number + 1))
 done

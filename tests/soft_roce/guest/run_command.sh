@@ -43,7 +43,7 @@ cd -- "$(<$run/directory)" || die "there is no $(<$run/directory) in the guest"
 launch=(env -i -- "${environment[@]}" "${network_variables[@]}")
 
 # Some lines forget their settings when nobody has them open.
-exec 8<>"$OUTPUT" 9<>"$ERRORS"
+{ exec 8<>"$OUTPUT" 9<>"$ERRORS"; } || die "no line $OUTPUT or $ERRORS"
 echo "verbena guest: ready after $(cut -d' ' -f1 /proc/uptime) s" >/dev/kmsg
 if [[ -n $TERMINAL ]]; then
   stty -F "$OUTPUT" sane $TERMINAL
