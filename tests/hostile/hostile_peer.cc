@@ -100,10 +100,10 @@ void HostilePeer::Send(const Bytes& frame, ibv_wr_opcode opcode, uint32_t invali
 
 bool HostilePeer::Progress() {
   const HostileDevice::Looked looked = device_->Look();
-  ended_ = ended_ || looked.ended;
+  const bool had_ended = std::exchange(ended_, ended_ || looked.ended);
   if (!looked.completion.has_value()) {
     if (!ended_) absl::SleepFor(kLookAgain);
-    return !ended_;
+    return !had_ended;  // The queue was looked at before the end was: what the server said last may stand in it.
   }
   if (looked.completion->status != IBV_WC_SUCCESS) {
     ended_ = true;  // The queue pair is in error; what arrived before still stands in the queue.
