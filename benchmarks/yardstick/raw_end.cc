@@ -99,8 +99,8 @@ absl::Status RawEnd::PostSend(bool last) {
   ibv_send_wr request = {};
   request.wr_id = last ? kLastSend : kSend;
   request.sg_list = &area;
-  request.num_sge = 1;
-  request.opcode = last ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+  request.num_sge = last ? 0 : 1;
+  request.opcode = IBV_WR_SEND;
   if (++sends_ % kSignalEvery == 0 || last) request.send_flags |= IBV_SEND_SIGNALED;
   if (area.length <= queue_pair_.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
   ibv_send_wr* first_unposted = nullptr;

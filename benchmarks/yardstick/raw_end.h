@@ -29,10 +29,10 @@ namespace verbena::benchmarks {
 
 struct RawShape {
   transport::WaitPolicy wait = transport::WaitPolicy::kBusy;
-  size_t message_bytes = 64;
-  uint32_t ring_areas = 1;  // Of the ring for READs; also how many READs may be in flight.
-  uint32_t receives = 2;    // Posted at a time; one more than the messages that may be on their way.
-  uint32_t others = 0;      // Completions of other queue pairs that the completion queue has room for.
+  size_t message_bytes = 64;  // At least 1.
+  uint32_t ring_areas = 1;    // Of the ring for READs; also how many READs may be in flight.
+  uint32_t receives = 2;      // Posted at a time; one more than the messages that may be on their way.
+  uint32_t others = 0;        // Completions of other queue pairs that the completion queue has room for.
 };
 
 // Where the peer's ring stands; travels in the private data of the accept. Both ends are the same program.
@@ -54,8 +54,8 @@ class RawEnd {
 
   // Posts the next receive again.
   absl::Status PostReceive();
-  // Sends one message's area; inline where the device can. `last` marks the message that ends a ping-pong; its
-  // completion is one that IsLast knows.
+  // Sends one message's area; inline where the device can. `last`: an empty message instead, which ends a ping-pong
+  // (not every device has immediate data); its completion is one that IsLast knows.
   absl::Status PostSend(bool last);
   // Reads area `index` of the peer's ring into our own. Completes always; wr_id is the index.
   absl::Status PostRead(uint32_t index);
@@ -65,7 +65,7 @@ class RawEnd {
 
   // The message that PostSend marked: received, or sent.
   static bool IsLast(const ibv_wc& completion) {
-    return (completion.wc_flags & IBV_WC_WITH_IMM) != 0 || completion.wr_id == kLastSend;
+    return completion.wr_id == kLastSend || (completion.wr_id == kReceive && completion.byte_len == 0);
   }
 
   void set_peer_ring(const RemoteRing& ring) { peer_ring_ = ring; }
