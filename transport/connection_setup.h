@@ -55,8 +55,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId&& id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
   // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once, unless the loop has
-  // gone meanwhile; the loop lets go of
-  // this when the link is somebody else's, or has ended: receives may have been taken for it.
+  // gone meanwhile; the loop lets go of this when the link is somebody else's, or has ended: receives may have been
+  // taken for it.
   void Succeed(const protocol::Agreement& agreement, bool initiator);
   void Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome);
   bool pending() const { return pending_; }  // Neither of them was called, and the loop is there.
