@@ -1,5 +1,6 @@
 """The kinds of guests, and which one there is."""
 
+import dataclasses
 import pathlib
 import sys
 from collections.abc import Callable, Mapping
@@ -9,25 +10,31 @@ import uml_build
 from errors import GuestError
 from guest_run import Guest
 from qemu_boot import Qemu
+from recipe import Recipe
 from uml_boot import UserModeLinux
 
-GUESTS: dict[str, Callable[[], Guest]] = {
-    "uml": lambda: UserModeLinux(uml_build.installed() or uml_build.install()),
-    "qemu": lambda: Qemu(qemu_build.installed() or qemu_build.install()),
-}
-# Which sets it up and returns where.
-INSTALL: dict[str, Callable[[], pathlib.Path]] = {
-    "uml": lambda: uml_build.install().kernel.parent,
-    "qemu": lambda: qemu_build.install().kernel.parent,
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    recipe: Recipe
+    guest: Callable[[pathlib.Path], Guest]  # Of what the recipe has made.
+
+    def get(self) -> Guest:
+        return self.guest(self.recipe.installed() or self.recipe.install())
+
+
+GUESTS = {
+    "uml": Kind(uml_build.RECIPE, lambda folder: UserModeLinux(uml_build.Installation(folder))),
+    "qemu": Kind(qemu_build.RECIPE, lambda folder: Qemu(qemu_build.Installation(folder))),
 }
 
 
-def guest_of(kind: str, guests: Mapping[str, Callable[[], Guest]] = GUESTS) -> Guest:
+def guest_of(kind: str, guests: Mapping[str, Kind] = GUESTS) -> Guest:
     """The one wanted. If that cannot be had, the other, and a line that says so loudly; GuestError: neither."""
     reasons = []
     for name in sorted(guests, key=lambda name: name != kind):
         try:
-            guest = guests[name]()
+            guest = guests[name].get()
         except GuestError as error:
             reasons.append(f"no {name}: {error}")
             continue

@@ -9,21 +9,31 @@ from errors import GuestError
 from guests import guest_of
 
 
+class Present:
+    """A kind that can be had."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def get(self):
+        return NamedGuest(self._name)
+
+
+class Absent(Present):
+    def get(self):
+        raise GuestError(f"{self._name} was never built")
+
+
 class NamedGuest:
     def __init__(self, name):
         self.name = name
-
-
-def absent(name):
-    raise GuestError(f"{name} was never built")
 
 
 class GuestOfTest(unittest.TestCase):
     def choose(self, kind, **there):
         """The guest's name, and what was said."""
         said = io.StringIO()
-        guests = {name: (lambda n=name: NamedGuest(n)) if is_there else (lambda n=name: absent(n))
-                  for name, is_there in there.items()}
+        guests = {name: (Present if is_there else Absent)(name) for name, is_there in there.items()}
         with contextlib.redirect_stderr(said):
             return guest_of(kind, guests).name, said.getvalue()
 

@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Iterable
 
 from build_step import BuildLog
-from cache import cache_root, digest_of_files, get_or_build, newest
-from debian_packages import candidate, depends_on, unpack
+from debian_packages import depends_on, unpack
 from errors import GuestError
+from recipe import Recipe
 
 META_PACKAGE = "linux-image-amd64"  # Depends on the newest linux-image-VERSION-amd64.
 SOURCE_PACKAGE = "linux-source-6.1"
@@ -38,30 +38,6 @@ class Installation:
         self.kernel = folder / "vmlinux"
         self.first_root = folder / "first_root.cpio"
         self.modules = folder / "modules"  # Has lib/modules/VERSION.
-
-
-def installed() -> Installation | None:
-    """The newest that this recipe has made, if there is an emulator to run it."""
-    folder = newest(cache_root(), f"qemu-*-{recipe_digest()}") if shutil.which(EMULATOR) else None
-    return None if folder is None else Installation(folder)
-
-
-def install() -> Installation:
-    """The one of the packages' present version, built if it is not there."""
-    for program in (EMULATOR, STATIC_SHELL, "cpio"):
-        if shutil.which(program) is None:
-            raise GuestError(f"there is no program {program}: run tools/install_deps.sh")
-    root = cache_root()
-    root.mkdir(parents=True, exist_ok=True)
-    log = BuildLog(root / "qemu.log")
-    version = candidate(META_PACKAGE, log)
-    key = f"qemu-{version}-{recipe_digest()}"
-    return Installation(get_or_build(root, key, lambda folder: _build(version, folder, log)))
-
-
-def recipe_digest() -> str:
-    """Changes when what is built from the same packages does."""
-    return digest_of_files([pathlib.Path(__file__), FIRST_ROOT])
 
 
 def unpacked_kernel(image: bytes) -> bytes:
@@ -144,3 +120,13 @@ def _make_first_root(folder: pathlib.Path, release: str, work: pathlib.Path, log
         shutil.copy(modules / file, root / "modules" / f"{number:02}-{pathlib.Path(file).name}")
     archive = ["cpio", "--create", "--format=newc", "--owner=0:0", "--quiet", f"--file={folder / 'first_root.cpio'}"]
     log.run(archive, root, "".join(f"{path.relative_to(root)}\n" for path in sorted(root.rglob("*"))))
+
+
+RECIPE = Recipe(
+    kind="qemu",
+    package=META_PACKAGE,
+    sources=(pathlib.Path(__file__), FIRST_ROOT),
+    build=_build,
+    run_with=(EMULATOR,),
+    built_with=(STATIC_SHELL, "cpio"),
+)

@@ -11,9 +11,9 @@ import pathlib
 import shutil
 
 from build_step import BuildLog
-from cache import cache_root, digest_of_files, get_or_build, newest
-from debian_packages import candidate, unpack, versions
+from debian_packages import unpack, versions
 from errors import GuestError
+from recipe import Recipe
 
 KERNEL_PACKAGE = "user-mode-linux"
 SOURCE_PACKAGE = "linux-source-6.1"
@@ -48,27 +48,6 @@ class Installation:
     def __init__(self, folder: pathlib.Path):
         self.kernel = folder / "linux.uml"
         self.modules = folder / "modules"  # Has lib/modules/VERSION.
-
-
-def installed() -> Installation | None:
-    """The newest that this recipe has made."""
-    folder = newest(cache_root(), f"uml-*-{recipe_digest()}")
-    return None if folder is None else Installation(folder)
-
-
-def install() -> Installation:
-    """The one of the packages' present version, built if it is not there."""
-    root = cache_root()
-    root.mkdir(parents=True, exist_ok=True)
-    log = BuildLog(root / "uml.log")
-    version = candidate(KERNEL_PACKAGE, log)
-    key = f"uml-{version}-{recipe_digest()}"
-    return Installation(get_or_build(root, key, lambda folder: _build(version, folder, log)))
-
-
-def recipe_digest() -> str:
-    """Changes when what is built from the same packages does."""
-    return digest_of_files([pathlib.Path(__file__), *(HERE / "kernel_modules" / name for name in ABSENT_SUBSYSTEMS)])
 
 
 def options_for_make() -> list[str]:
@@ -168,3 +147,11 @@ def _collect(
 
 def _jobs() -> str:
     return f"-j{os.cpu_count()}"
+
+
+RECIPE = Recipe(
+    kind="uml",
+    package=KERNEL_PACKAGE,
+    sources=(pathlib.Path(__file__), *(HERE / "kernel_modules" / name for name in ABSENT_SUBSYSTEMS)),
+    build=_build,
+)
