@@ -30,7 +30,11 @@ class UserModeLinux:
         )
 
     def environment(self, run: Run) -> dict[str, str]:
-        return {"TMPDIR": str(memory_folder(run.memory_mb)), "HOME": os.environ.get("HOME", "/")}
+        return {
+            "TMPDIR": str(memory_folder(run.memory_mb)),
+            "HOME": os.environ.get("HOME", "/"),
+            "LD_PRELOAD": str(self._installation.registers),
+        }
 
     def command_line(self, run: Run, folder: RunFolder, output: int, errors: int, console: int) -> list[str]:
         """Descriptors are those of the lines' other ends; with a terminal, `output` carries both directions."""

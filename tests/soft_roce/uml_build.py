@@ -19,6 +19,7 @@ KERNEL_PACKAGE = "user-mode-linux"
 SOURCE_PACKAGE = "linux-source-6.1"
 HERE = pathlib.Path(__file__).resolve().parent
 ABSENT_SUBSYSTEMS = ("absent_irq_poll.c", "umem_dmabuf.c")
+REGISTERS = HERE / "uml_registers.c"
 
 # What the kernel's configuration lacks: y, or m for a module. Only the modules built here see it.
 OPTIONS = {
@@ -43,10 +44,11 @@ NOT_NEEDED = (
 
 
 class Installation:
-    """A kernel and its modules, in a folder of the cache."""
+    """A kernel, what is loaded into it, and its modules, in a folder of the cache."""
 
     def __init__(self, folder: pathlib.Path):
         self.kernel = folder / "linux.uml"
+        self.registers = folder / "registers.so"  # Loaded into it.
         self.modules = folder / "modules"  # Has lib/modules/VERSION.
 
 
@@ -143,6 +145,7 @@ def _collect(
         log.run(["strip", "--strip-debug", "-o", str(modules / "extra" / f"{name}.ko"), str(files[name])], work)
     log.run(["depmod", "-b", str(folder / "modules"), kernel_version], work)
     shutil.move(work / "kernel/usr/bin/linux.uml", folder / "linux.uml")
+    log.run(["gcc", "-O2", "-Wall", "-shared", "-fPIC", "-o", str(folder / "registers.so"), str(REGISTERS)], work)
 
 
 def _jobs() -> str:
@@ -152,6 +155,6 @@ def _jobs() -> str:
 RECIPE = Recipe(
     kind="uml",
     package=KERNEL_PACKAGE,
-    sources=(pathlib.Path(__file__), *(HERE / "kernel_modules" / name for name in ABSENT_SUBSYSTEMS)),
+    sources=(pathlib.Path(__file__), REGISTERS, *(HERE / "kernel_modules" / name for name in ABSENT_SUBSYSTEMS)),
     build=_build,
 )
