@@ -116,7 +116,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   parts.config.message_bytes_max = options_.message_bytes_max;
   parts.config.quarantine_bytes_max = options_.export_bytes_max / kQuarantineShare;
   parts.config.exports_revocable = group_->device().has_windows();
-  parts.config.read_chunk_bytes = options_.read_chunk_bytes;
+  parts.config.read_chunk_bytes = std::min(options_.read_chunk_bytes, device_->device().message_bytes_max());
   parts.config.send_slots = kSendSlots;
   parts.config.keepalive_timeout = options_.keepalive_timeout;
   parts.config.drain_timeout = options_.drain_timeout;

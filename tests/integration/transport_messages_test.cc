@@ -53,6 +53,20 @@ TEST_P(MessagesWithPolicy, EverySizeArrivesAsItWasSent) {
   for (const auto& [id, outcome] : client->sent()) EXPECT_EQ(outcome, SendOutcome::kDelivered) << id;
 }
 
+TEST(Messages, ReadsAreNoLongerThanTheDeviceTakes) {
+  TransportOptions options = TestOptions();
+  options.read_chunk_bytes = 1 << 30;  // Past what rxe takes.
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const std::string bytes = RandomBytes(20 << 20, 8);
+  client->Send(1, absl::Cord(bytes));
+  End* const server = pair.accepted(0);
+  ASSERT_NE(server, nullptr);
+  ASSERT_TRUE(server->WaitForMessages(1));
+  EXPECT_EQ(server->messages().front().payload, bytes);
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, MessagesWithPolicy,
                          testing::Values(WaitPolicy::kBusy, WaitPolicy::kEvent, WaitPolicy::kAdaptive));
 

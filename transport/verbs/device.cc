@@ -2,6 +2,7 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -78,6 +79,12 @@ absl::StatusOr<Device> Device::Inspect(const VerbsApi& api, ibv_context* context
   device.numa_node_ = ReadNumaNode(*context->device);
   if (int result = api.query_device(context, &device.attributes_); result != 0) {
     return CallError("ibv_query_device", ErrorNumber(result), device.name_);
+  }
+  for (int port = 1; port <= device.attributes_.phys_port_cnt; ++port) {
+    const absl::StatusOr<ibv_port_attr> attributes = device.QueryPort(static_cast<uint8_t>(port));
+    if (!attributes.ok()) return attributes.status();
+    const uint32_t longest = attributes->max_msg_sz;
+    if (longest > 0) device.message_bytes_max_ = std::min(device.message_bytes_max_, longest);
   }
   return device;
 }

@@ -8,6 +8,7 @@
 #define VERBENA_TRANSPORT_VERBS_DEVICE_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -49,6 +50,8 @@ class Device {
   // iWARP: the memory that READs land in must be registered with IBV_ACCESS_REMOTE_WRITE too.
   bool is_iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
   const ibv_device_attr& attributes() const { return attributes_; }
+  // Bytes of the longest message, or READ, that each of the ports takes (max_msg_sz). A port that says zero has no say.
+  uint32_t message_bytes_max() const { return message_bytes_max_; }
   int completion_vectors() const { return context_->num_comp_vectors; }
   ibv_context* context() const { return context_; }
   const VerbsApi& api() const { return *api_; }
@@ -67,6 +70,7 @@ class Device {
   uint64_t guid_ = 0;
   int numa_node_ = -1;
   ibv_device_attr attributes_ = {};
+  uint32_t message_bytes_max_ = std::numeric_limits<uint32_t>::max();
 };
 
 }  // namespace verbena::verbs

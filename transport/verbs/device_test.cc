@@ -87,6 +87,24 @@ TEST_F(DeviceTest, DeviceThatCannotBeQueriedIsClosed) {
   EXPECT_EQ(fake_.CountOf("close_device"), 1);
 }
 
+TEST_F(DeviceTest, DeviceWhosePortCannotBeQueriedIsClosed) {
+  fake_.Fail("query_port", EIO);
+  EXPECT_THAT(Device::Open(fake_.api(), "fake0").status().message(), HasSubstr("ibv_query_port failed"));
+  EXPECT_EQ(fake_.CountOf("close_device"), 1);
+}
+
+TEST_F(DeviceTest, LongestMessageIsWhatEachPortTakes) {
+  fake_.device_attributes.phys_port_cnt = 2;
+  fake_.port_attributes.max_msg_sz = 8 << 20;
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->message_bytes_max(), 8u << 20);
+  EXPECT_EQ(fake_.CountOf("query_port"), 2);
+}
+
+TEST_F(DeviceTest, PortThatDoesNotSayHowLongAMessageMayBeHasNoSay) {
+  fake_.port_attributes.max_msg_sz = 0;
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->message_bytes_max(), 0xffffffffu);
+}
+
 TEST_F(DeviceTest, BorrowedContextStaysOpen) {
   { ASSERT_TRUE(Device::Borrow(fake_.api(), fake_.context()).ok()); }
   EXPECT_EQ(fake_.CountOf("close_device"), 0);
