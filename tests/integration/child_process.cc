@@ -13,6 +13,14 @@
 #include "gtest/gtest.h"
 
 namespace verbena::probe {
+namespace {
+
+std::vector<std::string> Concatenate(std::vector<std::string> first, const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
 
 std::string ProgramPath(absl::string_view name) {
   const char* const runfiles = std::getenv("TEST_SRCDIR");
@@ -31,7 +39,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
     close(ends[1]);
-    execv(argv[0], argv.data());
+    execvp(argv[0], argv.data());
     _exit(127);
   }
   EXPECT_GT(pid_, 0);
@@ -74,8 +82,9 @@ absl::Duration ChildProcess::ProcessorTime() const {
   return absl::Seconds(ticks) / sysconf(_SC_CLK_TCK);
 }
 
-ServerProcess::ServerProcess(const std::string& address, const std::string& wait, absl::Duration ack_timeout)
-    : process_({ProgramPath("probe_server"), address, wait, absl::FormatDuration(ack_timeout)}) {
+ServerProcess::ServerProcess(const std::string& address, const std::string& wait, absl::Duration ack_timeout,
+                             const std::vector<std::string>& launcher)
+    : process_(Concatenate(launcher, {ProgramPath("probe_server"), address, wait, absl::FormatDuration(ack_timeout)})) {
   const std::string line = process_.ReadLine();
   EXPECT_TRUE(absl::StartsWith(line, "listening ")) << "probe_server said: " << line;
   if (absl::StartsWith(line, "listening ")) address_ = line.substr(10);

@@ -20,7 +20,7 @@ std::string ProgramPath(absl::string_view name);
 // Killed and reaped when destroyed. Thread: one.
 class ChildProcess {
  public:
-  // `arguments[0]` is the program. Fails the test if it cannot be started.
+  // `arguments[0]` is the program, looked for in $PATH if it names no folder. Fails the test if it cannot be started.
   explicit ChildProcess(const std::vector<std::string>& arguments);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -40,11 +40,13 @@ class ChildProcess {
   int output_ = -1;
 };
 
-// A probe_server, and where it listens. `ack_timeout` is TransportOptions'.
+// A probe_server, and where it listens. `ack_timeout` is TransportOptions'; `launcher`, a command that runs the one
+// which follows it, says where if not here.
 class ServerProcess {
  public:
   explicit ServerProcess(const std::string& address = integration::AddressUnderTest(),
-                         const std::string& wait = "adaptive", absl::Duration ack_timeout = absl::Seconds(1));
+                         const std::string& wait = "adaptive", absl::Duration ack_timeout = absl::Seconds(1),
+                         const std::vector<std::string>& launcher = {});
 
   const std::string& address() const { return address_; }
   ChildProcess& process() { return process_; }

@@ -8,7 +8,7 @@ class Program:
     label: str  # Bazel's.
     arguments: tuple[str, ...] = ()  # As its rule has them.
     fault_free: bool = False  # Nothing dies in it: the device's counters of faults must not grow.
-    network: str = ""  # Empty: the device's own.
+    on_a_wire: bool = False  # Between two devices; otherwise both ends are on one.
     devices: tuple[str, ...] = ("rxe", "siw")
     in_emulation: bool = False  # Also where everything takes ten times as long.
     memory_mb: int = 3000
@@ -31,6 +31,7 @@ class Program:
 LARGE_MIB = 64
 
 NETWORKS = {"rxe": "one_rxe", "siw": "siw"}
+WIRES = {"rxe": "two_rxe", "siw": "siw_two_namespaces"}
 
 PROGRAMS = (
     Program("//tests/integration:transport_test", fault_free=True, in_emulation=True),
@@ -38,8 +39,8 @@ PROGRAMS = (
     Program("//tests/integration:client_death_test"),
     Program("//tests/integration:server_death_test", memory_mb=6000),
     Program("//tests/differential:same_outcomes_test", arguments=("tests/differential/run_seeds", "1", "2")),
-    Program("//tests/soft_roce/faults:wire_test", network="two_rxe", devices=("rxe",)),
-    Program("//tests/soft_roce/faults:device_removal_test", network="two_rxe", devices=("rxe",)),
+    Program("//tests/soft_roce/faults:wire_test", on_a_wire=True),
+    Program("//tests/soft_roce/faults:device_removal_test", on_a_wire=True, devices=("rxe",)),
     Program(
         "//examples/greeter:greeter_test",
         arguments=("examples/greeter/greeter_server", "examples/greeter/greeter_client"),
@@ -56,6 +57,10 @@ PROGRAMS = (
 
 def of_device(device: str) -> list[Program]:
     return [program for program in PROGRAMS if device in program.devices]
+
+
+def network_of(program: Program, device: str) -> str:
+    return (WIRES if program.on_a_wire else NETWORKS)[device]
 
 
 def filter_of(program: Program, device: str) -> str:

@@ -63,8 +63,8 @@ def _run(device: str, program: Program, suite: Suite, folder: pathlib.Path) -> O
         f"VERBENA_TEST_LARGE_MIB={suite_programs.LARGE_MIB}",
         "bash", str(HERE / "guest/run_program.sh"), str(folder), str(directory), program.path, *program.arguments,
     ]  # fmt: skip
-    network = program.network or suite_programs.NETWORKS[device]
     seconds = program.timeout_seconds * suite.guest.slowness
+    network = suite_programs.network_of(program, device)
     return run_in(suite.guest, _in_guest(command, network, program.memory_mb, seconds, [folder]))
 
 

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import device_counters
+import suite_programs
 import suite_run
 from guest_run import Outcome
 from suite_programs import Program
@@ -115,6 +116,13 @@ class ShellGuest:
 
     def command_line(self, run, folder, output, errors, console):
         return ["bash", "-c", f"RUN={folder.path} CONSOLE={console}; {self._line}"]
+
+
+class Networks(unittest.TestCase):
+    def test_a_program_on_a_wire_has_the_two_devices_of_its_kind(self):
+        on_a_wire = Program("//a:wire_test", on_a_wire=True)
+        self.assertEqual(suite_programs.network_of(on_a_wire, "siw"), "siw_two_namespaces")
+        self.assertEqual(suite_programs.network_of(PROGRAM, "siw"), "siw")
 
 
 class Running(unittest.TestCase):

@@ -1,4 +1,5 @@
-// The wire between the two devices of a guest's network (tests/soft_roce/networks/two_rxe), and what befalls it.
+// The wire between the two devices of a guest's network (tests/soft_roce/networks: two_rxe, siw_two_namespaces), and
+// what befalls it.
 //
 // Only in a guest: the wire is root's, and on another machine these interfaces may be somebody's.
 
@@ -6,11 +7,21 @@
 #define VERBENA_TESTS_SOFT_ROCE_FAULTS_WIRE_H_
 
 #include <string>
+#include <vector>
 
 namespace verbena::soft_roce {
 
 // Whether this is a guest with two devices and a wire.
 bool HasWire();
+
+// Whether the devices are iWARP: TCP sends again what the wire has lost, for minutes, and the device has no retries of
+// its own that could be exceeded.
+bool IsIwarp();
+
+// Where the server is, if the client is this process: what it listens on, and the command that runs another one there
+// (empty: that is here).
+std::string ServerAddress();
+std::vector<std::string> ServerLauncher();
 
 // Runs a command line as root; the test fails if it does.
 void RunAsRoot(const std::string& command);

@@ -1,5 +1,9 @@
 // A wire that loses packets or is cut, between a client and a server on a device each: nothing hangs past the time
 // limits that are set, every call completes once, and when the wire is whole again the channel goes on.
+//
+// What a loss costs depends on who sends again. A RoCE device does, a few times, and then its queue pair fails. Under
+// an iWARP device it is TCP, for minutes, and nobody tells the device: no loss fails a call, and of a cut the first to
+// know is keepalive.
 
 #include "tests/soft_roce/faults/wire.h"
 
@@ -26,6 +30,7 @@ using probe::OpenChannel;
 // Within kBound come that, keepalive where the client has nothing on its way, and the end of a connection.
 constexpr absl::Duration kAckTimeout = absl::Milliseconds(100);
 constexpr absl::Duration kCut = absl::Seconds(5);
+// Of the device's retries, of seven seconds: a busy machine may take one for what cuts the wire and what mends it.
 constexpr absl::Duration kShortCut = absl::Milliseconds(300);
 
 ChannelOptions Options(absl::Duration ack_timeout = kAckTimeout) {
@@ -69,7 +74,10 @@ TEST_P(LossTest, EveryLargeCallEndsInTimeAndTheChannelGoesOn) {
   wire_.Lose(GetParam());
   StartCalls(100);
   EXPECT_TRUE(calls_.WaitForAll(kPatience));
-  calls_.ExpectOkOrUnavailable();
+  const int failed = calls_.ExpectOkOrUnavailable();
+  if (IsIwarp()) {
+    EXPECT_EQ(failed, 0);
+  }
   wire_.Heal();
   EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
 }
@@ -114,23 +122,28 @@ TEST_F(WireTest, ACallThatTheServerHoldsWhenItIsCutIsEndedByKeepalive) {
   EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
 }
 
-TEST_F(WireTest, ASmallCallIsEndedByTheDevicesOwnRetriesWhenItIsCut) {
+// The device's own retries are the first to end it, where the device has any.
+TEST_F(WireTest, ASmallCallIsEndedWhenItIsCutAndSaysByWhat) {
   wire_.Lose(100);
   const absl::Status status = EchoOnce(*stub_, kPatience);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("retry counter exceeded"));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(IsIwarp() ? "keepalive" : "retry counter exceeded"));
 }
 
-// Retries for seven seconds: a busy machine may take one for what cuts the wire and what mends it.
+// The device's for seven seconds, TCP's for minutes, and keepalive leaves both their time.
 class SlowRetriesTest : public WireTest {
  protected:
-  void SetUp() override { Connect(Options(absl::Seconds(1))); }
+  void SetUp() override {
+    ChannelOptions options = Options(absl::Seconds(1));
+    options.transport.keepalive_timeout = kPatience;
+    Connect(options);
+  }
 };
 
 TEST_F(SlowRetriesTest, ACutShorterThanTheyLastIsNotNoticed) {
   StartSmallCalls(50);
   wire_.Lose(100);
-  absl::SleepFor(kShortCut);
+  absl::SleepFor(IsIwarp() ? kCut : kShortCut);
   wire_.Heal();
   EXPECT_TRUE(calls_.WaitForAll(kPatience));
   EXPECT_EQ(calls_.ExpectOkOrUnavailable(), 0);
