@@ -1,9 +1,9 @@
 // Factories: listening for connections and making them. Control plane over the RDMA connection manager, on the device
 // that the address and the options choose.
 //
-// Addresses: "rdma://host:port", "soft://host:port", "host:port" (auto: a server listens on RDMA where a device is
-// there and on soft, a client tries RDMA first and falls back to soft, saying so in one log line). Port 0 = any free
-// port.
+// Addresses: "rdma://host:port", "soft://host:port", "host:port" (auto: a server listens on RDMA where a device has the
+// address and on soft, a client tries RDMA first and falls back to soft; without RDMA either says so in one log line).
+// Port 0 = any free port.
 
 #ifndef VERBENA_TRANSPORT_ENDPOINT_H_
 #define VERBENA_TRANSPORT_ENDPOINT_H_

@@ -246,6 +246,13 @@ class ListenerOnDevices : public Listener {
   std::vector<std::unique_ptr<DeviceListener>> listeners_;
 };
 
+// Whether an address could not be bound because it is no device's, or because there is no connection manager: ENODEV,
+// ENOENT and EADDRNOTAVAIL, as absl::ErrnoToStatusCode has them. Then the other candidates serve it. Anything else is
+// for the user to put right, an address that somebody else listens on above all.
+bool MeansNoDeviceThere(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsAlreadyExists(status);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view address, const TransportOptions& options,
@@ -264,10 +271,13 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
   acceptance->on_accept = std::move(on_accept);
   auto listener = std::make_unique<ListenerOnDevices>(std::move(loops), std::move(acceptance));
   for (const DeviceCandidate& candidate : *candidates) {
-    if (absl::Status status = listener->Add(candidate, &*socket_address); !status.ok()) {
-      // Who asked says on what address it cannot listen; this says with which device.
-      return absl::Status(status.code(), absl::StrCat(ToString(candidate.scheme), ": ", status.message()));
-    }
+    const absl::Status status = listener->Add(candidate, &*socket_address);
+    if (status.ok()) continue;
+    // Who asked says on what address it cannot listen; this says with which device.
+    const std::string words = absl::StrCat(ToString(candidate.scheme), ": ", status.message());
+    const bool others_follow = &candidate != &candidates->back();
+    if (!others_follow || !MeansNoDeviceThere(status)) return absl::Status(status.code(), words);
+    Log(Severity::kWarning, absl::StrCat("not listening on ", address, " with ", words));
   }
   return listener;
 }
