@@ -42,6 +42,18 @@ protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options,
   return handshake;
 }
 
+absl::StatusOr<PollGroup*> GroupFor(EventLoop* loop, const verbs::ConnectionId& id, const DeviceCandidate& candidate,
+                                    const TransportOptions& options) {
+  absl::StatusOr<DeviceContext*> device = DeviceContext::For(id.api(), id.device_context());
+  if (!device.ok()) return device.status();
+  const std::string& name = (*device)->device().name();
+  if (!candidate.device_name.empty() && candidate.device_name != name) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the address is reached through ", name, ", the device option says ", candidate.device_name));
+  }
+  return PollGroup::For(loop, *device, options);
+}
+
 ConnectionSetup::~ConnectionSetup() = default;
 
 void ConnectionSetup::Begin() {
@@ -56,17 +68,10 @@ void ConnectionSetup::Begin() {
 }
 
 absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
-  absl::StatusOr<DeviceContext*> device = DeviceContext::For(id.api(), id.device_context());
-  if (!device.ok()) return device.status();
-  device_ = *device;
-  const std::string& name = device_->device().name();
-  if (!candidate_.device_name.empty() && candidate_.device_name != name) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the address is reached through ", name, ", the device option says ", candidate_.device_name));
-  }
-  absl::StatusOr<PollGroup*> group = PollGroup::For(loop_, device_, options_);
+  absl::StatusOr<PollGroup*> group = GroupFor(loop_, id, candidate_, options_);
   if (!group.ok()) return group.status();
   group_ = *group;
+  device_ = &group_->device();
   if (absl::Status status = group_->ReserveConnection(); !status.ok()) return status;
   reserved_ = true;
   const uint16_t read_depth = MakeHandshakeOptions(options_, *device_).read_depth;

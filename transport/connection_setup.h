@@ -25,6 +25,11 @@ namespace verbena::transport {
 // What this end offers, from its options and its device.
 protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const DeviceContext& device);
 
+// The loop's poll group for the device that `id` belongs to. FailedPrecondition if the device option says another. On
+// the loop's thread.
+absl::StatusOr<PollGroup*> GroupFor(EventLoop* loop, const verbs::ConnectionId& id, const DeviceCandidate& candidate,
+                                    const TransportOptions& options);
+
 class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_shared_from_this<ConnectionSetup> {
  public:
   ConnectionSetup(EventLoop* loop, const DeviceCandidate& candidate, const TransportOptions& options)

@@ -166,18 +166,35 @@ class DeviceListener : public CmHandler {
     return status;
   }
 
-  // On the first loop. Returns the address with the real port.
-  absl::StatusOr<std::string> Listen(const sockaddr_storage& address) {
+  // On the first loop, like Listen.
+  absl::Status Bind(const sockaddr_storage& address) {
     absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channels_[0]->channel());
     if (!id.ok()) return id.status();
     if (absl::Status status = id->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
     if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) return status;
-    if (absl::Status status = id->Listen(kBacklog); !status.ok()) return status;
     id_ = *std::move(id);
-    channels_[0]->SetHandler(*id_, this);
-    return absl::StrCat(ToString(candidate_.scheme), "://", id_->LocalAddress());
+    return absl::OkStatus();
   }
 
+  // Makes what each loop needs on the device, so that the start fails where the first connection would: for want of
+  // locked memory, for instance. The wildcard address belongs to no device until somebody connects.
+  absl::Status ProvideGroups() {
+    if (id_->device_context() == nullptr) return absl::OkStatus();
+    absl::Status status;
+    for (EventLoop* loop : loops_) {
+      RunOnLoop(loop, [&] { status.Update(GroupFor(loop, *id_, candidate_, acceptance_->options).status()); });
+    }
+    return status;
+  }
+
+  absl::Status Listen() {
+    if (absl::Status status = id_->Listen(kBacklog); !status.ok()) return status;
+    channels_[0]->SetHandler(*id_, this);
+    return absl::OkStatus();
+  }
+
+  // With the real port.
+  std::string address() const { return absl::StrCat(ToString(candidate_.scheme), "://", id_->LocalAddress()); }
   uint16_t port() const { return id_->LocalPort(); }
 
   void OnCmEvent(verbs::CmEvent& event) override {
@@ -221,12 +238,12 @@ class ListenerOnDevices : public Listener {
 
   absl::Status Add(const DeviceCandidate& candidate, sockaddr_storage* address) {
     auto listener = std::make_unique<DeviceListener>(candidate, loops_, acceptance_);
-    if (absl::Status status = listener->OpenChannels(); !status.ok()) return status;
-    absl::StatusOr<std::string> text;
-    RunOnLoop(loops_[0], [&] { text = listener->Listen(*address); });
-    if (!text.ok()) return text.status();
+    if (absl::Status status = Start(*listener, *address); !status.ok()) {
+      RunOnLoop(loops_[0], [&] { listener.reset(); });
+      return status;
+    }
     SetPort(listener->port(), address);  // The next device listens on the same.
-    addresses_.push_back(*std::move(text));
+    addresses_.push_back(listener->address());
     listeners_.push_back(std::move(listener));
     return absl::OkStatus();
   }
@@ -235,6 +252,16 @@ class ListenerOnDevices : public Listener {
   const std::vector<std::string>& addresses() const override { return addresses_; }
 
  private:
+  absl::Status Start(DeviceListener& listener, const sockaddr_storage& address) {
+    if (absl::Status status = listener.OpenChannels(); !status.ok()) return status;
+    absl::Status status;
+    RunOnLoop(loops_[0], [&] { status = listener.Bind(address); });
+    if (!status.ok()) return status;
+    if (status = listener.ProvideGroups(); !status.ok()) return status;
+    RunOnLoop(loops_[0], [&] { status = listener.Listen(); });
+    return status;
+  }
+
   static void SetPort(uint16_t port, sockaddr_storage* address) {
     if (address->ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);
     if (address->ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(address)->sin6_port = htons(port);

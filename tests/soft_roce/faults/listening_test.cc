@@ -1,4 +1,9 @@
-// Listening where an RDMA device is present: on it and beside it.
+// Listening where an RDMA device is present: on it, beside it, and with less locked memory than a loop needs.
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -15,6 +20,7 @@
 namespace verbena::transport {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -65,6 +71,44 @@ TEST_F(ListeningTest, InAutoAnAddressThatOnlyTheDeviceIsInUseOnIsAnError) {
 TEST_F(ListeningTest, AnRdmaAddressOfNoDeviceIsAnError) {
   const auto listener = Listen(absl::StrCat("rdma://", kBesideTheDevice, ":0"));
   EXPECT_EQ(listener.status().code(), absl::StatusCode::kNotFound) << listener.status();
+}
+
+// An ordinary user's limit of locked memory, for threads that are started meanwhile. Thread: one.
+class LittleLockedMemory {
+ public:
+  LittleLockedMemory() {
+    EXPECT_EQ(getrlimit(RLIMIT_MEMLOCK, &before_), 0);
+    rlimit little = before_;
+    little.rlim_cur = kBytes;
+    EXPECT_EQ(setrlimit(RLIMIT_MEMLOCK, &little), 0);
+    EXPECT_EQ(syscall(SYS_capget, &header_, capabilities_), 0);
+    SetEffective(capabilities_[0].effective & ~(1u << CAP_IPC_LOCK));
+  }
+  ~LittleLockedMemory() {
+    SetEffective(capabilities_[0].effective);
+    EXPECT_EQ(setrlimit(RLIMIT_MEMLOCK, &before_), 0);
+  }
+  static constexpr rlim_t kBytes = 65536;
+
+ private:
+  void SetEffective(uint32_t first) {
+    __user_cap_data_struct changed[2] = {capabilities_[0], capabilities_[1]};
+    changed[0].effective = first;
+    EXPECT_EQ(syscall(SYS_capset, &header_, changed), 0);
+  }
+
+  rlimit before_ = {};
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct capabilities_[2] = {};
+};
+
+TEST_F(ListeningTest, WithTooLittleLockedMemoryListeningOnTheDeviceFailsAndNamesLimitAndRemedy) {
+  const LittleLockedMemory little;
+  loops_ = *EventLoopGroup::Start(1, {});
+  for (const std::string& address : {OnTheDevice(), "rdma://" + OnTheDevice()}) {
+    EXPECT_THAT(std::string(Listen(address).status().message()),
+                AllOf(HasSubstr(absl::StrCat(LittleLockedMemory::kBytes, " bytes")), HasSubstr("ulimit -l")));
+  }
 }
 
 }  // namespace
