@@ -212,6 +212,7 @@ int EpollEventLoop::PollSources() {
 int EpollEventLoop::HandleReadable(absl::Duration wait) {
   std::array<epoll_event, kEventsPerWait> events;
   const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
+  if (wait > absl::ZeroDuration()) now_ = SteadyNow();  // It may have slept: what is called next sets timers by it.
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == wake_fd_) {

@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <future>
@@ -112,6 +113,36 @@ TEST(EventLoop, WhatArrivesBetweenPollingAndArmingIsSeenBeforeItSleeps) {
   loop->AddSource(&source);
   loop->RunUntil([&] { return source.seen(); });  // Would sleep for ever otherwise.
   EXPECT_TRUE(source.seen());
+}
+
+TEST(EventLoop, WhatASourceIsToldAfterASleepItDatesAfterTheSleep) {
+  // Reads Now() when its descriptor is readable.
+  class Dating : public PollSource {
+   public:
+    explicit Dating(EventLoop* loop) : loop_(loop) {}
+    int Poll() override { return 0; }
+    void Arm() override {}
+    void OnReadable(int) override { when = loop_->Now(); }
+    absl::Time when = absl::InfinitePast();
+
+   private:
+    EventLoop* const loop_;
+  };
+  constexpr absl::Duration kSleep = absl::Milliseconds(20);
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kEvent);
+  const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+  Dating source(loop.get());
+  loop->AddSource(&source);
+  ASSERT_TRUE(loop->AddFd(fd, &source).ok());
+  itimerspec ring = {};
+  ring.it_value = absl::ToTimespec(kSleep);
+  const absl::Time before = loop->Now();
+  ASSERT_EQ(timerfd_settime(fd, 0, &ring, nullptr), 0);
+  loop->RunUntil([&] { return source.when != absl::InfinitePast(); });
+  EXPECT_GE(source.when - before, kSleep);
+  loop->RemoveFd(fd);
+  loop->RemoveSource(&source);
+  close(fd);
 }
 
 TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
