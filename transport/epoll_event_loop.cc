@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <limits>
 #include <utility>
 
@@ -30,13 +29,6 @@ void PauseSpinning() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
-}
-
-// The steady clock, as an absl::Time whose epoch is the machine's boot.
-absl::Time SteadyNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return absl::TimeFromTimespec(now);
 }
 
 // epoll_wait counts milliseconds; rounded up, so that a timer that woke the loop is due.
@@ -70,7 +62,7 @@ absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create(const EventLoopOpti
 }
 
 EpollEventLoop::EpollEventLoop(const EventLoopOptions& options, int epoll_fd, int wake_fd)
-    : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), now_(SteadyNow()), last_work_(now_) {}
+    : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), last_work_(clock_.now()) {}
 
 EpollEventLoop::~EpollEventLoop() {
   {
@@ -136,20 +128,20 @@ void EpollEventLoop::Stop() {
 
 void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
   const std::thread::id outer = thread_.exchange(std::this_thread::get_id(), std::memory_order_relaxed);
-  now_ = SteadyNow();
-  last_work_ = now_;
+  clock_.Read();
+  last_work_ = clock_.now();
   while (!stopped_.load(std::memory_order_relaxed) && !done()) Turn();
   thread_.store(outer, std::memory_order_relaxed);
 }
 
 void EpollEventLoop::Turn() {
-  if (idle_turns_ % kIdleTurnsPerReading == 0) now_ = SteadyNow();
+  if (idle_turns_ % kIdleTurnsPerReading == 0) ReadClock();
   if (++turns_ % kTurnsPerEpoll == 0) HandleReadable(absl::ZeroDuration());
   int handled = has_tasks_.load(std::memory_order_acquire) ? RunTasks() : 0;
   handled += PollSources();
-  if (timers_.NextDeadline() <= now_) handled += timers_.RunExpired(now_);
+  if (timers_.NextDeadline() <= Now()) handled += timers_.RunExpired(Now());
   if (handled > 0) {
-    last_work_ = now_;
+    last_work_ = Now();
     idle_turns_ = 0;
     return;
   }
@@ -162,6 +154,13 @@ void EpollEventLoop::Turn() {
   }
 }
 
+// A loop that sleeps whenever it can has timers of a millisecond, epoll_wait's, and reads the clock when it wakes: the
+// turns until it sleeps again need no better one.
+void EpollEventLoop::ReadClock() {
+  if (options_.wait == WaitPolicy::kEvent) return clock_.ReadUnlessRecent();
+  clock_.Read();
+}
+
 bool EpollEventLoop::MayKeepPolling() {
   switch (options_.wait) {
     case WaitPolicy::kBusy:
@@ -169,7 +168,7 @@ bool EpollEventLoop::MayKeepPolling() {
     case WaitPolicy::kEvent:
       return false;
     case WaitPolicy::kAdaptive:
-      return now_ - last_work_ < options_.poll_duration;
+      return Now() - last_work_ < options_.poll_duration;
   }
   return false;
 }
@@ -182,7 +181,7 @@ void EpollEventLoop::ArmAndSleep() {
   // What arrived before the arming raised no event, and a task posted before `sleeping_` woke nobody: look once more.
   const bool nothing =
       PollSources() == 0 && !has_tasks_.load(std::memory_order_seq_cst) && !stopped_.load(std::memory_order_seq_cst);
-  HandleReadable(nothing ? timers_.NextDeadline() - now_ : absl::ZeroDuration());
+  HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
 }
 
@@ -212,7 +211,7 @@ int EpollEventLoop::PollSources() {
 int EpollEventLoop::HandleReadable(absl::Duration wait) {
   std::array<epoll_event, kEventsPerWait> events;
   const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
-  if (wait > absl::ZeroDuration()) now_ = SteadyNow();  // It may have slept: what is called next sets timers by it.
+  if (wait > absl::ZeroDuration()) clock_.Read();  // It may have slept: what is called next sets timers by it.
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == wake_fd_) {

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "transport/event_loop.h"
+#include "transport/loop_clock.h"
 #include "transport/timer_queue.h"
 
 namespace verbena::transport {
@@ -28,7 +29,7 @@ class EpollEventLoop : public EventLoop {
   void Post(absl::AnyInvocable<void()> task) override;
   TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) override;
   void CancelTimer(TimerId id) override;
-  absl::Time Now() const override { return now_; }
+  absl::Time Now() const override { return clock_.now(); }
   void AddSource(PollSource* source) override;
   void RemoveSource(PollSource* source) override;
   absl::Status AddFd(int fd, PollSource* source) override;
@@ -44,6 +45,7 @@ class EpollEventLoop : public EventLoop {
   int HandleReadable(absl::Duration wait);
 
   void Turn();
+  void ReadClock();
   bool MayKeepPolling();
   void ArmAndSleep();
   void Wake();
@@ -54,7 +56,7 @@ class EpollEventLoop : public EventLoop {
   const int wake_fd_;
 
   // Owned by the loop's thread.
-  absl::Time now_;
+  LoopClock clock_;
   absl::Time last_work_;
   uint32_t turns_ = 0;
   uint32_t idle_turns_ = 0;
