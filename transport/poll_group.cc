@@ -346,11 +346,9 @@ void PollGroup::Arm() {
 
 void PollGroup::OnReadable(int fd) {
   if (fd != channel_->fd()) return device_.DispatchAsyncEvents();
-  while (true) {
-    const absl::StatusOr<ibv_cq*> queue = channel_->NextEvent();
-    if (!queue.ok() || *queue == nullptr) return;
-    armed_ = false;
-  }
+  // One for each arming; should there be another, the descriptor stays readable.
+  const absl::StatusOr<ibv_cq*> queue = channel_->NextEvent();
+  if (queue.ok() && *queue != nullptr) armed_ = false;
 }
 
 }  // namespace verbena::transport
