@@ -29,12 +29,17 @@ GUESTS = {
 }
 
 
-def guest_of(kind: str, guests: Mapping[str, Kind] = GUESTS) -> Guest:
-    """The one wanted. If that cannot be had, the other, and a line that says so loudly; GuestError: neither."""
+def guest_of(
+    kind: str, guests: Mapping[str, Kind] = GUESTS, why_not: Callable[[Guest], str] = lambda guest: ""
+) -> Guest:
+    """The one wanted. If that cannot be had, or `why_not` says why it will not do, the other, and a line that says so
+    loudly; GuestError: neither."""
     reasons = []
     for name in sorted(guests, key=lambda name: name != kind):
         try:
             guest = guests[name].get()
+            if why := why_not(guest):
+                raise GuestError(why)
         except GuestError as error:
             reasons.append(f"no {name}: {error}")
             continue

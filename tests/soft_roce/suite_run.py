@@ -30,7 +30,7 @@ class Suite:
 def run_on(device: str, programs: list[Program], suite: Suite) -> Count:
     """Runs one after the other, and says what becomes of each. Without a guest all are skipped."""
     total = Count()
-    if why := _no_guest(device, suite):
+    if why := does_not_start(suite.guest, suite_programs.NETWORKS[device]):
         total.skipped.append(f"{device}: no guest, {len(programs)} programs did not run")
         suite.say(f"{device}: NOT TESTED: {why}")
         return total
@@ -48,12 +48,12 @@ def run_on(device: str, programs: list[Program], suite: Suite) -> Count:
     return total
 
 
-def _no_guest(device: str, suite: Suite) -> str:
-    """Why no guest with that device starts; empty if one does."""
-    outcome = run_in(suite.guest, _in_guest(["true"], suite_programs.NETWORKS[device], 1024, BOOT_SECONDS_MAX, []))
+def does_not_start(guest: Guest, network: str = "") -> str:
+    """Why it does not, with that network; empty if it does."""
+    outcome = run_in(guest, _in_guest(["true"], network, 1024, BOOT_SECONDS_MAX, []))
     if outcome.status == 0:
         return ""
-    return f"a guest with {device} does not start; the last of what its kernel said:\n{_end_of(outcome.console)}"
+    return f"a guest does not start; the last of what its kernel said:\n{_end_of(outcome.console)}"
 
 
 def _run(device: str, program: Program, suite: Suite, folder: pathlib.Path) -> Outcome:
