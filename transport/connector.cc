@@ -161,14 +161,15 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   }
 
   void OnOutcome(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
-    const absl::string_view scheme = ToString(candidates_[next_ - 1].scheme);
     if (outcome.ok()) return done_(std::move(outcome));
+    // By which device, and why not.
+    const std::string words = absl::StrCat(ToString(candidates_[next_ - 1].scheme), ": ", outcome.status().message());
+    absl::StrAppend(&reasons_, reasons_.empty() ? "" : "; ", words);
     if (next_ == candidates_.size()) {
-      return done_(absl::Status(outcome.status().code(), absl::StrCat("cannot connect to ", scheme, " ", address_, ": ",
-                                                                      outcome.status().message())));
+      return done_(absl::Status(outcome.status().code(), absl::StrCat("cannot connect to ", address_, ": ", reasons_)));
     }
-    Log(Severity::kInfo, absl::StrCat(address_, ": no connection by ", scheme, " (", outcome.status().message(),
-                                      "); falling back to ", ToString(candidates_[next_].scheme)));
+    Log(Severity::kInfo, absl::StrCat("no connection to ", address_, " by ", words, "; falling back to ",
+                                      ToString(candidates_[next_].scheme)));
     TryNext();
   }
 
@@ -179,6 +180,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   std::vector<DeviceCandidate> candidates_;
   sockaddr_storage destination_ = {};
   size_t next_ = 0;
+  std::string reasons_;  // Why those tried so far do not do.
 };
 
 }  // namespace
