@@ -49,6 +49,12 @@ PROGRAMS = (
         in_emulation=True,
     ),
     Program(
+        "//tools/verbena:verbena_test",
+        arguments=("tools/verbena/verbena",),
+        fault_free=True,
+        in_emulation=True,
+    ),
+    Program(
         "//examples/filecopy:filecopy_test",
         arguments=("examples/filecopy/filecopy_server", "examples/filecopy/filecopy_client"),
         memory_mb=6000,
