@@ -46,6 +46,8 @@ AsyncEvent Copy(const ibv_async_event& event) {
 }  // namespace
 
 std::string AsyncEvent::ToString() const {
+  if (type == IBV_EVENT_PORT_ERR) return absl::StrCat("port ", port, " went down");
+  if (type == IBV_EVENT_PORT_ACTIVE) return absl::StrCat("port ", port, " came up");
   std::string text = ibv_event_type_str(type);
   if (queue_pair_number != 0) absl::StrAppend(&text, " (queue pair ", queue_pair_number, ")");
   if (completion_queue != nullptr) absl::StrAppend(&text, " (a completion queue)");

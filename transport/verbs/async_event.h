@@ -26,7 +26,8 @@ struct AsyncEvent {
   const ibv_srq* shared_receive_queue = nullptr;
   int port = 0;
 
-  // The words of ibv_event_type_str and what the event is about: "last WQE reached (queue pair 17)".
+  // The words of ibv_event_type_str and what the event is about: "last WQE reached (queue pair 17)". Of a port that is
+  // lost or back, what became of it: "port 1 went down", "port 1 came up".
   std::string ToString() const;
 };
 

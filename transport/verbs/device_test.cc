@@ -178,6 +178,13 @@ TEST_F(DeviceTest, AsyncEventSaysWhatItIsAbout) {
   EXPECT_EQ((*NextAsyncEvent(fake_.api(), fake_.context()))->port, 2);
 }
 
+TEST_F(DeviceTest, AsyncEventOfAPortSaysWhatBecameOfIt) {
+  fake_.async_events.push_back({.element = {.port_num = 2}, .event_type = IBV_EVENT_PORT_ERR});
+  fake_.async_events.push_back({.element = {.port_num = 2}, .event_type = IBV_EVENT_PORT_ACTIVE});
+  EXPECT_EQ((*NextAsyncEvent(fake_.api(), fake_.context()))->ToString(), "port 2 went down");
+  EXPECT_EQ((*NextAsyncEvent(fake_.api(), fake_.context()))->ToString(), "port 2 came up");
+}
+
 TEST_F(DeviceTest, FailureToReadAsyncEventsNamesTheDevice) {
   fake_.async_events.emplace_back();
   fake_.Fail("get_async_event", EIO);
