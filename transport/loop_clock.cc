@@ -1,7 +1,6 @@
 #include "transport/loop_clock.h"
 
 #include <ctime>
-#include <limits>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -22,9 +21,8 @@ uint64_t Ticks() {
 #endif
 }
 
-// As many as pass in a millisecond at most; 0: there is no counter. Whatever else the counter does (it stands still
-// while the processor sleeps deeply, it differs between processors), it does not make an old reading look recent for
-// longer.
+// As many as pass in a millisecond at most; 0: there is no counter. Some counters stand still while the processor
+// sleeps: whoever has slept reads the clock in any case.
 uint64_t RecentTicks() {
 #if defined(__x86_64__)
   return uint64_t{1} << 20;  // The counter runs at 1 GHz and more.
