@@ -57,8 +57,16 @@ void Wire::Lose(int percent) {
   RunForEachEnd("tc qdisc replace dev", absl::StrCat("root netem loss ", percent, "%"));
 }
 
+void Wire::TakeLinkDown() {
+  down_ = true;
+  RunAsRoot("ip link set $VERBENA_TEST_LINK down");
+}
+
 void Wire::Heal() {
   if (std::exchange(loses_, false)) RunForEachEnd("tc qdisc del dev", "root");
+  if (!std::exchange(down_, false)) return;
+  RunAsRoot("ip link set $VERBENA_TEST_LINK up");
+  RunAsRoot("bash ${VERBENA_TEST_LINK_UP:-/dev/null}");  // What the interface has lost, if it has.
 }
 
 }  // namespace verbena::soft_roce

@@ -36,10 +36,14 @@ class Wire {
 
   // Of what either end sends, so many percent are lost; 100: it is cut, and neither end is told.
   void Lose(int percent);
+  // The port of this process's device goes down: rxe's cable is pulled at the switch (VERBENA_TEST_LINK), and siw,
+  // which looks at no cable, has its interface set down.
+  void TakeLinkDown();
   void Heal();
 
  private:
   bool loses_ = false;
+  bool down_ = false;
 };
 
 }  // namespace verbena::soft_roce

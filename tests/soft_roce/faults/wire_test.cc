@@ -1,5 +1,5 @@
-// A wire that loses packets or is cut, between a client and a server on a device each: nothing hangs past the time
-// limits that are set, every call completes once, and when the wire is whole again the channel goes on.
+// A wire that loses packets, is cut, or is pulled out, between a client and a server on a device each: nothing hangs
+// past the time limits that are set, every call completes once, and when the wire is whole again the channel goes on.
 //
 // What a loss costs depends on who sends again. A RoCE device does, a few times, and then its queue pair fails. Under
 // an iWARP device it is TCP, for minutes, and nobody tells the device: no loss fails a call, and of a cut the first to
@@ -7,10 +7,15 @@
 
 #include "tests/soft_roce/faults/wire.h"
 
+#include <iostream>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -18,7 +23,9 @@
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "tests/integration/echo_calls.h"
+#include "tests/integration/wait_until.h"
 #include "tests/soft_roce/faults/connected_devices.h"
+#include "transport/log.h"
 
 namespace verbena::soft_roce {
 namespace {
@@ -30,6 +37,9 @@ using probe::OpenChannel;
 // Within kBound come that, keepalive where the client has nothing on its way, and the end of a connection.
 constexpr absl::Duration kAckTimeout = absl::Milliseconds(100);
 constexpr absl::Duration kCut = absl::Seconds(5);
+// Of a call that is made meanwhile, and how late a busy machine may be.
+constexpr absl::Duration kCallTimeout = absl::Seconds(1);
+constexpr absl::Duration kLateMax = absl::Seconds(3);
 // Of the device's retries, of seven seconds: a busy machine may take one for what cuts the wire and what mends it.
 constexpr absl::Duration kShortCut = absl::Milliseconds(300);
 
@@ -44,9 +54,34 @@ ChannelOptions Options(absl::Duration ack_timeout = kAckTimeout) {
   return options;
 }
 
+// A call that the server holds for longer than any test lasts. Its channel must end before it.
+class HeldCall {
+ public:
+  void Start(probe::Probe::Stub& stub) {
+    request_.set_milliseconds(600000);
+    stub.async()->Hold(&context_, &request_, &reply_, [this](absl::Status outcome) {
+      status_ = std::move(outcome);
+      done_.Notify();
+    });
+  }
+  // Ends as a call does whose connection is lost.
+  void ExpectUnavailable() {
+    ASSERT_TRUE(done_.WaitForNotificationWithTimeout(kBound));
+    EXPECT_EQ(status_.code(), absl::StatusCode::kUnavailable) << status_;
+  }
+
+ private:
+  probe::HoldRequest request_;
+  probe::HoldReply reply_;
+  ClientContext context_;
+  absl::Status status_;  // Once done_.
+  absl::Notification done_;
+};
+
 class WireTest : public ConnectedDevices {
  protected:
   void SetUp() override { Connect(Options()); }
+  void TearDown() override { stub_.reset(); }  // Before held_.
 
   void StartSmallCalls(int count) {
     for (int i = 0; i < count; ++i) calls_.Start(*stub_, absl::Cord(std::string(i % 2 == 0 ? 0 : 3000, 's')));
@@ -57,6 +92,7 @@ class WireTest : public ConnectedDevices {
     for (int i = 0; i < count; ++i) calls_.Start(*stub_, absl::Cord(std::string(kSizes[i % std::size(kSizes)], 'w')));
   }
 
+  HeldCall held_;
   Wire wire_;
 };
 
@@ -92,6 +128,14 @@ TEST_P(LossTest, ConnectionsAreMade) {
 
 INSTANTIATE_TEST_SUITE_P(Percent, LossTest, testing::Values(1, 5));
 
+// For want of a connection. The loop may be late where the device keeps it waiting for TCP's: three seconds each time,
+// as the network has set it.
+void ExpectACallToEndAtItsDeadline(probe::Probe::Stub& stub) {
+  const absl::Time begin = absl::Now();
+  EXPECT_EQ(EchoOnce(stub, kCallTimeout).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_LT(absl::Now() - begin, kCallTimeout + (IsIwarp() ? kPatience / 4 : kLateMax));
+}
+
 TEST_F(WireTest, WhatIsInFlightWhenItIsCutFailsSoonAndTheChannelGoesOnWhenItIsBack) {
   StartCalls(200);
   wire_.Lose(100);
@@ -99,35 +143,69 @@ TEST_F(WireTest, WhatIsInFlightWhenItIsCutFailsSoonAndTheChannelGoesOnWhenItIsBa
   StartCalls(20);
   EXPECT_TRUE(calls_.WaitForAll(kBound));
   EXPECT_GT(calls_.ExpectOkOrUnavailable(), 0);
+  ExpectACallToEndAtItsDeadline(*stub_);
   absl::SleepFor(cut + kCut - absl::Now());
   wire_.Heal();
   EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
 }
 
 TEST_F(WireTest, ACallThatTheServerHoldsWhenItIsCutIsEndedByKeepalive) {
-  probe::HoldRequest request;
-  probe::HoldReply reply;
-  request.set_milliseconds(600000);
-  ClientContext context;
-  absl::Status status;
-  absl::Notification done;
-  stub_->async()->Hold(&context, &request, &reply, [&](absl::Status outcome) {
-    status = std::move(outcome);
-    done.Notify();
-  });
+  held_.Start(*stub_);
   wire_.Lose(100);
-  EXPECT_TRUE(done.WaitForNotificationWithTimeout(kBound));
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  held_.ExpectUnavailable();
   wire_.Heal();
   EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
 }
 
-// The device's own retries are the first to end it, where the device has any.
-TEST_F(WireTest, ASmallCallIsEndedWhenItIsCutAndSaysByWhat) {
+TEST_F(WireTest, ASmallCallIsEndedByTheDevicesOwnRetriesWhenItIsCut) {
   wire_.Lose(100);
   const absl::Status status = EchoOnce(*stub_, kPatience);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(IsIwarp() ? "keepalive" : "retry counter exceeded"));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("retry counter exceeded"));
+}
+
+// The port goes down and comes up, and the log says so.
+class LinkDownTest : public WireTest {
+ protected:
+  LinkDownTest() {
+    SetLogSink([this](Severity, absl::string_view text) {
+      std::cerr << text << std::endl;
+      const std::lock_guard lock(mu_);
+      absl::StrAppend(&log_, text, "\n");
+    });
+  }
+  ~LinkDownTest() override { SetLogSink(nullptr); }
+
+  bool WaitForLog(absl::string_view words) {
+    return WaitUntil(
+        [&] {
+          const std::lock_guard lock(mu_);
+          return absl::StrContains(log_, words);
+        },
+        kPatience);
+  }
+
+ private:
+  std::mutex mu_;
+  std::string log_ ABSL_GUARDED_BY(mu_);
+};
+
+// Calls that have not been sent wait for the next connection.
+TEST_F(LinkDownTest, WhatIsInFlightEndsAndTheRestGoesOnWhenItIsUp) {
+  held_.Start(*stub_);
+  StartCalls(200);
+  EXPECT_TRUE(calls_.WaitFor(1, kPatience));  // Then the held one has been sent, too.
+  wire_.TakeLinkDown();
+  const absl::Time down = absl::Now();
+  StartCalls(20);
+  EXPECT_TRUE(WaitForLog("port 1 went down"));
+  held_.ExpectUnavailable();
+  absl::SleepFor(down + kCut - absl::Now());
+  wire_.Heal();
+  EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+  EXPECT_TRUE(calls_.WaitForAll(kBound));
+  calls_.ExpectOkOrUnavailable();
+  EXPECT_TRUE(WaitForLog("port 1 came up"));
 }
 
 // The device's for seven seconds, TCP's for minutes, and keepalive leaves both their time.
