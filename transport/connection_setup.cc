@@ -42,16 +42,16 @@ protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options,
   return handshake;
 }
 
-absl::StatusOr<PollGroup*> GroupFor(EventLoop* loop, const verbs::ConnectionId& id, const DeviceCandidate& candidate,
-                                    const TransportOptions& options) {
-  absl::StatusOr<DeviceContext*> device = DeviceContext::For(id.api(), id.device_context());
+absl::StatusOr<std::shared_ptr<PollGroup>> GroupFor(EventLoop* loop, const verbs::ConnectionId& id,
+                                                    const DeviceCandidate& candidate, const TransportOptions& options) {
+  absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(id);
   if (!device.ok()) return device.status();
   const std::string& name = (*device)->device().name();
   if (!candidate.device_name.empty() && candidate.device_name != name) {
     return absl::FailedPreconditionError(
         absl::StrCat("the address is reached through ", name, ", the device option says ", candidate.device_name));
   }
-  return PollGroup::For(loop, *device, options);
+  return PollGroup::For(loop, *std::move(device), options);
 }
 
 ConnectionSetup::~ConnectionSetup() = default;
@@ -68,15 +68,14 @@ void ConnectionSetup::Begin() {
 }
 
 absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
-  absl::StatusOr<PollGroup*> group = GroupFor(loop_, id, candidate_, options_);
+  absl::StatusOr<std::shared_ptr<PollGroup>> group = GroupFor(loop_, id, candidate_, options_);
   if (!group.ok()) return group.status();
-  group_ = *group;
-  device_ = &group_->device();
+  group_ = *std::move(group);
   if (absl::Status status = group_->ReserveConnection(); !status.ok()) return status;
   reserved_ = true;
-  const uint16_t read_depth = MakeHandshakeOptions(options_, *device_).read_depth;
+  const uint16_t read_depth = MakeHandshakeOptions(options_, group_->device()).read_depth;
   absl::StatusOr<std::unique_ptr<Link>> link =
-      Link::Create(group_, channel, std::move(id), this, kSendSlots, read_depth);
+      Link::Create(group_.get(), channel, std::move(id), this, kSendSlots, read_depth);
   if (!link.ok()) return link.status();
   link_ = *std::move(link);
   absl::StatusOr<protocol::GrantShare> share = link_->receives().grants().Admit(link_->number(), kInitialCredits);
@@ -88,7 +87,7 @@ absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&&
 verbs::ConnectionParameters ConnectionSetup::Parameters(absl::Span<const std::byte> private_data) const {
   verbs::ConnectionParameters parameters;
   parameters.private_data = private_data;
-  const uint16_t read_depth = MakeHandshakeOptions(options_, *device_).read_depth;
+  const uint16_t read_depth = MakeHandshakeOptions(options_, group_->device()).read_depth;
   parameters.responder_resources = static_cast<uint8_t>(read_depth);
   parameters.initiator_depth = static_cast<uint8_t>(read_depth);
   parameters.retry_count = kRetryCount;
@@ -121,7 +120,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   parts.config.message_bytes_max = options_.message_bytes_max;
   parts.config.quarantine_bytes_max = options_.export_bytes_max / kQuarantineShare;
   parts.config.exports_revocable = group_->device().has_windows();
-  parts.config.read_chunk_bytes = std::min(options_.read_chunk_bytes, device_->device().message_bytes_max());
+  parts.config.read_chunk_bytes = std::min(options_.read_chunk_bytes, group_->device().device().message_bytes_max());
   parts.config.send_slots = kSendSlots;
   parts.config.keepalive_timeout = options_.keepalive_timeout;
   parts.config.drain_timeout = options_.drain_timeout;

@@ -27,8 +27,8 @@ protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options,
 
 // The loop's poll group for the device that `id` belongs to. FailedPrecondition if the device option says another. On
 // the loop's thread.
-absl::StatusOr<PollGroup*> GroupFor(EventLoop* loop, const verbs::ConnectionId& id, const DeviceCandidate& candidate,
-                                    const TransportOptions& options);
+absl::StatusOr<std::shared_ptr<PollGroup>> GroupFor(EventLoop* loop, const verbs::ConnectionId& id,
+                                                    const DeviceCandidate& candidate, const TransportOptions& options);
 
 class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_shared_from_this<ConnectionSetup> {
  public:
@@ -74,8 +74,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   EventLoop* const loop_;
   const DeviceCandidate candidate_;
   const TransportOptions options_;
-  DeviceContext* device_ = nullptr;  // Set by MakeLink, like the next three.
-  PollGroup* group_ = nullptr;
+  std::shared_ptr<PollGroup> group_;  // Set by MakeLink, like the next three.
   std::unique_ptr<Link> link_;
   protocol::GrantShare share_;  // Of the link's receives; given back when the link has ended.
   bool reserved_ = false;       // Counted among connections_max.

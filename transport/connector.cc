@@ -83,7 +83,7 @@ class Connector : public ConnectionSetup {
     verbs::ConnectionId id = *std::move(id_);
     id_.reset();
     if (absl::Status status = MakeLink(channel_, std::move(id)); !status.ok()) return status;
-    protocol::HandshakeOptions offered = MakeHandshakeOptions(options_, *device_);
+    protocol::HandshakeOptions offered = MakeHandshakeOptions(options_, group_->device());
     offered.receive_buffer_bytes =
         static_cast<uint32_t>(group_->receive_buffer_bytes());  // The loop's first user chose.
     handshake_.emplace(offered, static_cast<uint16_t>(share_.granted()), RandomEpoch());

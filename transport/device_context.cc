@@ -8,13 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/log.h"
+#include "transport/lost_devices.h"
+#include "transport/payload_arena.h"
+#include "transport/verbs/cm_event.h"
 
 namespace verbena::transport {
 namespace {
 
 struct Registry {
   std::mutex mu;
-  absl::flat_hash_map<ibv_context*, DeviceContext*> devices ABSL_GUARDED_BY(mu);
+  // Of devices that are there.
+  absl::flat_hash_map<ibv_context*, std::shared_ptr<DeviceContext>> devices ABSL_GUARDED_BY(mu);
 };
 
 Registry& GetRegistry() {
@@ -22,22 +26,44 @@ Registry& GetRegistry() {
   return *registry;
 }
 
+absl::Status RemovedError(const verbs::Device& device) {
+  return absl::UnavailableError(absl::StrCat("the device ", device.name(), " was removed or has failed"));
+}
+
 }  // namespace
 
-absl::StatusOr<DeviceContext*> DeviceContext::For(const verbs::VerbsApi& api, ibv_context* context) {
+absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::For(const verbs::ConnectionId& id) {
   Registry& registry = GetRegistry();
   const std::lock_guard lock(registry.mu);
-  const auto known = registry.devices.find(context);
+  const auto known = registry.devices.find(id.device_context());
   if (known != registry.devices.end()) return known->second;
-  absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(api, context);
+  absl::StatusOr<std::shared_ptr<DeviceContext>> made = Make(id);
+  if (made.ok()) registry.devices.emplace(id.device_context(), *made);
+  return made;
+}
+
+absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::Make(const verbs::ConnectionId& id) {
+  absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id.api(), id.device_context());
   if (!device.ok()) return device.status();
+  absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(id.api());
+  if (!channel.ok()) return channel.status();
+  absl::StatusOr<verbs::ConnectionId> anchor = verbs::ConnectionId::Create(*channel);
+  if (!anchor.ok()) return anchor.status();
+  // Or nobody could listen on the port that the anchor is given.
+  if (absl::Status status = anchor->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
+  if (absl::Status status = anchor->BindBeside(id); !status.ok()) return status;
+  if (anchor->device_context() != id.device_context()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("another RDMA device than ", device->name(), " has the address ", id.LocalAddress(), ", too"));
+  }
   if (absl::Status status = device->MakeAsyncEventsNonBlocking(); !status.ok()) return status;
   absl::StatusOr<verbs::ProtectionDomain> domain = verbs::ProtectionDomain::Create(*device);
   if (!domain.ok()) return domain.status();
-  auto* const made = new DeviceContext(*std::move(device), *std::move(domain));
-  registry.devices.emplace(context, made);
-  return made;
+  return std::shared_ptr<DeviceContext>(
+      new DeviceContext(*std::move(channel), *std::move(anchor), *std::move(device), *std::move(domain)));
 }
+
+DeviceContext::~DeviceContext() { PayloadArena::Get().Deregister(domain_); }
 
 int DeviceContext::block_access() const {
   const bool iwarp = device_.context()->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -50,10 +76,17 @@ uint16_t DeviceContext::read_depth_max() const {
   return static_cast<uint16_t>(std::clamp(depth, 1, int{std::numeric_limits<uint8_t>::max()}));
 }
 
-void DeviceContext::DispatchAsyncEvents() {
+void DeviceContext::DispatchEvents() {
+  const bool failed = DispatchAsyncEvents();
+  if (ReadAnchorsEvents() || failed) OnRemoved();
+}
+
+bool DeviceContext::DispatchAsyncEvents() {
+  bool failed = false;
   while (true) {
     const absl::StatusOr<std::optional<verbs::AsyncEvent>> event = device_.NextAsyncEvent();
-    if (!event.ok() || !event->has_value()) return;
+    if (!event.ok() || !event->has_value()) return failed;
+    failed |= (*event)->type == IBV_EVENT_DEVICE_FATAL;
     const std::lock_guard lock(mu_);
     const auto handler = queue_pairs_.find((*event)->queue_pair_number);
     if (handler != queue_pairs_.end()) {
@@ -62,6 +95,45 @@ void DeviceContext::DispatchAsyncEvents() {
       Log(Severity::kWarning, absl::StrCat(device_.name(), ": ", (*event)->ToString()));
     }
   }
+}
+
+bool DeviceContext::ReadAnchorsEvents() {
+  bool removed = false;
+  const std::lock_guard lock(mu_);  // One reader at a time.
+  while (true) {
+    const absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
+    if (!event.ok() || !event->has_value()) return removed;
+    removed |= (*event)->type() == RDMA_CM_EVENT_DEVICE_REMOVAL;
+  }
+}
+
+void DeviceContext::OnRemoved() {
+  std::shared_ptr<DeviceContext> listed;  // The registry's; let go of under no lock.
+  {
+    Registry& registry = GetRegistry();
+    const std::lock_guard lock(registry.mu);
+    const auto known = registry.devices.find(device_.context());
+    if (known == registry.devices.end() || known->second.get() != this) return;  // Told already.
+    listed = std::move(known->second);
+    registry.devices.erase(known);
+  }
+  Log(Severity::kWarning, RemovedError(device_).message());
+  LostDevices::Get().Add(device_.api());
+  const std::lock_guard lock(mu_);
+  removed_ = true;
+  for (const auto& [key, handler] : users_) handler();
+}
+
+absl::Status DeviceContext::AddUser(const void* key, std::function<void()> handler) {
+  const std::lock_guard lock(mu_);
+  if (removed_) return RemovedError(device_);
+  users_[key] = std::move(handler);
+  return absl::OkStatus();
+}
+
+void DeviceContext::RemoveUser(const void* key) {
+  const std::lock_guard lock(mu_);
+  users_.erase(key);
 }
 
 void DeviceContext::AddQueuePair(uint32_t number, QueuePairHandler handler) {

@@ -1,20 +1,28 @@
-// One device as this process uses it: the protection domain that all its loops share, what the device can do, and where
-// its asynchronous events go.
+// One device as this process uses it: the protection domain that all its loops share, what the device can do, where its
+// asynchronous events go, and who is told when it is removed.
 //
-// There is one for each open device, made on first use and never destroyed: payload memory registered in its domain may
-// be held by a user for as long as the process lives. Thread: any.
+// There is one for each open device, made on first use. It belongs to the process until the device is removed, or
+// fails; from then on to the poll groups that still use it, and ends with the last of them. A device that comes back is
+// another one. What is made of the device is gone before the context that it was made of: poll groups own what they
+// made and hold this; the registrations of payload memory, which a user may hold for as long as he likes, end with
+// this; and the connection manager keeps the context open for as long as an id is bound to the device, so that this has
+// one of its own, the anchor, which goes last. Thread: any.
 
 #ifndef VERBENA_TRANSPORT_DEVICE_CONTEXT_H_
 #define VERBENA_TRANSPORT_DEVICE_CONTEXT_H_
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "transport/verbs/async_event.h"
+#include "transport/verbs/cm_event_channel.h"
+#include "transport/verbs/connection_id.h"
 #include "transport/verbs/device.h"
 #include "transport/verbs/memory_window.h"
 #include "transport/verbs/protection_domain.h"
@@ -23,8 +31,9 @@ namespace verbena::transport {
 
 class DeviceContext {
  public:
-  // The one for `context`, a context that the connection manager opened (rdma_cm_id::verbs) and keeps open.
-  static absl::StatusOr<DeviceContext*> For(const verbs::VerbsApi& api, ibv_context* context);
+  // The one for the device that `id` is bound to. FailedPrecondition if another device has the id's address.
+  static absl::StatusOr<std::shared_ptr<DeviceContext>> For(const verbs::ConnectionId& id);
+  ~DeviceContext();
 
   const verbs::Device& device() const { return device_; }
   const verbs::ProtectionDomain& domain() const { return domain_; }
@@ -37,25 +46,43 @@ class DeviceContext {
   // RDMA READs that a queue pair may have in flight, here and as the answering side.
   uint16_t read_depth_max() const;
 
-  // Asynchronous events. Any loop may watch the device's descriptor and call this when it is readable; each event goes
-  // to the handler of the queue pair that it is about, and is dropped if there is none. Handlers run on the calling
-  // thread and must only post.
-  void DispatchAsyncEvents();
+  // Events. Any loop may watch both descriptors, and calls this when one is readable. Each asynchronous event goes to
+  // the handler of the queue pair that it is about, and is dropped if there is none. The removal of the device is told
+  // to everybody. Handlers run on the calling thread and must only post.
+  int async_event_fd() const { return device_.async_event_fd(); }
+  int cm_event_fd() const { return channel_.fd(); }
+  void DispatchEvents();
   using QueuePairHandler = std::function<void(const verbs::AsyncEvent&)>;
   void AddQueuePair(uint32_t number, QueuePairHandler handler);
   void RemoveQueuePair(uint32_t number);
+  // `handler` runs when the device is removed, unless RemoveUser(key) was called before. Unavailable: it was already.
+  absl::Status AddUser(const void* key, std::function<void()> handler);
+  void RemoveUser(const void* key);
 
  private:
-  DeviceContext(verbs::Device device, verbs::ProtectionDomain domain)
-      : device_(std::move(device)),
+  DeviceContext(verbs::CmEventChannel channel, verbs::ConnectionId anchor, verbs::Device device,
+                verbs::ProtectionDomain domain)
+      : channel_(std::move(channel)),
+        anchor_(std::move(anchor)),
+        device_(std::move(device)),
         domain_(std::move(domain)),
         has_windows_(verbs::HasMemoryWindows(device_, domain_)) {}
+  static absl::StatusOr<std::shared_ptr<DeviceContext>> Make(const verbs::ConnectionId& id);
+  // Each returns whether an event among those that are there says that the device is gone.
+  bool DispatchAsyncEvents();
+  bool ReadAnchorsEvents();
+  void OnRemoved();
 
+  // In the order of making: what goes last comes first.
+  verbs::CmEventChannel channel_;
+  const verbs::ConnectionId anchor_;
   verbs::Device device_;
   const verbs::ProtectionDomain domain_;
   const bool has_windows_;
   std::mutex mu_;
   absl::flat_hash_map<uint32_t, QueuePairHandler> queue_pairs_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<const void*, std::function<void()>> users_ ABSL_GUARDED_BY(mu_);
+  bool removed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace verbena::transport

@@ -78,6 +78,15 @@ class EventLoop {
     }
     return locals_.emplace_back(key, nullptr).second;
   }
+  // Destroys what is kept under this key, if anything is, before the loop ends. Loop's thread only.
+  void DropLocal(const void* key) {
+    std::shared_ptr<void> dropped;  // Destroyed when it is out of the list: it may look at others.
+    locals_.remove_if([&](auto& local) {
+      if (local.first != key) return false;
+      dropped = std::move(local.second);
+      return true;
+    });
+  }
 
  protected:
   // For destructors of implementations: destroys the locals while the loop can still be called.

@@ -169,6 +169,18 @@ TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
   EXPECT_EQ(source.polls, 1);
 }
 
+TEST(EventLoop, WhatIsKeptForItIsDestroyedWhenItIsDroppedAndTheRestWithTheLoop) {
+  std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kEvent);
+  const std::shared_ptr<int> values[] = {std::make_shared<int>(0), std::make_shared<int>(1)};
+  for (const std::shared_ptr<int>& value : values) loop->Local(&value) = value;
+  loop->DropLocal(&values[0]);
+  EXPECT_EQ(values[0].use_count(), 1);
+  EXPECT_EQ(values[1].use_count(), 2);
+  loop->DropLocal(&values[0]);  // There is nothing.
+  loop.reset();
+  EXPECT_EQ(values[1].use_count(), 1);
+}
+
 TEST(EventLoop, AnIdleLoopThatWaitsForEventsUsesNoProcessor) {
   const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kAdaptive);
   bool ran = false;

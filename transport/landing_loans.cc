@@ -12,7 +12,7 @@ LandingLoans::Loan::~Loan() {
   const std::lock_guard lock(returns_->mu);
   if (returns_->loop == nullptr) return;
   if (returns_->bytes == 0) {
-    returns_->loop->Post([collector = returns_->collector] { collector->Collect(); });
+    returns_->loop->Post([returns = returns_] { Collect(*returns); });
   }
   returns_->bytes += bytes_;
 }
@@ -35,14 +35,17 @@ std::shared_ptr<const LandingLoans::Loan> LandingLoans::Lend(BlockRef block, uin
   return std::make_shared<const Loan>(returns_, std::move(block), bytes);
 }
 
-void LandingLoans::Collect() {
+void LandingLoans::Collect(Returns& returns) {
+  LandingLoans* collector = nullptr;
   uint64_t bytes = 0;
   {
-    const std::lock_guard lock(returns_->mu);
-    bytes = std::exchange(returns_->bytes, 0);
+    const std::lock_guard lock(returns.mu);
+    collector = returns.collector;
+    bytes = std::exchange(returns.bytes, 0);
   }
-  budget_.OnLentBack(bytes);
-  budget_.Return(bytes);
+  if (collector == nullptr) return;  // Its poll group went meanwhile, on this same thread.
+  collector->budget_.OnLentBack(bytes);
+  collector->budget_.Return(bytes);
 }
 
 }  // namespace verbena::transport

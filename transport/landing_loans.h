@@ -50,7 +50,8 @@ class LandingLoans {
     uint64_t bytes ABSL_GUARDED_BY(mu) = 0;       // Not collected yet; then a task to do so is posted.
   };
 
-  void Collect();
+  // On the loop.
+  static void Collect(Returns& returns);
 
   MemoryBudget& budget_;
   const std::shared_ptr<Returns> returns_;

@@ -61,10 +61,13 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* 
   group->BindQueuePair(queue_pair_number, link->number_);
   channel->SetHandler(link->id_, link.get());
   // The event may be read by another loop: it finds the link by number, on this loop, if it still exists.
-  group->device().AddQueuePair(queue_pair_number, [group, queue_pair_number](const verbs::AsyncEvent& event) {
+  group->device().AddQueuePair(queue_pair_number, [loop = group->loop(), weak = group->weak_from_this(),
+                                                   queue_pair_number](const verbs::AsyncEvent& event) {
     if (event.type != IBV_EVENT_QP_LAST_WQE_REACHED && event.type != IBV_EVENT_QP_FATAL) return;
-    group->loop()->Post([group, queue_pair_number] {
-      if (Link* link = group->FindLink(queue_pair_number); link != nullptr) link->OnLastReceiveTaken();
+    loop->Post([weak, queue_pair_number] {
+      const std::shared_ptr<PollGroup> group = weak.lock();
+      Link* const link = group == nullptr ? nullptr : group->FindLink(queue_pair_number);
+      if (link != nullptr) link->OnLastReceiveTaken();
     });
   });
   if (group->shared_queue() == nullptr) {
@@ -330,7 +333,8 @@ void Link::FinishWhenDrained() {
 
 void Link::Finish() {
   Destroy();
-  owner_->OnEnded();  // May destroy this.
+  { const verbs::ConnectionId gone = std::move(id_); }  // A removed device waits for it, not for this.
+  owner_->OnEnded();                                    // May destroy this.
 }
 
 void Link::Destroy() {

@@ -68,7 +68,7 @@ class Link : private CmHandler {
                                                       LinkOwner* owner, uint32_t frames_max, uint32_t reads_max);
   ~Link() override;  // After OnEnded, or before anything was connected.
 
-  verbs::ConnectionId& id() { return id_; }
+  verbs::ConnectionId& id() { return id_; }  // Before OnEnded.
   void set_owner(LinkOwner* owner) { owner_ = owner; }
   uint32_t number() const { return number_; }  // Of the link, in its poll group.
   // Where its frames arrive: the group's receives, or its own on a device without shared receive queues.

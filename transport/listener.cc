@@ -80,7 +80,7 @@ class Acceptor : public ConnectionSetup {
   }
 
   absl::Status Answer(CmChannel* channel, Request request) {
-    absl::StatusOr<DeviceContext*> device = DeviceContext::For(request.id.api(), request.id.device_context());
+    absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(request.id);
     if (!device.ok()) return Refuse(request.id, wire::RejectReason::kDevice, device.status());
     const protocol::ServerHandshake handshake(MakeHandshakeOptions(options_, **device));
     const auto verdict = handshake.OnOffer(request.private_data);

@@ -130,6 +130,14 @@ BlockRef PayloadArena::Find(const void* address, size_t size) {
   return BlockRef(block);
 }
 
+void PayloadArena::Deregister(const verbs::ProtectionDomain& domain) {
+  const std::lock_guard lock(mu_);
+  for (const auto& [address, block] : by_address_) {
+    const std::lock_guard block_lock(block->mu_);
+    block->regions_.erase(&domain);
+  }
+}
+
 size_t PayloadArena::mapped_bytes() const {
   const std::lock_guard lock(mu_);
   return mapped_;

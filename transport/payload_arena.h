@@ -33,7 +33,8 @@ class PayloadBlock {
   size_t capacity() const { return capacity_; }
 
   // The whole block, registered in this domain for our own use: to land RDMA READs in, to bind windows to
-  // (DeviceContext::block_access; the same for each call). Registered on first use, kept until the block is unmapped.
+  // (DeviceContext::block_access; the same for each call). Registered on first use, kept until the block is unmapped or
+  // the arena is told to deregister.
   absl::StatusOr<const verbs::MemoryRegion*> Region(const verbs::ProtectionDomain& domain, int access);
 
  private:
@@ -84,6 +85,10 @@ class PayloadArena {
 
   // The block that `[address, address + size)` stands in, or an empty reference: then the bytes are not payload memory.
   BlockRef Find(const void* address, size_t size);
+
+  // Ends every block's registration in this domain, before the domain does. The bytes stay, whoever holds them. Nobody
+  // uses or asks for a region of it meanwhile.
+  void Deregister(const verbs::ProtectionDomain& domain);
 
   // Memory mapped for blocks, in use and kept, in bytes.
   size_t mapped_bytes() const;

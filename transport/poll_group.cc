@@ -53,32 +53,36 @@ uint64_t ReceivesWanted(const TransportOptions& options, const ibv_device_attr& 
 
 }  // namespace
 
-absl::StatusOr<PollGroup*> PollGroup::For(EventLoop* loop, DeviceContext* device, const TransportOptions& options) {
-  std::shared_ptr<void>& local = loop->Local(device);
-  if (local == nullptr) {
-    std::shared_ptr<PollGroup> made(new PollGroup(loop, *device, options));
-    if (absl::Status status = made->Initialize(); !status.ok()) return status;
-    local = std::move(made);
-  }
-  return static_cast<PollGroup*>(local.get());
+absl::StatusOr<std::shared_ptr<PollGroup>> PollGroup::For(EventLoop* loop, std::shared_ptr<DeviceContext> device,
+                                                          const TransportOptions& options) {
+  std::shared_ptr<void>& local = loop->Local(device.get());
+  if (local != nullptr) return static_cast<PollGroup*>(local.get())->shared_from_this();
+  std::shared_ptr<PollGroup> made(new PollGroup(loop, std::move(device), options));
+  // The loop's part in it ends with Close, however long others hold it.
+  std::shared_ptr<void> closing(made.get(), [made](void*) { made->Close(); });
+  if (absl::Status status = made->Initialize(); !status.ok()) return status;
+  local = std::move(closing);
+  return made;
 }
 
-PollGroup::PollGroup(EventLoop* loop, DeviceContext& device, const TransportOptions& options)
+PollGroup::PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, const TransportOptions& options)
     : loop_(loop),
-      device_(device),
+      device_(std::move(device)),
       options_(options),
-      receives_(device.domain(), options.receive_buffer_bytes, IBV_ACCESS_LOCAL_WRITE),
-      sends_(device.domain(), options.receive_buffer_bytes, 0),
-      headers_(device.domain(), wire::kFrameHeaderBytes, 0),
+      receives_(device_->domain(), options.receive_buffer_bytes, IBV_ACCESS_LOCAL_WRITE),
+      sends_(device_->domain(), options.receive_buffer_bytes, 0),
+      headers_(device_->domain(), wire::kFrameHeaderBytes, 0),
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
       landing_loans_(loop, &fetch_budget_),
       export_budget_(options.export_bytes_max, &counters_.exported_bytes) {}
 
+PollGroup::~PollGroup() = default;
+
 absl::Status PollGroup::Initialize() {
-  const ibv_device_attr& attributes = device_.device().attributes();
-  const absl::string_view name = device_.device().name();
+  const ibv_device_attr& attributes = device_->device().attributes();
+  const absl::string_view name = device_->device().name();
   if (absl::Status status = CheckSizes(options_, attributes, name); !status.ok()) return status;
-  absl::StatusOr<verbs::CompletionChannel> channel = verbs::CompletionChannel::Create(device_.device());
+  absl::StatusOr<verbs::CompletionChannel> channel = verbs::CompletionChannel::Create(device_->device());
   if (!channel.ok()) return channel.status();
   channel_ = *std::move(channel);
 
@@ -92,7 +96,7 @@ absl::Status PollGroup::Initialize() {
   }
   receives_max_ = static_cast<uint32_t>(std::min(receives_wanted, completions_max - flights_max_));
   absl::StatusOr<verbs::CompletionQueue> completions =
-      verbs::CompletionQueue::Create(device_.device(), static_cast<int>(receives_max_ + flights_max_), &*channel_, 0);
+      verbs::CompletionQueue::Create(device_->device(), static_cast<int>(receives_max_ + flights_max_), &*channel_, 0);
   if (!completions.ok()) return completions.status();
   completions_.emplace(*std::move(completions));
   deferred_.set_capacity(receives_max_ + flights_max_);
@@ -101,30 +105,39 @@ absl::Status PollGroup::Initialize() {
     if (absl::Status status = MakeSharedSupply(receives_max_); !status.ok()) return status;
   }
   if (absl::Status status = sends_.Grow(options_.send_buffers); !status.ok()) return status;
-  if (absl::Status status = loop_->AddFd(channel_->fd(), this); !status.ok()) return status;
-  if (absl::Status status = loop_->AddFd(device_.device().async_event_fd(), this); !status.ok()) return status;
-  loop_->AddSource(this);
-  return absl::OkStatus();
+  return ListenToEvents();
 }
 
-PollGroup::~PollGroup() {
+absl::Status PollGroup::ListenToEvents() {
+  for (const int fd : {channel_->fd(), device_->async_event_fd(), device_->cm_event_fd()}) {
+    if (absl::Status status = loop_->AddFd(fd, this); !status.ok()) return status;
+  }
+  loop_->AddSource(this);
+  return device_->AddUser(this, [loop = loop_, weak = weak_from_this()] {
+    loop->Post([weak] {
+      if (const auto group = weak.lock(); group != nullptr) group->OnDeviceRemoved();
+    });
+  });
+}
+
+void PollGroup::Close() {
   for (size_t i = 0; i < links_.size(); ++i) {
     if (links_[i] != nullptr) links_[i]->Finish();
   }
   deferred_.OnQueueFailed();  // Nothing is waited for any more.
   deferred_.RunRipe();
   loop_->CancelTimer(watch_timer_);
-  if (channel_.has_value()) {
-    loop_->RemoveSource(this);
-    loop_->RemoveFd(device_.device().async_event_fd());
-    loop_->RemoveFd(channel_->fd());
-  }
+  device_->RemoveUser(this);
+  loop_->RemoveSource(this);
+  loop_->RemoveFd(device_->cm_event_fd());
+  loop_->RemoveFd(device_->async_event_fd());
+  if (channel_.has_value()) loop_->RemoveFd(channel_->fd());
   shared_queue_.reset();  // Before the receive buffers that it names.
 }
 
 absl::Status PollGroup::MakeSharedSupply(uint32_t receives_max) {
   absl::StatusOr<verbs::SharedReceiveQueue> queue =
-      verbs::SharedReceiveQueue::Create(device_.domain(), receives_max, 1);
+      verbs::SharedReceiveQueue::Create(device_->domain(), receives_max, 1);
   if (!queue.ok()) return queue.status();
   shared_queue_ = *std::move(queue);
   shared_supply_ = std::make_unique<ReceiveSupply>(
@@ -146,9 +159,7 @@ absl::StatusOr<std::unique_ptr<ReceiveSupply>> PollGroup::MakeSupply(verbs::Queu
 }
 
 absl::Status PollGroup::ReserveConnection() {
-  if (failed_) {
-    return absl::UnavailableError(absl::StrCat("the completion queue of ", device_.device().name(), " has failed"));
-  }
+  if (failed_) return absl::UnavailableError(failure_.message());
   const uint64_t connections = counters_.connections.value() + 1;
   if (connections > options_.connections_max) {
     return absl::ResourceExhaustedError(absl::StrCat("connections_max of ", options_.connections_max, " is reached"));
@@ -161,9 +172,10 @@ absl::Status PollGroup::ReserveConnection() {
 absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
   if (shared_supply_ == nullptr) {
     if (connections * receives_per_connection() <= receives_max_) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat(
-        device_.device().name(), " has no shared receive queue, and the completion queue has room for the receives of ",
-        receives_max_ / receives_per_connection(), " connections"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(device_->device().name(),
+                     " has no shared receive queue, and the completion queue has room for the receives of ",
+                     receives_max_ / receives_per_connection(), " connections"));
   }
   shared_supply_->PostUsed();  // What the device refused so far must turn nobody away that it would take now.
   if (connections <= connections_provided_) return absl::OkStatus();
@@ -195,6 +207,7 @@ void PollGroup::RemoveLink(uint32_t number, uint32_t queue_pair_number) {
   link_of_queue_pair_.erase(queue_pair_number);
   links_[number] = nullptr;
   free_links_.push_back(number);
+  if (removed_) DropIfUnused();
 }
 
 Link* PollGroup::FindLink(uint32_t queue_pair_number) const {
@@ -246,7 +259,9 @@ int PollGroup::Reap() {
     deferred_.OnPoll();
     const int count = completions_->Poll(absl::MakeSpan(completions));
     if (count < 0) {
-      Fail(completions_->PollError(count));
+      const absl::Status status = completions_->PollError(count);
+      Log(Severity::kError, status.message());
+      Fail(status);
       break;
     }
     for (int i = 0; i < count; ++i) HandleCompletion(completions[i]);
@@ -296,11 +311,29 @@ int PollGroup::RunDirty() {
 
 void PollGroup::Fail(const absl::Status& status) {
   failed_ = true;
+  failure_ = status;
   deferred_.OnQueueFailed();
-  Log(Severity::kError, status.message());
   for (size_t i = 0; i < links_.size(); ++i) {  // By index: an owner may make another.
     if (links_[i] != nullptr) links_[i]->OnQueueFailed(status);
   }
+}
+
+void PollGroup::OnDeviceRemoved() {
+  removed_ = true;
+  // What has completed is handled first. Links end by themselves as well, if their ids are told, but might wait for
+  // what completes no more.
+  Defer([this] {
+    if (!failed_)
+      Fail(absl::UnavailableError(absl::StrCat("the device ", device_->device().name(), " was removed or has failed")));
+  });
+  DropIfUnused();
+}
+
+void PollGroup::DropIfUnused() {
+  if (links_.size() > free_links_.size()) return;
+  loop_->Post([weak = weak_from_this()] {  // When nothing of this is on the stack.
+    if (const auto group = weak.lock(); group != nullptr) group->loop_->DropLocal(group->device_.get());
+  });
 }
 
 void PollGroup::WakeForGrants(ReceiveSupply& supply) {
@@ -345,7 +378,7 @@ void PollGroup::Arm() {
 }
 
 void PollGroup::OnReadable(int fd) {
-  if (fd != channel_->fd()) return device_.DispatchAsyncEvents();
+  if (fd != channel_->fd()) return device_->DispatchEvents();
   // One for each arming; should there be another, the descriptor stays readable.
   const absl::StatusOr<ibv_cq*> queue = channel_->NextEvent();
   if (queue.ok() && *queue != nullptr) armed_ = false;

@@ -4,7 +4,8 @@
 // Its Poll is the hot path: reap completions, feed the links, let each link that has something to say say it with one
 // doorbell, repost the receives that were used.
 //
-// Owner: the loop (EventLoop::Local). Thread: its loop's.
+// Owner: the loop (EventLoop::Local), until its device is removed and the last link has ended, and whoever has used it
+// for as long as he is there: connections, set-ups. Thread: its loop's.
 
 #ifndef VERBENA_TRANSPORT_POLL_GROUP_H_
 #define VERBENA_TRANSPORT_POLL_GROUP_H_
@@ -35,15 +36,16 @@ namespace verbena::transport {
 
 class Link;
 
-class PollGroup : public PollSource {
+class PollGroup : public PollSource, public std::enable_shared_from_this<PollGroup> {
  public:
   // The loop's group for `device`, made on first use with the sizes that `options` asks for; later options have no say
-  // in them.
-  static absl::StatusOr<PollGroup*> For(EventLoop* loop, DeviceContext* device, const TransportOptions& options);
+  // in them. Unavailable on a device that was removed.
+  static absl::StatusOr<std::shared_ptr<PollGroup>> For(EventLoop* loop, std::shared_ptr<DeviceContext> device,
+                                                        const TransportOptions& options);
   ~PollGroup() override;
 
   EventLoop* loop() const { return loop_; }
-  DeviceContext& device() const { return device_; }
+  DeviceContext& device() const { return *device_; }
   CounterBlock& counters() { return counters_; }
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   LandingLoans& landing_loans() { return landing_loans_; }
@@ -73,7 +75,7 @@ class PollGroup : public PollSource {
   uint32_t AddLink(Link* link);
   void BindQueuePair(uint32_t queue_pair_number, uint32_t link);
   void RemoveLink(uint32_t number, uint32_t queue_pair_number);
-  // The completion queue has failed: what is in flight completes no more.
+  // The completion queue has failed, or the device was removed: what is in flight completes no more.
   bool failed() const { return failed_; }
   // Null when there is none (any more).
   Link* FindLink(uint32_t queue_pair_number) const;
@@ -107,12 +109,17 @@ class PollGroup : public PollSource {
   void OnReadable(int fd) override;
 
  private:
-  PollGroup(EventLoop* loop, DeviceContext& device, const TransportOptions& options);
+  PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, const TransportOptions& options);
   absl::Status Initialize();
+  absl::Status ListenToEvents();
+  // Ends the links at once and lets go of the loop, which does not call again. Once, before the loop is gone.
+  void Close();
   absl::Status MakeSharedSupply(uint32_t receives_max);
   absl::Status ProvideForConnection(uint64_t connections);
   int Reap();
   void Fail(const absl::Status& status);
+  void OnDeviceRemoved();
+  void DropIfUnused();
   void HandleCompletion(const ibv_wc& completion);
   int RunDirty();
   void WakeForGrants(ReceiveSupply& supply);
@@ -121,7 +128,7 @@ class PollGroup : public PollSource {
 
   // Constant after construction.
   EventLoop* const loop_;
-  DeviceContext& device_;
+  const std::shared_ptr<DeviceContext> device_;
   const TransportOptions options_;
 
   // Owned by the loop. The order is the order of making: the queues go after the pools, whose buffers the queues name.
@@ -153,7 +160,9 @@ class PollGroup : public PollSource {
   uint32_t receives_max_ = 0;  // The same: what the completion queue has room for.
   uint32_t idle_polls_ = 0;
   bool armed_ = false;
-  bool failed_ = false;  // The completion queue overran: every link was told, and no connection is made any more.
+  bool failed_ = false;   // Every link was told why, and no connection is made any more.
+  absl::Status failure_;  // The reason.
+  bool removed_ = false;  // The device: the loop drops this when there is no link.
 };
 
 }  // namespace verbena::transport

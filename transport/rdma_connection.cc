@@ -19,12 +19,13 @@ std::unique_ptr<Connection> RdmaConnection::Create(Parts parts) {
 }
 
 RdmaConnection::RdmaConnection(Parts parts)
-    : group_(*parts.group),
+    : keeps_group_(std::move(parts.group)),
+      group_(*keeps_group_),
       link_(std::move(parts.link)),
       epoch_(parts.config.ours.epoch),
       checksum_((parts.config.ours.features & parts.config.peers.features & wire::kFeatureChecksum) != 0),
       peer_(std::move(parts.peer)),
-      machine_(parts.config, std::move(parts.share), parts.group->loop()->Now()),
+      machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
       early_frames_(std::move(parts.early_frames)) {}
 
 RdmaConnection::~RdmaConnection() = default;

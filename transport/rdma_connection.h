@@ -34,7 +34,7 @@ struct EarlyFrame {
 class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<RdmaConnection> {
  public:
   struct Parts {
-    PollGroup* group;
+    std::shared_ptr<PollGroup> group;
     std::unique_ptr<Link> link;
     protocol::ConnectionConfig config;
     protocol::GrantShare share;
@@ -111,6 +111,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void FinishTakingBack(ExportedPayload exported);
 
   // Constant after construction.
+  const std::shared_ptr<PollGroup> keeps_group_;  // First, so that it goes last.
   PollGroup& group_;
   const std::unique_ptr<Link> link_;
   const uint64_t epoch_;

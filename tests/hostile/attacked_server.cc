@@ -106,7 +106,7 @@ std::unique_ptr<HostilePeer> AttackedServer::Connect(uint32_t receives) {
 }
 
 bool AttackedServer::HasWindows(const HostilePeer& peer) {
-  const auto device = transport::DeviceContext::For(soft::SoftApi(), peer.device_context());
+  const auto device = transport::DeviceContext::For(peer.id());
   return device.ok() && (*device)->has_windows();
 }
 

@@ -56,7 +56,7 @@ class HostilePeer {
   absl::StatusOr<Answer> Offer(absl::Span<const std::byte> hello);
   // The hello that an honest peer of this shape would send.
   Bytes ValidHello() const;
-  ibv_context* device_context() const { return device_->id().device_context(); }
+  const verbs::ConnectionId& id() const { return device_->id(); }
   // What the server said of itself.
   const protocol::Agreement& agreement() const { return *agreement_; }
   uint64_t epoch() const { return agreement_->ours.epoch; }

@@ -115,7 +115,7 @@ TEST_F(HostileMemoryAccess, WhatTheServerLandsPayloadsInIsNeitherReadableNorWrit
     const std::unique_ptr<HostilePeer> peer = Connect();
     ASSERT_NE(peer, nullptr);
     const transport::BlockRef block = *transport::PayloadArena::Get().Allocate(100000);
-    const auto device = transport::DeviceContext::For(soft::SoftApi(), peer->device_context());
+    const auto device = transport::DeviceContext::For(peer->id());
     ASSERT_TRUE(device.ok()) << device.status();
     const auto region = block->Region((*device)->domain(), (*device)->block_access());
     ASSERT_TRUE(region.ok()) << region.status();

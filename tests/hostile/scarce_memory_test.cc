@@ -54,7 +54,7 @@ TEST(ScarceMemory, ConnectionThatFindsNoneIsRejectedInWordsAndTheNextIsAccepted)
   absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Open(address);
   ASSERT_TRUE(peer.ok()) << peer.status();
   {
-    const AllRegistrations taken((*peer)->device_context());
+    const AllRegistrations taken((*peer)->id().device_context());
     const absl::StatusOr<HostilePeer::Answer> answer = (*peer)->Offer((*peer)->ValidHello());
     ASSERT_TRUE(answer.ok()) << answer.status();
     EXPECT_FALSE(answer->accepted);

@@ -119,7 +119,7 @@ bool HasWindows() {
   absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(*channel);
   const sockaddr_storage host = *ResolveHost(address);
   if (!id->Bind(reinterpret_cast<const sockaddr*>(&host)).ok()) return false;
-  const auto device = DeviceContext::For(api, id->device_context());
+  const auto device = DeviceContext::For(*id);
   return device.ok() && (*device)->has_windows();
 }
 

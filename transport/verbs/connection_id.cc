@@ -57,6 +57,13 @@ absl::Status ConnectionId::Bind(const sockaddr* address) {
   return CallError("rdma_bind_addr", error, AddressText(address));
 }
 
+absl::Status ConnectionId::BindBeside(const ConnectionId& other) {
+  sockaddr_storage address = other.id_->route.addr.src_storage;
+  if (address.ss_family == AF_INET) reinterpret_cast<sockaddr_in&>(address).sin_port = 0;
+  if (address.ss_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(address).sin6_port = 0;
+  return Bind(reinterpret_cast<const sockaddr*>(&address));
+}
+
 absl::Status ConnectionId::Listen(int backlog) { return Outcome("rdma_listen", api().cm_listen(id_.get(), backlog)); }
 
 absl::Status ConnectionId::ResolveAddress(const sockaddr* source, const sockaddr* destination, absl::Duration timeout) {

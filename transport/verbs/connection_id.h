@@ -42,6 +42,8 @@ class ConnectionId {
   static ConnectionId Adopt(const VerbsApi& api, rdma_cm_id* id) { return ConnectionId(OwnedId(api, id)); }
 
   absl::Status Bind(const sockaddr* address);
+  // To the other's local address, on any free port: then both belong to one device.
+  absl::Status BindBeside(const ConnectionId& other);
   absl::Status Listen(int backlog);
   // `source` may be null: any. Then ADDR_RESOLVED or ADDR_ERROR; after the former device_context() is set.
   absl::Status ResolveAddress(const sockaddr* source, const sockaddr* destination, absl::Duration timeout);

@@ -64,6 +64,15 @@ TEST_F(ConnectionIdTest, ChannelThatCannotBeMadeNonBlockingIsDestroyed) {
   EXPECT_THAT(fake_.destroyed(), ElementsAre("event channel"));
 }
 
+TEST_F(ConnectionIdTest, OneBesideAnotherIsBoundToItsAddressAndAnyPort) {
+  const sockaddr_in address = Ipv4("192.0.2.1", 7471);
+  ASSERT_TRUE(id_->Bind(Raw(address)).ok());
+  absl::StatusOr<ConnectionId> beside = ConnectionId::Create(*channel_);
+  ASSERT_TRUE(beside->BindBeside(*id_).ok());
+  EXPECT_EQ(beside->LocalAddress(), "192.0.2.1:0");
+  EXPECT_EQ(id_->LocalPort(), 7471);
+}
+
 TEST_F(ConnectionIdTest, AddressesAreText) {
   sockaddr_in local = Ipv4("192.0.2.1", 7471);
   sockaddr_in peer = Ipv4("192.0.2.2", 80);

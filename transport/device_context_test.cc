@@ -1,0 +1,83 @@
+#include "transport/device_context.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "transport/payload_arena.h"
+#include "transport/soft/testing/removable_device.h"
+
+namespace verbena::transport {
+namespace {
+
+using soft::RemovableDevice;
+using ::testing::ElementsAre;
+
+constexpr size_t kBytes = 10000;
+
+class DeviceContextTest : public testing::Test {
+ protected:
+  DeviceContextTest() : channel_(*verbs::CmEventChannel::Create(RemovableDevice::Api())), device_(Get()) {
+    RemovableDevice::destroyed.clear();
+  }
+
+  // By an id on the device that is gone again.
+  std::shared_ptr<DeviceContext> Get() {
+    absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel_);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(id->Bind(reinterpret_cast<const sockaddr*>(&address)), absl::OkStatus());
+    absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(*id);
+    EXPECT_TRUE(device.ok()) << device.status();
+    return *device;
+  }
+
+  void Remove() {
+    RemovableDevice::removed = true;
+    device_->DispatchEvents();
+  }
+
+  verbs::CmEventChannel channel_;
+  std::shared_ptr<DeviceContext> device_;
+};
+
+TEST_F(DeviceContextTest, OneDeviceHasOne) { EXPECT_EQ(Get(), device_); }
+
+TEST_F(DeviceContextTest, ItsRemovalIsToldToItsUsersOnce) {
+  int told = 0;
+  ASSERT_EQ(device_->AddUser(&told, [&] { ++told; }), absl::OkStatus());
+  const int gone = 0;
+  ASSERT_EQ(device_->AddUser(&gone, [] { ADD_FAILURE() << "is no user any more"; }), absl::OkStatus());
+  device_->RemoveUser(&gone);
+  Remove();
+  Remove();
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(device_->AddUser(&gone, [] {}).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(DeviceContextTest, AfterItsRemovalTheNextIsAnother) {
+  Remove();
+  const std::shared_ptr<DeviceContext> next = Get();
+  EXPECT_NE(next, device_);
+  EXPECT_EQ(Get(), next);
+}
+
+TEST_F(DeviceContextTest, WhatWasMadeOfItEndsBeforeTheIdThatKeepsItOpenAndPayloadMemoryStays) {
+  const BlockRef block = *PayloadArena::Get().Allocate(kBytes);
+  std::fill_n(block->data(), kBytes, std::byte{'p'});
+  ASSERT_TRUE(block->Region(device_->domain(), device_->block_access()).ok());
+  Remove();
+  EXPECT_THAT(RemovableDevice::destroyed, ElementsAre());  // It is in use.
+  device_.reset();
+  EXPECT_THAT(RemovableDevice::destroyed, ElementsAre("registration", "domain", "id"));
+  EXPECT_EQ(std::count(block->data(), block->data() + kBytes, std::byte{'p'}), kBytes);
+  device_ = Get();
+  EXPECT_TRUE(block->Region(device_->domain(), device_->block_access()).ok());
+}
+
+}  // namespace
+}  // namespace verbena::transport

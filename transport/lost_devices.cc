@@ -1,0 +1,48 @@
+#include "transport/lost_devices.h"
+
+#include <chrono>
+
+#include "transport/verbs/device_list.h"
+
+namespace verbena::transport {
+namespace {
+
+constexpr std::chrono::seconds kInterval{1};
+
+}  // namespace
+
+LostDevices& LostDevices::Get() {
+  static LostDevices devices;  // Destroyed, and its thread joined, before librdmacm's own end.
+  return devices;
+}
+
+LostDevices::~LostDevices() {
+  std::thread ending;
+  {
+    const std::lock_guard lock(mu_);
+    stopped_ = true;
+    stopping_.notify_all();
+    ending = std::move(thread_);
+  }
+  if (ending.joinable()) ending.join();
+}
+
+void LostDevices::Add(const verbs::VerbsApi& api) {
+  const std::lock_guard lock(mu_);
+  apis_.insert(&api);
+  if (!thread_.joinable() && !stopped_) thread_ = std::thread([this] { Run(); });
+}
+
+void LostDevices::Run() {
+  std::unique_lock lock(mu_);
+  while (!stopped_) {
+    const absl::flat_hash_set<const verbs::VerbsApi*> apis = apis_;
+    lock.unlock();
+    // What it says does not matter, an error neither: the last device may be gone.
+    for (const verbs::VerbsApi* api : apis) verbs::CmDeviceList::Read(*api).IgnoreError();
+    lock.lock();
+    stopping_.wait_for(lock, kInterval, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return stopped_; });
+  }
+}
+
+}  // namespace verbena::transport

@@ -1,0 +1,55 @@
+#include "transport/soft/testing/removable_device.h"
+
+#include <utility>
+
+#include "transport/soft/soft_api.h"
+
+namespace verbena::soft {
+namespace {
+
+int GetEvent(rdma_event_channel* channel, rdma_cm_event** event) {
+  if (!std::exchange(RemovableDevice::removed, false)) return SoftApi().cm_get_event(channel, event);
+  *event = new rdma_cm_event();
+  (*event)->event = RDMA_CM_EVENT_DEVICE_REMOVAL;
+  return 0;
+}
+
+int AckEvent(rdma_cm_event* event) {
+  if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL) return SoftApi().cm_ack_event(event);
+  delete event;
+  return 0;
+}
+
+int DestroyId(rdma_cm_id* id) {
+  RemovableDevice::destroyed.push_back("id");
+  return SoftApi().cm_destroy_id(id);
+}
+
+int DeregisterMemory(ibv_mr* region) {
+  RemovableDevice::destroyed.push_back("registration");
+  return SoftApi().deregister_memory(region);
+}
+
+int DeallocateDomain(ibv_pd* domain) {
+  RemovableDevice::destroyed.push_back("domain");
+  return SoftApi().dealloc_pd(domain);
+}
+
+verbs::VerbsApi MakeTable() {
+  verbs::VerbsApi api = SoftApi();
+  api.cm_get_event = GetEvent;
+  api.cm_ack_event = AckEvent;
+  api.cm_destroy_id = DestroyId;
+  api.deregister_memory = DeregisterMemory;
+  api.dealloc_pd = DeallocateDomain;
+  return api;
+}
+
+}  // namespace
+
+const verbs::VerbsApi& RemovableDevice::Api() {
+  static const verbs::VerbsApi api = MakeTable();
+  return api;
+}
+
+}  // namespace verbena::soft

@@ -1,0 +1,24 @@
+// The software device with a list of what is destroyed of it, and a connection manager that says that the device was
+// removed when a test wants it to. One for the process. Thread: one.
+
+#ifndef VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
+#define VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
+
+#include <string>
+#include <vector>
+
+#include "transport/verbs/verbs_api.h"
+
+namespace verbena::soft {
+
+class RemovableDevice {
+ public:
+  static const verbs::VerbsApi& Api();
+
+  static inline bool removed = false;                // The next event on any channel says so.
+  static inline std::vector<std::string> destroyed;  // "registration", "domain", "id"; in order.
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
