@@ -21,6 +21,8 @@ namespace verbena::transport {
 namespace {
 
 constexpr int kBacklog = 1024;
+// Between two attempts to listen on a device that was removed.
+constexpr absl::Duration kListenAgainInterval = absl::Seconds(1);
 
 // Runs `task` on the loop's thread and waits for it.
 void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
@@ -31,6 +33,11 @@ void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
     done.set_value();
   });
   done.get_future().wait();
+}
+
+void SetPort(uint16_t port, sockaddr_storage* address) {
+  if (address->ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);
+  if (address->ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(address)->sin6_port = htons(port);
 }
 
 // What the acceptors of one listener share; they may outlive it.
@@ -140,14 +147,15 @@ class Acceptor : public ConnectionSetup {
   bool frame_came_ = false;  // Which confirms the connection, soon.
 };
 
-// One device that the listener listens on. Lives on the first loop.
+// One device that the listener listens on, again when it was removed and is back. Lives on the first loop.
 class DeviceListener : public CmHandler {
  public:
   DeviceListener(const DeviceCandidate& candidate, std::vector<EventLoop*> loops,
                  std::shared_ptr<Acceptance> acceptance)
       : candidate_(candidate), loops_(std::move(loops)), acceptance_(std::move(acceptance)) {}
   ~DeviceListener() override {
-    if (id_.has_value()) channels_[0]->RemoveHandler(*id_);
+    loops_[0]->CancelTimer(again_timer_);
+    DropId();
   }
 
   // Each loop's channel, made on that loop.
@@ -173,6 +181,8 @@ class DeviceListener : public CmHandler {
     if (absl::Status status = id->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
     if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) return status;
     id_ = *std::move(id);
+    bound_ = address;
+    SetPort(port(), &bound_);
     return absl::OkStatus();
   }
 
@@ -198,6 +208,7 @@ class DeviceListener : public CmHandler {
   uint16_t port() const { return id_->LocalPort(); }
 
   void OnCmEvent(verbs::CmEvent& event) override {
+    if (event.type() == RDMA_CM_EVENT_DEVICE_REMOVAL) return OnDeviceRemoved();
     if (event.type() != RDMA_CM_EVENT_CONNECT_REQUEST) return;
     const size_t chosen = next_++ % loops_.size();
     auto request = std::make_shared<Request>(Request{event.TakeRequest(),
@@ -215,11 +226,48 @@ class DeviceListener : public CmHandler {
   }
 
  private:
+  void DropId() {
+    if (!id_.has_value()) return;
+    channels_[0]->RemoveHandler(*id_);
+    id_.reset();
+  }
+
+  void OnDeviceRemoved() {
+    text_ = address();
+    Log(Severity::kWarning, absl::StrCat("not listening on ", text_, " any more: its device was removed"));
+    DropId();  // It never hears of the device again, and the removal waits for it.
+    ListenAgainSoon();
+  }
+
+  void ListenAgainSoon() {
+    again_timer_ = loops_[0]->AddTimer(loops_[0]->Now() + kListenAgainInterval, [this] {
+      again_timer_ = 0;
+      const absl::Status status = ListenAgain();
+      if (status.ok()) return Log(Severity::kInfo, absl::StrCat("listening on ", text_, " again"));
+      if (std::exchange(why_not_, std::string(status.message())) != status.message()) {
+        Log(Severity::kInfo, absl::StrCat("not listening on ", text_, " yet: ", status.message()));
+      }
+      DropId();
+      ListenAgainSoon();
+    });
+  }
+
+  absl::Status ListenAgain() {
+    if (absl::Status status = Bind(bound_); !status.ok()) return status;
+    // The other loops have theirs with their first connection.
+    const auto group = GroupFor(loops_[0], *id_, candidate_, acceptance_->options);
+    return group.ok() ? Listen() : group.status();
+  }
+
   const DeviceCandidate candidate_;
   const std::vector<EventLoop*> loops_;
   const std::shared_ptr<Acceptance> acceptance_;
-  std::vector<CmChannel*> channels_;  // By loop.
-  std::optional<verbs::ConnectionId> id_;
+  std::vector<CmChannel*> channels_;       // By loop.
+  std::optional<verbs::ConnectionId> id_;  // None while its device is away.
+  sockaddr_storage bound_ = {};            // With the real port.
+  std::string text_;                       // The same, for people. Set, like the next two, once the device was removed.
+  std::string why_not_;                    // The last reason for not listening again.
+  TimerId again_timer_ = 0;
   size_t next_ = 0;
 };
 
@@ -260,11 +308,6 @@ class ListenerOnDevices : public Listener {
     if (status = listener.ProvideGroups(); !status.ok()) return status;
     RunOnLoop(loops_[0], [&] { status = listener.Listen(); });
     return status;
-  }
-
-  static void SetPort(uint16_t port, sockaddr_storage* address) {
-    if (address->ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);
-    if (address->ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(address)->sin6_port = htons(port);
   }
 
   const std::vector<EventLoop*> loops_;

@@ -1,14 +1,22 @@
-// A device is removed in the middle of calls: every call completes once, and the process lives. When the server's
-// device is back and a server listens on it again, the client's channel goes on.
+// A device is removed in the middle of calls, and comes back: every call completes once, and the same processes go on
+// over it, the client through the same channel, the server on the same address.
 //
-// rxe waits for every process that has the removed device open, so that the removal itself runs in the background.
+// rxe waits for every process that has the removed device open, so that the removal itself runs in the background. It
+// must come to its end while these live.
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "rpc/channel.h"
+#include "rpc/payload.h"
 #include "tests/integration/child_process.h"
+#include "tests/integration/device_under_test.h"
 #include "tests/integration/echo_calls.h"
 #include "tests/integration/wait_until.h"
 #include "tests/soft_roce/faults/connected_devices.h"
@@ -18,50 +26,83 @@ namespace verbena::soft_roce {
 namespace {
 
 using probe::EchoOnce;
-using probe::ServerProcess;
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+constexpr size_t kBytes = 100000;
 
 class DeviceRemovalTest : public ConnectedDevices {
  protected:
-  void SetUp() override {
+  void SetUp() override { Connect(Options()); }
+
+  static ChannelOptions Options() {
     ChannelOptions options;
     options.transport.rnr_retry_count = 0;
     options.transport.keepalive_interval = absl::Seconds(60);  // Past kBound: it must not be what ends calls.
     options.transport.keepalive_timeout = absl::Seconds(60);
     options.connect_timeout = kConnectTimeout;
-    Connect(options);
+    return options;
   }
 
   void RemoveAmidCalls(const std::string& device) {
     RunAsRoot("rdma link del " + device + " &");
     const absl::Time give_up = absl::Now() + kPatience;
     do {
-      for (int i = 0; i < 50; ++i) calls_.Start(*stub_, absl::Cord(std::string(100000, 'r')));
+      for (int i = 0; i < 50; ++i) calls_.Start(*stub_, absl::Cord(std::string(kBytes, 'r')));
       ASSERT_TRUE(calls_.WaitForAll(kBound));
     } while (calls_.ExpectOkOrUnavailable() == 0 && absl::Now() < give_up);
     EXPECT_GT(calls_.ExpectOkOrUnavailable(), 0);
   }
+
+  // Waits for the removal to end, and makes the device anew.
+  static void BringBack(const std::string& device, const std::string& interface) {
+    RunAsRoot(
+        "bash -c 'die() { echo $1; exit 1; }; . tests/soft_roce/networks/rdma_device.sh;"
+        " for ((i = 0; i < 200; ++i)); do rdma link add " +
+        device + " type rxe netdev " + interface +
+        " 2>/dev/null && break; sleep 0.1; done;"
+        " wait_for_address " +
+        device + "'");
+  }
+
+  // One call of `attachment`, when the channel is connected again.
+  void ExpectServedAgain(const absl::Cord& attachment) {
+    ASSERT_TRUE(WaitUntil([this] { return EchoOnce(*stub_, kPatience).ok(); }, kPatience));
+    const int failed_before = calls_.ExpectOkOrUnavailable();
+    calls_.Start(*stub_, attachment);
+    ASSERT_TRUE(calls_.WaitForAll(kBound));
+    EXPECT_EQ(calls_.ExpectOkOrUnavailable(), failed_before);
+  }
 };
 
-TEST_F(DeviceRemovalTest, OfTheServersEndsEveryCallAndTheChannelGoesOnWhenItIsBack) {
-  const std::string address = server_->address();
+TEST_F(DeviceRemovalTest, OfTheServersEndsEveryCallAndTheServerListensAgainWhenItIsBack) {
   RemoveAmidCalls("rxe0");
-  server_.reset();  // Then the removal comes to its end.
-  RunAsRoot(
-      "bash -c 'die() { echo $1; exit 1; }; . tests/soft_roce/networks/rdma_device.sh;"
-      " for ((i = 0; i < 100; ++i)); do rdma link add rxe0 type rxe netdev veth0 2>/dev/null && break; sleep 0.1; done;"
-      " wait_for_address rxe0'");
-  const ServerProcess next(address);
-  EXPECT_TRUE(WaitUntil([this] { return EchoOnce(*stub_, kPatience).ok(); }, kPatience));
+  BringBack("rxe0", "veth0");
+  ExpectServedAgain(absl::Cord(std::string(kBytes, 's')));
 }
 
-// The last test: rxe gives the device back when this process has ended.
-TEST_F(DeviceRemovalTest, OfTheClientsEndsEveryCallAndTheNextFailsInWords) {
+TEST_F(DeviceRemovalTest, OfAServersOnEveryAddressEndsEveryCallAndItIsServedAgainWhenItIsBack) {
+  server_ = std::make_unique<probe::ServerProcess>("rdma://0.0.0.0:0");
+  const std::string port = server_->address().substr(server_->address().rfind(':'));
+  const std::string address = absl::StrCat("rdma://", integration::HostUnderTest(), port);
+  stub_ = std::make_unique<probe::Probe::Stub>(probe::OpenChannel(address, Options()));
+  ASSERT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
+  RemoveAmidCalls("rxe0");
+  BringBack("rxe0", "veth0");
+  ExpectServedAgain(absl::Cord(std::string(kBytes, 'w')));
+}
+
+TEST_F(DeviceRemovalTest, OfTheClientsEndsEveryCallAndTheChannelGoesOnWhenItIsBack) {
+  absl::StatusOr<PayloadMemory> memory = AllocatePayload(kBytes);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  std::fill_n(memory->data(), kBytes, std::byte{'c'});
+  const absl::Cord kept = std::move(*memory).ToCord();
+  calls_.Start(*stub_, kept);  // It is registered with the device from here on.
+  ASSERT_TRUE(calls_.WaitForAll(kBound));
+  ASSERT_EQ(calls_.ExpectOkOrUnavailable(), 0);
   RemoveAmidCalls("rxe1");
-  const absl::Status status = EchoOnce(*stub_, kConnectTimeout);
-  EXPECT_FALSE(status.ok());
-  EXPECT_FALSE(status.message().empty());
+  BringBack("rxe1", "veth1");
+  EXPECT_EQ(kept, std::string(kBytes, 'c'));
+  ExpectServedAgain(kept);
 }
 
 }  // namespace
