@@ -1,6 +1,8 @@
 #include "tools/verbena/check.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "rpc/client_context.h"
 #include "rpc/options.h"
@@ -24,6 +25,7 @@ constexpr size_t kSmallBytes = 64;
 constexpr size_t kLargeBytes = 16 << 20;
 constexpr uint64_t kSeed = 20;
 constexpr absl::Duration kDeadline = absl::Milliseconds(100);
+constexpr std::chrono::milliseconds kHeld(100);      // By the server, before it is cancelled.
 constexpr absl::Duration kSlack = absl::Seconds(5);  // How long a call may outlive its deadline or its cancellation.
 
 // What was seen, in words.
@@ -119,16 +121,15 @@ Seen Cancel(check::Check::Stub& stub) {
   context.set_timeout(kTimeout);
   const check::Nothing request;
   check::Nothing reply;
-  absl::Status outcome;
-  absl::Notification done;
-  stub.async()->Hold(&context, &request, &reply, [&](absl::Status status) {
-    outcome = std::move(status);
-    done.Notify();
+  std::promise<absl::Status> promise;
+  std::future<absl::Status> outcome = promise.get_future();
+  stub.async()->Hold(&context, &request, &reply, [promise = std::move(promise)](absl::Status status) mutable {
+    promise.set_value(std::move(status));
   });
+  outcome.wait_for(kHeld);
   const absl::Time begin = absl::Now();
   context.TryCancel();
-  done.WaitForNotification();
-  return Ended(outcome, absl::StatusCode::kCancelled, absl::Now() - begin);
+  return Ended(outcome.get(), absl::StatusCode::kCancelled, absl::Now() - begin);
 }
 
 struct Step {
