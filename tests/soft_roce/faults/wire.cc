@@ -52,9 +52,9 @@ std::vector<std::string> ServerLauncher() {
 
 void RunAsRoot(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
 
-void Wire::Lose(int percent) {
-  loses_ = true;
-  RunForEachEnd("tc qdisc replace dev", absl::StrCat("root netem loss ", percent, "%"));
+void Wire::Disturb(const std::string& netem) {
+  disturbed_ = true;
+  RunForEachEnd("tc qdisc replace dev", absl::StrCat("root netem ", netem));
 }
 
 void Wire::TakeLinkDown() {
@@ -63,7 +63,7 @@ void Wire::TakeLinkDown() {
 }
 
 void Wire::Heal() {
-  if (std::exchange(loses_, false)) RunForEachEnd("tc qdisc del dev", "root");
+  if (std::exchange(disturbed_, false)) RunForEachEnd("tc qdisc del dev", "root");
   if (!std::exchange(down_, false)) return;
   RunAsRoot("ip link set $VERBENA_TEST_LINK up");
   RunAsRoot("bash ${VERBENA_TEST_LINK_UP:-/dev/null}");  // What the interface has lost, if it has.

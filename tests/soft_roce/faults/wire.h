@@ -34,15 +34,17 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  // Of what either end sends, so many percent are lost; 100: it is cut, and neither end is told.
-  void Lose(int percent);
+  // What becomes of what either end sends, in netem's words (tc-netem(8)): "loss 1%", "delay 2ms reorder 25%".
+  void Disturb(const std::string& netem);
+  // Everything is lost, and neither end is told.
+  void Cut() { Disturb("loss 100%"); }
   // The port of this process's device goes down: rxe's cable is pulled at the switch (VERBENA_TEST_LINK), and siw,
   // which looks at no cable, has its interface set down.
   void TakeLinkDown();
   void Heal();
 
  private:
-  bool loses_ = false;
+  bool disturbed_ = false;
   bool down_ = false;
 };
 

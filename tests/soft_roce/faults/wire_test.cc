@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -96,18 +97,18 @@ class WireTest : public ConnectedDevices {
   Wire wire_;
 };
 
-class LossTest : public WireTest, public testing::WithParamInterface<int> {};
+class DisturbedWireTest : public WireTest, public testing::WithParamInterface<const char*> {};
 
-TEST_P(LossTest, EverySmallCallSucceeds) {
-  wire_.Lose(GetParam());
+TEST_P(DisturbedWireTest, EverySmallCallSucceeds) {
+  wire_.Disturb(GetParam());
   StartSmallCalls(300);
   EXPECT_TRUE(calls_.WaitForAll(kPatience));
   EXPECT_EQ(calls_.ExpectOkOrUnavailable(), 0);
 }
 
 // rxe may come to a standstill, with no retry any more, when packets of READs are lost: keepalive must find that out.
-TEST_P(LossTest, EveryLargeCallEndsInTimeAndTheChannelGoesOn) {
-  wire_.Lose(GetParam());
+TEST_P(DisturbedWireTest, EveryLargeCallEndsInTimeAndTheChannelGoesOn) {
+  wire_.Disturb(GetParam());
   StartCalls(100);
   EXPECT_TRUE(calls_.WaitForAll(kPatience));
   const int failed = calls_.ExpectOkOrUnavailable();
@@ -118,15 +119,19 @@ TEST_P(LossTest, EveryLargeCallEndsInTimeAndTheChannelGoesOn) {
   EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
 }
 
-TEST_P(LossTest, ConnectionsAreMade) {
-  wire_.Lose(GetParam());
+TEST_P(DisturbedWireTest, ConnectionsAreMade) {
+  wire_.Disturb(GetParam());
   for (int i = 0; i < 5; ++i) {
     probe::Probe::Stub stub(OpenChannel(server_->address(), Options()));
     EXPECT_EQ(EchoOnce(stub, kPatience), absl::OkStatus());
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Percent, LossTest, testing::Values(1, 5));
+// Reordered: a quarter of the packets overtake those that are on their way.
+INSTANTIATE_TEST_SUITE_P(Netem, DisturbedWireTest, testing::Values("loss 1%", "loss 5%", "delay 2ms reorder 25%"),
+                         [](const testing::TestParamInfo<const char*>& info) {
+                           return absl::StrReplaceAll(info.param, {{" ", "_"}, {"%", ""}});
+                         });
 
 // For want of a connection. The loop may be late where the device keeps it waiting for TCP's: three seconds each time,
 // as the network has set it.
@@ -138,7 +143,7 @@ void ExpectACallToEndAtItsDeadline(probe::Probe::Stub& stub) {
 
 TEST_F(WireTest, WhatIsInFlightWhenItIsCutFailsSoonAndTheChannelGoesOnWhenItIsBack) {
   StartCalls(200);
-  wire_.Lose(100);
+  wire_.Cut();
   const absl::Time cut = absl::Now();
   StartCalls(20);
   EXPECT_TRUE(calls_.WaitForAll(kBound));
@@ -151,14 +156,14 @@ TEST_F(WireTest, WhatIsInFlightWhenItIsCutFailsSoonAndTheChannelGoesOnWhenItIsBa
 
 TEST_F(WireTest, ACallThatTheServerHoldsWhenItIsCutIsEndedByKeepalive) {
   held_.Start(*stub_);
-  wire_.Lose(100);
+  wire_.Cut();
   held_.ExpectUnavailable();
   wire_.Heal();
   EXPECT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
 }
 
 TEST_F(WireTest, ASmallCallIsEndedByTheDevicesOwnRetriesWhenItIsCut) {
-  wire_.Lose(100);
+  wire_.Cut();
   const absl::Status status = EchoOnce(*stub_, kPatience);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("retry counter exceeded"));
@@ -220,7 +225,7 @@ class SlowRetriesTest : public WireTest {
 
 TEST_F(SlowRetriesTest, ACutShorterThanTheyLastIsNotNoticed) {
   StartSmallCalls(50);
-  wire_.Lose(100);
+  wire_.Cut();
   absl::SleepFor(IsIwarp() ? kCut : kShortCut);
   wire_.Heal();
   EXPECT_TRUE(calls_.WaitForAll(kPatience));
