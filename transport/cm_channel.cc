@@ -20,7 +20,7 @@ absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi
   return static_cast<CmChannel*>(local.get());
 }
 
-CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd()); }
+CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd(), this); }
 
 void CmChannel::OnReadable(int) {
   while (true) {

@@ -107,13 +107,16 @@ absl::Status EpollEventLoop::AddFd(int fd, PollSource* source) {
   epoll_event event = {};
   event.events = EPOLLIN;
   event.data.fd = fd;
-  if (epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus("epoll_ctl");
+  const bool watched = readers_.contains(fd);
+  if (!watched && epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus("epoll_ctl");
   readers_[fd] = source;
   return absl::OkStatus();
 }
 
-void EpollEventLoop::RemoveFd(int fd) {
-  readers_.erase(fd);
+void EpollEventLoop::RemoveFd(int fd, PollSource* source) {
+  const auto reader = readers_.find(fd);
+  if (reader == readers_.end() || reader->second != source) return;
+  readers_.erase(reader);
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 

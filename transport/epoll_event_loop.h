@@ -33,7 +33,7 @@ class EpollEventLoop : public EventLoop {
   void AddSource(PollSource* source) override;
   void RemoveSource(PollSource* source) override;
   absl::Status AddFd(int fd, PollSource* source) override;
-  void RemoveFd(int fd) override;
+  void RemoveFd(int fd, PollSource* source) override;
   void RunUntil(absl::FunctionRef<bool()> done) override;
   void Stop() override;
   bool InLoopThread() const override;

@@ -62,8 +62,9 @@ class EventLoop {
 
   virtual void AddSource(PollSource* source) = 0;
   virtual void RemoveSource(PollSource* source) = 0;
+  // A descriptor that another source has goes over to this one; then that one's RemoveFd changes nothing.
   virtual absl::Status AddFd(int fd, PollSource* source) = 0;
-  virtual void RemoveFd(int fd) = 0;
+  virtual void RemoveFd(int fd, PollSource* source) = 0;
 
   // Runs the loop on the calling thread until `done` returns true or Stop is called. `done` is asked once a turn.
   virtual void RunUntil(absl::FunctionRef<bool()> done) = 0;

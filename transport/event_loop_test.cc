@@ -92,8 +92,22 @@ TEST_P(EventLoopWithPolicy, AReadableFileDescriptorReachesItsSource) {
   loop->AddSource(&source);
   ASSERT_TRUE(loop->AddFd(fd, &source).ok());
   loop->RunUntil([&] { return source.total == 3; });
-  loop->RemoveFd(fd);
+  loop->RemoveFd(fd, &source);
   loop->RemoveSource(&source);
+  close(fd);
+}
+
+TEST_P(EventLoopWithPolicy, AFileDescriptorGoesOverToTheSourceThatAddsItLast) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(GetParam());
+  const int fd = eventfd(3, EFD_NONBLOCK);
+  FdSource first(fd);
+  FdSource second(fd);
+  ASSERT_EQ(loop->AddFd(fd, &first), absl::OkStatus());
+  ASSERT_EQ(loop->AddFd(fd, &second), absl::OkStatus());
+  loop->RemoveFd(fd, &first);  // Has it no more.
+  loop->RunUntil([&] { return second.total == 3; });
+  EXPECT_EQ(first.total, 0u);
+  loop->RemoveFd(fd, &second);
   close(fd);
 }
 
@@ -140,7 +154,7 @@ TEST(EventLoop, WhatASourceIsToldAfterASleepItDatesAfterTheSleep) {
   ASSERT_EQ(timerfd_settime(fd, 0, &ring, nullptr), 0);
   loop->RunUntil([&] { return source.when != absl::InfinitePast(); });
   EXPECT_GE(source.when - before, kSleep);
-  loop->RemoveFd(fd);
+  loop->RemoveFd(fd, &source);
   loop->RemoveSource(&source);
   close(fd);
 }

@@ -37,7 +37,7 @@ class ManualLoop : public transport::EventLoop {
   void AddSource(transport::PollSource*) override {}
   void RemoveSource(transport::PollSource*) override {}
   absl::Status AddFd(int, transport::PollSource*) override;
-  void RemoveFd(int) override {}
+  void RemoveFd(int, transport::PollSource*) override {}
   // Where nothing is left to run now, jumps to the next timer; where there is none, waits for another thread's Post.
   void RunUntil(absl::FunctionRef<bool()> done) override;
   void Stop() override { stopped_ = true; }
