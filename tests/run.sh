@@ -54,7 +54,9 @@ disk_cache="--disk_cache=${XDG_CACHE_HOME:-$HOME/.cache}/verbena/bazel"
 bazel --nohome_rc test --keep_going --test_output=errors "$disk_cache" --build_event_json_file="$events" \
   "${options[@]}" -- "${targets[@]}" 2>&1
 bazel_status=$?
-((bazel_status != 8)) || guests=  # Interrupted.
+case $bazel_status in
+  2 | 8) guests= ;; # Wrong options; interrupted.
+esac
 
 if [[ -n $guests ]]; then
   bazel --nohome_rc build "$disk_cache" //tests/soft_roce:suite_programs 2>&1 &&

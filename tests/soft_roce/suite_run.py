@@ -50,7 +50,7 @@ def run_on(device: str, programs: list[Program], suite: Suite) -> Count:
 
 def does_not_start(guest: Guest, network: str = "") -> str:
     """Why it does not, with that network; empty if it does."""
-    outcome = run_in(guest, _in_guest(["true"], network, 1024, BOOT_SECONDS_MAX, []))
+    outcome = run_in(guest, _in_guest(["true"], network, 1024, BOOT_SECONDS_MAX * guest.slowness, []))
     if outcome.status == 0:
         return ""
     return f"a guest does not start; the last of what its kernel said:\n{_end_of(outcome.console)}"
