@@ -1,7 +1,7 @@
 #include "transport/address.h"
 
 #include "gtest/gtest.h"
-#include "transport/verbs/address_text.h"
+#include "transport/verbs/socket_address.h"
 
 namespace verbena::transport {
 namespace {

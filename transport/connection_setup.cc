@@ -67,10 +67,13 @@ void ConnectionSetup::Begin() {
   });
 }
 
-absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
+absl::Status ConnectionSetup::FindGroup(const verbs::ConnectionId& id) {
   absl::StatusOr<std::shared_ptr<PollGroup>> group = GroupFor(loop_, id, candidate_, options_);
-  if (!group.ok()) return group.status();
-  group_ = *std::move(group);
+  if (group.ok()) group_ = *std::move(group);
+  return group.status();
+}
+
+absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
   if (absl::Status status = group_->ReserveConnection(); !status.ok()) return status;
   reserved_ = true;
   const uint16_t read_depth = MakeHandshakeOptions(options_, group_->device()).read_depth;

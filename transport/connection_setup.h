@@ -55,8 +55,10 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
  protected:
   // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed.
   void Begin();
-  // Makes everything that belongs to the device of `id`: queue pair, receives, initial grants. `id` is taken if link_
-  // is set afterwards.
+  // Sets group_, by the device of `id`.
+  absl::Status FindGroup(const verbs::ConnectionId& id);
+  // Then: makes everything that belongs to the device, queue pair, receives, initial grants. `id` is taken if link_ is
+  // set afterwards.
   absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId&& id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
   // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once, unless the loop has
@@ -74,8 +76,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   EventLoop* const loop_;
   const DeviceCandidate candidate_;
   const TransportOptions options_;
-  std::shared_ptr<PollGroup> group_;  // Set by MakeLink, like the next three.
-  std::unique_ptr<Link> link_;
+  std::shared_ptr<PollGroup> group_;
+  std::unique_ptr<Link> link_;  // Set by MakeLink, like the next two.
   protocol::GrantShare share_;  // Of the link's receives; given back when the link has ended.
   bool reserved_ = false;       // Counted among connections_max.
 

@@ -82,6 +82,7 @@ class Connector : public ConnectionSetup {
     channel_->RemoveHandler(*id_);
     verbs::ConnectionId id = *std::move(id_);
     id_.reset();
+    if (absl::Status status = FindGroup(id); !status.ok()) return status;
     if (absl::Status status = MakeLink(channel_, std::move(id)); !status.ok()) return status;
     protocol::HandshakeOptions offered = MakeHandshakeOptions(options_, group_->device());
     offered.receive_buffer_bytes =

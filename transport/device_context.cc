@@ -26,10 +26,6 @@ Registry& GetRegistry() {
   return *registry;
 }
 
-absl::Status RemovedError(const verbs::Device& device) {
-  return absl::UnavailableError(absl::StrCat("the device ", device.name(), " was removed or has failed"));
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::For(const verbs::ConnectionId& id) {
@@ -49,8 +45,6 @@ absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::Make(const verbs::
   if (!channel.ok()) return channel.status();
   absl::StatusOr<verbs::ConnectionId> anchor = verbs::ConnectionId::Create(*channel);
   if (!anchor.ok()) return anchor.status();
-  // Or nobody could listen on the port that the anchor is given.
-  if (absl::Status status = anchor->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
   if (absl::Status status = anchor->BindBeside(id); !status.ok()) return status;
   if (anchor->device_context() != id.device_context()) {
     return absl::FailedPreconditionError(
@@ -117,16 +111,22 @@ void DeviceContext::OnRemoved() {
     listed = std::move(known->second);
     registry.devices.erase(known);
   }
-  Log(Severity::kWarning, RemovedError(device_).message());
+  Log(Severity::kWarning, RemovedError().message());
+  {
+    const std::lock_guard lock(mu_);
+    removed_ = true;
+    for (const auto& [key, handler] : users_) handler();
+  }
   LostDevices::Get().Add(device_.api());
-  const std::lock_guard lock(mu_);
-  removed_ = true;
-  for (const auto& [key, handler] : users_) handler();
+}
+
+absl::Status DeviceContext::RemovedError() const {
+  return absl::UnavailableError(absl::StrCat("the device ", device_.name(), " was removed or has failed"));
 }
 
 absl::Status DeviceContext::AddUser(const void* key, std::function<void()> handler) {
   const std::lock_guard lock(mu_);
-  if (removed_) return RemovedError(device_);
+  if (removed_) return RemovedError();
   users_[key] = std::move(handler);
   return absl::OkStatus();
 }

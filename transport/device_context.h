@@ -55,6 +55,8 @@ class DeviceContext {
   using QueuePairHandler = std::function<void(const verbs::AsyncEvent&)>;
   void AddQueuePair(uint32_t number, QueuePairHandler handler);
   void RemoveQueuePair(uint32_t number);
+  // What whoever uses a removed device is told.
+  absl::Status RemovedError() const;
   // `handler` runs when the device is removed, unless RemoveUser(key) was called before. Unavailable: it was already.
   absl::Status AddUser(const void* key, std::function<void()> handler);
   void RemoveUser(const void* key);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "gmock/gmock.h"
@@ -57,6 +58,12 @@ TEST_F(DeviceContextTest, ItsRemovalIsToldToItsUsersOnce) {
   Remove();
   EXPECT_EQ(told, 1);
   EXPECT_EQ(device_->AddUser(&gone, [] {}).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(DeviceContextTest, AfterItsRemovalTheConnectionManagerIsMadeToLookForIt) {
+  while (RemovableDevice::listed.try_acquire()) continue;  // For those that other tests removed.
+  Remove();
+  EXPECT_TRUE(RemovableDevice::listed.try_acquire_for(std::chrono::seconds(60)));
 }
 
 TEST_F(DeviceContextTest, AfterItsRemovalTheNextIsAnother) {

@@ -117,7 +117,7 @@ class Link : private CmHandler {
   }
   void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
   void OnExportsStalled(const absl::Status& why) { owner_->OnExportsStalled(why); }
-  // Ends at once: the loop is being destroyed.
+  // Ends at once, without waiting any longer.
   void Finish();
 
  private:

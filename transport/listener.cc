@@ -16,6 +16,7 @@
 #include "transport/device_selection.h"
 #include "transport/endpoint.h"
 #include "transport/log.h"
+#include "transport/verbs/socket_address.h"
 
 namespace verbena::transport {
 namespace {
@@ -33,11 +34,6 @@ void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
     done.set_value();
   });
   done.get_future().wait();
-}
-
-void SetPort(uint16_t port, sockaddr_storage* address) {
-  if (address->ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(port);
-  if (address->ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(address)->sin6_port = htons(port);
 }
 
 // What the acceptors of one listener share; they may outlive it.
@@ -87,9 +83,10 @@ class Acceptor : public ConnectionSetup {
   }
 
   absl::Status Answer(CmChannel* channel, Request request) {
-    absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(request.id);
-    if (!device.ok()) return Refuse(request.id, wire::RejectReason::kDevice, device.status());
-    const protocol::ServerHandshake handshake(MakeHandshakeOptions(options_, **device));
+    if (absl::Status status = FindGroup(request.id); !status.ok()) {
+      return Refuse(request.id, ReasonOf(status), status);
+    }
+    const protocol::ServerHandshake handshake(MakeHandshakeOptions(options_, group_->device()));
     const auto verdict = handshake.OnOffer(request.private_data);
     if (const auto* rejection = std::get_if<wire::Rejection>(&verdict); rejection != nullptr) {
       return RefuseWith(request.id, *rejection,
@@ -182,7 +179,7 @@ class DeviceListener : public CmHandler {
     if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) return status;
     id_ = *std::move(id);
     bound_ = address;
-    SetPort(port(), &bound_);
+    verbs::SetPort(port(), &bound_);
     return absl::OkStatus();
   }
 
@@ -234,6 +231,7 @@ class DeviceListener : public CmHandler {
 
   void OnDeviceRemoved() {
     text_ = address();
+    why_not_.clear();
     Log(Severity::kWarning, absl::StrCat("not listening on ", text_, " any more: its device was removed"));
     DropId();  // It never hears of the device again, and the removal waits for it.
     ListenAgainSoon();
@@ -290,7 +288,7 @@ class ListenerOnDevices : public Listener {
       RunOnLoop(loops_[0], [&] { listener.reset(); });
       return status;
     }
-    SetPort(listener->port(), address);  // The next device listens on the same.
+    verbs::SetPort(listener->port(), address);  // The next device listens on the same.
     addresses_.push_back(listener->address());
     listeners_.push_back(std::move(listener));
     return absl::OkStatus();

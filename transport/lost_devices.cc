@@ -1,7 +1,10 @@
 #include "transport/lost_devices.h"
 
 #include <chrono>
+#include <system_error>
 
+#include "absl/strings/str_cat.h"
+#include "transport/log.h"
 #include "transport/verbs/device_list.h"
 
 namespace verbena::transport {
@@ -29,8 +32,14 @@ LostDevices::~LostDevices() {
 
 void LostDevices::Add(const verbs::VerbsApi& api) {
   const std::lock_guard lock(mu_);
+  if (stopped_) return;  // The process ends.
   apis_.insert(&api);
-  if (!thread_.joinable() && !stopped_) thread_ = std::thread([this] { Run(); });
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& error) {
+    Log(Severity::kWarning, absl::StrCat("no thread to let go of removed devices with: ", error.what()));
+  }
 }
 
 void LostDevices::Run() {

@@ -28,7 +28,8 @@ class LostDevices {
   LostDevices& operator=(const LostDevices&) = delete;
   ~LostDevices();
 
-  // One of this table's devices was removed.
+  // One of this table's devices was removed. Where there are threads no more that is logged, and the next loss tries
+  // again.
   void Add(const verbs::VerbsApi& api);
 
  private:

@@ -129,9 +129,9 @@ void PollGroup::Close() {
   loop_->CancelTimer(watch_timer_);
   device_->RemoveUser(this);
   loop_->RemoveSource(this);
-  loop_->RemoveFd(device_->cm_event_fd());
-  loop_->RemoveFd(device_->async_event_fd());
-  if (channel_.has_value()) loop_->RemoveFd(channel_->fd());
+  loop_->RemoveFd(device_->cm_event_fd(), this);
+  loop_->RemoveFd(device_->async_event_fd(), this);
+  if (channel_.has_value()) loop_->RemoveFd(channel_->fd(), this);
   shared_queue_.reset();  // Before the receive buffers that it names.
 }
 
@@ -323,8 +323,7 @@ void PollGroup::OnDeviceRemoved() {
   // What has completed is handled first. Links end by themselves as well, if their ids are told, but might wait for
   // what completes no more.
   Defer([this] {
-    if (!failed_)
-      Fail(absl::UnavailableError(absl::StrCat("the device ", device_->device().name(), " was removed or has failed")));
+    if (!failed_) Fail(device_->RemovedError());
   });
   DropIfUnused();
 }

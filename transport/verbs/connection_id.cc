@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "transport/verbs/address_text.h"
+#include "transport/verbs/socket_address.h"
 #include "transport/verbs/verbs_error.h"
 
 namespace verbena::verbs {
@@ -59,8 +59,8 @@ absl::Status ConnectionId::Bind(const sockaddr* address) {
 
 absl::Status ConnectionId::BindBeside(const ConnectionId& other) {
   sockaddr_storage address = other.id_->route.addr.src_storage;
-  if (address.ss_family == AF_INET) reinterpret_cast<sockaddr_in&>(address).sin_port = 0;
-  if (address.ss_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(address).sin6_port = 0;
+  SetPort(0, &address);
+  CompleteScope(&address);  // The connection manager's requests come without.
   return Bind(reinterpret_cast<const sockaddr*>(&address));
 }
 

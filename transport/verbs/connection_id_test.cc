@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/verbs/address_text.h"
 #include "transport/verbs/fake_verbs_api.h"
+#include "transport/verbs/socket_address.h"
 
 namespace verbena::verbs {
 namespace {
@@ -71,6 +72,27 @@ TEST_F(ConnectionIdTest, OneBesideAnotherIsBoundToItsAddressAndAnyPort) {
   ASSERT_TRUE(beside->BindBeside(*id_).ok());
   EXPECT_EQ(beside->LocalAddress(), "192.0.2.1:0");
   EXPECT_EQ(id_->LocalPort(), 7471);
+}
+
+// Of this machine's own, if it has one.
+TEST(SocketAddress, ALinkLocalAddressGetsTheScopeOfItsInterface) {
+  ifaddrs* interfaces = nullptr;
+  ASSERT_EQ(getifaddrs(&interfaces), 0);
+  int found = 0;
+  for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET6) continue;
+    const auto* own = reinterpret_cast<const sockaddr_in6*>(one->ifa_addr);
+    if (!IN6_IS_ADDR_LINKLOCAL(&own->sin6_addr)) continue;
+    sockaddr_storage address = {};
+    auto* const ipv6 = reinterpret_cast<sockaddr_in6*>(&address);
+    *ipv6 = *own;
+    ipv6->sin6_scope_id = 0;
+    CompleteScope(&address);
+    EXPECT_EQ(ipv6->sin6_scope_id, own->sin6_scope_id);
+    ++found;
+  }
+  freeifaddrs(interfaces);
+  if (found == 0) GTEST_SKIP() << "no interface has a link-local address";
 }
 
 TEST_F(ConnectionIdTest, AddressesAreText) {

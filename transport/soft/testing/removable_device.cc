@@ -35,9 +35,15 @@ int DeallocateDomain(ibv_pd* domain) {
   return SoftApi().dealloc_pd(domain);
 }
 
+ibv_context** GetDevices(int* count) {
+  RemovableDevice::listed.release();
+  return SoftApi().cm_get_devices(count);
+}
+
 verbs::VerbsApi MakeTable() {
   verbs::VerbsApi api = SoftApi();
   api.cm_get_event = GetEvent;
+  api.cm_get_devices = GetDevices;
   api.cm_ack_event = AckEvent;
   api.cm_destroy_id = DestroyId;
   api.deregister_memory = DeregisterMemory;

@@ -1,9 +1,10 @@
 // The software device with a list of what is destroyed of it, and a connection manager that says that the device was
-// removed when a test wants it to. One for the process. Thread: one.
+// removed when a test wants it to. One for the process. Thread: one, but for `listed`.
 
 #ifndef VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
 #define VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
 
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ class RemovableDevice {
 
   static inline bool removed = false;                // The next event on any channel says so.
   static inline std::vector<std::string> destroyed;  // "registration", "domain", "id"; in order.
+  // One for each time that the connection manager was asked for its devices, on any thread.
+  static inline std::counting_semaphore<> listed{0};
 };
 
 }  // namespace verbena::soft
