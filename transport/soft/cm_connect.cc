@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "transport/soft/cm_control_plane.h"
@@ -46,18 +47,35 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
   if (id.state != IdState::kRouteResolved) return EINVAL;
   if (int error = thread_.Start(); error != 0) return error;
   std::optional<Fault> fault = FaultOfNextCall(FaultOperation::kConnect);
-  if (fault.has_value() && fault->kind != FaultKind::kLoseConnect) {
+  const auto befalls = [&fault](FaultKind kind) { return fault.has_value() && fault->kind == kind; };
+  if (befalls(FaultKind::kRejectConnect) || befalls(FaultKind::kUnreachableConnect)) {
     bool rejected = fault->kind == FaultKind::kRejectConnect;
     FailAttempt(id, rejected ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE,
                 rejected ? static_cast<int>(fault->amount) : -ETIMEDOUT);
     return 0;
   }
+  if (befalls(FaultKind::kSlowConnect)) LingerInConnect(id, fault->amount, lock);
   id.request.parameters = parameters;
   id.request.private_data = private_data;
-  id.lose_request = fault.has_value();
+  id.lose_request = befalls(FaultKind::kLoseConnect);
   id.offered = id.qp != nullptr;
   id.patience_end = std::chrono::steady_clock::now() + limits_.listener_patience;
-  return Reach(id);
+  int error = Reach(id);
+  if (befalls(FaultKind::kLateReturn)) LingerInConnect(id, fault->amount, lock);
+  return error;
+}
+
+void ControlPlane::LingerInConnect(CmId& id, uint32_t milliseconds, ControlLock& lock) {
+  id.in_connect = true;
+  lock.unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  lock.lock();
+  id.in_connect = false;
+  connect_returned_.notify_all();
+}
+
+void ControlPlane::AwaitReturnOfConnect(const CmId& id, ControlLock& lock) {
+  connect_returned_.wait(lock, [&id] { return !id.in_connect; });
 }
 
 int ControlPlane::Reach(CmId& id) {

@@ -198,6 +198,10 @@ class ControlPlane : private ControlThread::Delegate {
   void DropRequest(CmId& request);
   void DropQueuedEvents(CmId& id);
 
+  // By a fault plan a call of Connect takes so much longer. As in a kernel whose call waits for the network, who wants
+  // to destroy the id or its queue pair waits for its return.
+  void LingerInConnect(CmId& id, uint32_t milliseconds, ControlLock& lock);
+  void AwaitReturnOfConnect(const CmId& id, ControlLock& lock);
   // Sends the request to the peer, or waits to try again. 0, or an error of this process.
   int Reach(CmId& id);
   int OpenSocket(const CmId& id, std::unique_ptr<ControlSocket>* socket);
@@ -219,6 +223,7 @@ class ControlPlane : private ControlThread::Delegate {
 
   std::mutex mu_;
   std::condition_variable event_acknowledged_;
+  std::condition_variable connect_returned_;
   std::unordered_set<CmId*> ids_ ABSL_GUARDED_BY(mu_);
   std::unordered_map<const ibv_qp*, CmId*> owners_ ABSL_GUARDED_BY(mu_);  // Of the queue pairs made here.
   ibv_pd* default_domain_ ABSL_GUARDED_BY(mu_) = nullptr;                 // Made on first use; the process'.

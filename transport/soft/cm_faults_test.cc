@@ -1,6 +1,7 @@
 // Faults that befall the calls of the connection manager.
 
 #include <cerrno>
+#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -69,6 +70,28 @@ TEST_F(CmFaults, LostRequestNeverArrivesAndTheNextDoes) {
   EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_CONNECT_REQUEST);
   EXPECT_TRUE(passive_.Quiet());
   EXPECT_TRUE(active_.Quiet());
+}
+
+TEST_F(CmFaults, SlowConnectSendsItsRequestWhenTheTimeIsOver) {
+  listener_ = passive_.Listen();
+  rdma_cm_id* id = active_.Resolve(PortOf(listener_));
+  PlanFaultsOfProcess({{.kind = FaultKind::kSlowConnect, .operation = 1, .amount = 300}});
+  const absl::Time begin = absl::Now();
+  EXPECT_EQ(active_.Connect(id), 0);
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(300));
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_CONNECT_REQUEST);
+}
+
+TEST_F(CmFaults, QueuePairIsNotDestroyedBeforeALateReturn) {
+  listener_ = passive_.Listen();
+  rdma_cm_id* id = active_.Resolve(PortOf(listener_));
+  PlanFaultsOfProcess({{.kind = FaultKind::kLateReturn, .operation = 1, .amount = 300}});
+  const absl::Time begin = absl::Now();
+  std::thread connecting([&] { EXPECT_EQ(active_.Connect(id), 0); });
+  EXPECT_EQ(passive_.Next().type, RDMA_CM_EVENT_CONNECT_REQUEST) << "before the return";
+  CmDestroyQp(id);
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(300));
+  connecting.join();
 }
 
 TEST_F(CmFaults, LostReplyEstablishesNeitherEnd) {

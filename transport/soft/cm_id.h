@@ -79,6 +79,7 @@ struct CmId : rdma_cm_id {
   bool confirmation_due = false;  // Passive: established by CmNotify, before READY_TO_USE.
   CmMessage request;              // Passive: what the peer asked for. Active: parameters and data of Connect.
   bool lose_request = false;      // Active: by a fault plan.
+  bool in_connect = false;        // Active: a call of Connect lingers, by a fault plan.
   std::chrono::milliseconds confirmation_lateness{0};  // Passive: by a fault plan.
   bool confirmation_withheld = false;                  // Passive: it has come, and is late.
   // Active: until then it looks for a listener.

@@ -40,6 +40,7 @@ void ControlPlane::Delete(CmId& id) {
 void ControlPlane::DestroyId(CmId& id) {
   AcknowledgeKept(id);
   ControlLock lock(mu_);
+  AwaitReturnOfConnect(id, lock);
   if (id.state == IdState::kRequested) SendReject(*SocketOf(id).control, kRejectConsumer, {});
   bool linked = id.state == IdState::kAccepted || id.state == IdState::kEstablished;
   if (linked && id.qp != nullptr) OnPeerGone(id.qp);

@@ -113,6 +113,7 @@ void ControlPlane::DropQueuePair(CmId& id) {
   ibv_qp* queue_pair;
   {
     ControlLock lock(mu_);
+    AwaitReturnOfConnect(id, lock);
     queue_pair = std::exchange(id.qp, nullptr);
     owners_.erase(queue_pair);
   }

@@ -58,6 +58,8 @@ enum class FaultKind : uint8_t {
   kRejectConnect,       // rdma_connect ends in REJECTED, with the reason `amount`.
   kUnreachableConnect,  // rdma_connect ends in UNREACHABLE, at once.
   kLoseConnect,         // The request of rdma_connect never arrives: nothing happens until its time-out.
+  kSlowConnect,         // rdma_connect does nothing for `amount` ms first, as where it waits for TCP (iWARP).
+  kLateReturn,          // rdma_connect returns `amount` ms after it has done its part: its outcome may come before.
   kLoseAccept,          // The reply of rdma_accept never arrives: nothing happens until the time-outs of both ends.
   kLateConfirmation,    // To rdma_accept the peer's confirmation comes `amount` ms late; its first messages do not.
   // At a request posted to any queue pair of the process.
