@@ -90,7 +90,7 @@ class Connector : public ConnectionSetup {
     handshake_.emplace(offered, static_cast<uint16_t>(share_.granted()), RandomEpoch());
     std::array<std::byte, wire::kHelloBytes> hello;
     wire::EncodeHello(handshake_->offer(), hello.data());
-    return link_->id().Connect(Parameters(hello));
+    return link_->Connect(Parameters(hello));
   }
 
   absl::Status OnAnswer(verbs::CmEvent& event) {

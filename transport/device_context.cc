@@ -60,8 +60,8 @@ absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::Make(const verbs::
 DeviceContext::~DeviceContext() { PayloadArena::Get().Deregister(domain_); }
 
 int DeviceContext::block_access() const {
-  const bool iwarp = device_.context()->device->transport_type == IBV_TRANSPORT_IWARP;
-  return IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0) | (has_windows_ ? IBV_ACCESS_MW_BIND : 0);
+  return IBV_ACCESS_LOCAL_WRITE | (device_.is_iwarp() ? IBV_ACCESS_REMOTE_WRITE : 0) |
+         (has_windows_ ? IBV_ACCESS_MW_BIND : 0);
 }
 
 uint16_t DeviceContext::read_depth_max() const {

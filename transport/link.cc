@@ -242,8 +242,8 @@ void Link::Landed(const Flight& flight) {
 
 void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
   Landed(flight);
-  if (phase_ == Phase::kFlushing) {
-    if (in_flight_ == 0) EndSoon();
+  if (ending()) {
+    if (phase_ == Phase::kFlushing && in_flight_ == 0) EndSoon();
     return;
   }
   if (completion.status != IBV_WC_SUCCESS) return Fail(completion, OperationOf(flight.kind));
@@ -281,6 +281,21 @@ void Link::Fail(const ibv_wc& completion, const char* operation) {
   owner_->OnFailure(verbs::CompletionError(completion, operation));
 }
 
+absl::Status Link::Connect(const verbs::ConnectionParameters& parameters) {
+  if (!group_->device().device().is_iwarp()) return id_.Connect(parameters);
+  auto connecting = BlockingConnect::Start(group_->loop(), &id_, parameters,
+                                           [this](const absl::Status& status) { OnConnectReturned(status); });
+  if (!connecting.ok()) return connecting.status();
+  connecting_ = *std::move(connecting);
+  return absl::OkStatus();
+}
+
+void Link::OnConnectReturned(const absl::Status& status) {
+  connecting_.reset();
+  if (phase_ == Phase::kConnecting) return BeginFlushing();
+  if (!status.ok() && !std::exchange(failed_, true)) owner_->OnFailure(status);
+}
+
 void Link::OnEstablished() {
   // A device that cannot change it now keeps its own; credits leave nothing to retry.
   const absl::Status status = queue_pair_->SetReceiverNotReadyTimer(kReceiverNotReadyTimer);
@@ -291,18 +306,22 @@ void Link::End() {
   if (phase_ != Phase::kOpen) return;
   parked_.clear();
   Post();
-  phase_ = Phase::kFlushing;
+  phase_ = Phase::kConnecting;
   failed_ = true;  // Whatever fails from here on is the consequence.
   if (own_receives_ != nullptr) own_receives_->Close();
+  group_->loop()->CancelTimer(std::exchange(end_timer_, 0));
+  if (connecting_ == nullptr) BeginFlushing();
+}
+
+void Link::BeginFlushing() {
+  phase_ = Phase::kFlushing;
   // Neither can fail in a way that matters: the peer may be gone, the queue pair in ERR already.
   id_.Disconnect().IgnoreError();
   queue_pair_->ModifyToError().IgnoreError();
-  const absl::Time now = group_->loop()->Now();
-  group_->loop()->CancelTimer(std::exchange(end_timer_, 0));
   if (in_flight_ == 0 || group_->failed()) {
     EndSoon();
   } else {
-    end_timer_ = group_->loop()->AddTimer(now + kFlushWait, [this] { FinishWhenDrained(); });
+    end_timer_ = group_->loop()->AddTimer(group_->loop()->Now() + kFlushWait, [this] { FinishWhenDrained(); });
   }
 }
 
@@ -338,6 +357,7 @@ void Link::Finish() {
 }
 
 void Link::Destroy() {
+  connecting_.reset();  // Waits for the call, which uses the id and its queue pair.
   group_->loop()->CancelTimer(end_timer_);
   const uint32_t queue_pair_number = queue_pair_->number();
   group_->device().RemoveQueuePair(queue_pair_number);

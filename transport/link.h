@@ -3,7 +3,8 @@
 //
 // The end is a protocol (End): disconnect, move to ERR, wait until every work request in flight has completed or been
 // flushed and the device has said that it took its last receive (LAST_WQE_REACHED; some devices never say it, so that
-// wait is limited), destroy the queue pair, then the id. Only then is memory that the peer could READ free again.
+// wait is limited), destroy the queue pair, then the id. Only then is memory that the peer could READ free again. None
+// of it begins while rdma_connect is under way (blocking_connect.h).
 //
 // Owner: an RdmaConnection, or its maker. Thread: its loop's.
 
@@ -19,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "transport/blocking_connect.h"
 #include "transport/cm_channel.h"
 #include "transport/flight_table.h"
 #include "transport/poll_group.h"
@@ -100,6 +102,8 @@ class Link : private CmHandler {
   // Rings the doorbell if anything is queued.
   void Flush();
 
+  // Starts to connect. What comes of it is an event of the id, or OnFailure.
+  absl::Status Connect(const verbs::ConnectionParameters& parameters);
   // The connection is made: sets what the connection manager leaves at its default.
   void OnEstablished();
   // Begins the end; OnEnded follows, once, from a later turn of the loop.
@@ -122,9 +126,10 @@ class Link : private CmHandler {
 
  private:
   enum class Phase {
-    kOpen,      // Work is posted and completes.
-    kFlushing,  // The queue pair is in ERR. Woken by completions, LAST_WQE_REACHED, and the timer.
-    kEnded,     // The queue pair is destroyed.
+    kOpen,        // Work is posted and completes.
+    kConnecting,  // It is to end, and leaves queue pair and id alone until the call of Connect returns, which wakes it.
+    kFlushing,    // The queue pair is in ERR. Woken by completions, LAST_WQE_REACHED, and the timer.
+    kEnded,       // The queue pair is destroyed.
   };
 
   Link(PollGroup* group, CmChannel* channel, verbs::ConnectionId id, LinkOwner* owner)
@@ -139,6 +144,8 @@ class Link : private CmHandler {
   void Landed(const Flight& flight);  // It is not in flight any more.
   void FailLater(absl::Status status);
   void AwaitCause(const ibv_wc& flushed);
+  void OnConnectReturned(const absl::Status& status);
+  void BeginFlushing();
   void OnLastReceiveTaken();
   void EndSoon();
   void FinishWhenDrained();
@@ -171,6 +178,7 @@ class Link : private CmHandler {
   bool last_receive_taken_ = false;
   bool finishing_ = false;  // Finish is deferred.
   TimerId end_timer_ = 0;
+  std::shared_ptr<BlockingConnect> connecting_;  // While a call of Connect is under way that may block.
 };
 
 }  // namespace verbena::transport

@@ -48,7 +48,7 @@ class ConnectionId {
   // `source` may be null: any. Then ADDR_RESOLVED or ADDR_ERROR; after the former device_context() is set.
   absl::Status ResolveAddress(const sockaddr* source, const sockaddr* destination, absl::Duration timeout);
   absl::Status ResolveRoute(absl::Duration timeout);
-  absl::Status Connect(const ConnectionParameters& parameters);
+  absl::Status Connect(const ConnectionParameters& parameters);  // On iWARP devices it waits for TCP.
   absl::Status Accept(const ConnectionParameters& parameters);
   absl::Status Reject(absl::Span<const std::byte> private_data);  // At most 148 bytes.
   absl::Status Disconnect();

@@ -47,7 +47,8 @@ class Device {
   const std::string& name() const { return name_; }
   uint64_t guid() const { return guid_; }       // Host byte order.
   int numa_node() const { return numa_node_; }  // -1: unknown, or a machine without NUMA.
-  // iWARP: the memory that READs land in must be registered with IBV_ACCESS_REMOTE_WRITE too.
+  // iWARP: the memory that READs land in must be registered with IBV_ACCESS_REMOTE_WRITE too, and
+  // ConnectionId::Connect may wait for TCP.
   bool is_iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
   const ibv_device_attr& attributes() const { return attributes_; }
   // Bytes of the longest message, or READ, that each of the ports takes (max_msg_sz). A port that says zero has no say.
