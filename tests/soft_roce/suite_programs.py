@@ -45,7 +45,7 @@ PROGRAMS = (
         on_a_wire=True,
         left_out=(("siw", "WireTest.ASmallCallIsEndedByTheDevicesOwnRetriesWhenItIsCut", "siw has no retries of its own"),),
     ),
-    Program("//tests/soft_roce/faults:device_removal_test", on_a_wire=True, devices=("rxe",)),
+    Program("//tests/soft_roce/faults:device_removal_test", on_a_wire=True),
     Program(
         "//examples/greeter:greeter_test",
         arguments=("examples/greeter/greeter_server", "examples/greeter/greeter_client"),

@@ -1,8 +1,8 @@
 // A device is removed in the middle of calls, and comes back: every call completes once, and the same processes go on
 // over it, the client through the same channel, the server on the same address.
 //
-// rxe waits for every process that has the removed device open, so that the removal itself runs in the background. It
-// must come to its end while these live.
+// The kernel waits for every process that has the removed device open, so that the removal itself runs in the
+// background. It must come to its end while these live.
 
 #include <algorithm>
 #include <memory>
@@ -11,12 +11,12 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "rpc/channel.h"
 #include "rpc/payload.h"
 #include "tests/integration/child_process.h"
-#include "tests/integration/device_under_test.h"
 #include "tests/integration/echo_calls.h"
 #include "tests/integration/wait_until.h"
 #include "tests/soft_roce/faults/connected_devices.h"
@@ -29,6 +29,23 @@ using probe::EchoOnce;
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 constexpr size_t kBytes = 100000;
+
+// A device, and where it is made.
+struct Place {
+  std::string device;
+  std::string interface;
+  std::string launcher;  // Of commands there.
+};
+
+Place Servers() {
+  if (IsIwarp()) return {"siw1", "veth1", absl::StrJoin(ServerLauncher(), " ")};
+  return {"rxe0", "veth0", ""};
+}
+
+Place Clients() {
+  if (IsIwarp()) return {"siw0", "veth0", ""};
+  return {"rxe1", "veth1", ""};
+}
 
 class DeviceRemovalTest : public ConnectedDevices {
  protected:
@@ -43,8 +60,8 @@ class DeviceRemovalTest : public ConnectedDevices {
     return options;
   }
 
-  void RemoveAmidCalls(const std::string& device) {
-    RunAsRoot("rdma link del " + device + " &");
+  void RemoveAmidCalls(const Place& place) {
+    RunAsRoot(absl::StrCat(place.launcher, " rdma link del ", place.device, " &"));
     const absl::Time give_up = absl::Now() + kPatience;
     do {
       for (int i = 0; i < 50; ++i) calls_.Start(*stub_, absl::Cord(std::string(kBytes, 'r')));
@@ -54,14 +71,12 @@ class DeviceRemovalTest : public ConnectedDevices {
   }
 
   // Waits for the removal to end, and makes the device anew.
-  static void BringBack(const std::string& device, const std::string& interface) {
-    RunAsRoot(
-        "bash -c 'die() { echo $1; exit 1; }; . tests/soft_roce/networks/rdma_device.sh;"
-        " for ((i = 0; i < 200; ++i)); do rdma link add " +
-        device + " type rxe netdev " + interface +
-        " 2>/dev/null && break; sleep 0.1; done;"
-        " wait_for_address " +
-        device + "'");
+  static void BringBack(const Place& place) {
+    RunAsRoot(absl::StrCat(place.launcher,
+                           " bash -c 'die() { echo $1; exit 1; };"
+                           " . tests/soft_roce/networks/rdma_device.sh; for ((i = 0; i < 200; ++i)); do rdma link add ",
+                           place.device, " type ", IsIwarp() ? "siw" : "rxe", " netdev ", place.interface,
+                           " 2>/dev/null && break; sleep 0.1; done; wait_for_address ", place.device, "'"));
   }
 
   // One call of `attachment`, when the channel is connected again.
@@ -75,19 +90,21 @@ class DeviceRemovalTest : public ConnectedDevices {
 };
 
 TEST_F(DeviceRemovalTest, OfTheServersEndsEveryCallAndTheServerListensAgainWhenItIsBack) {
-  RemoveAmidCalls("rxe0");
-  BringBack("rxe0", "veth0");
+  RemoveAmidCalls(Servers());
+  BringBack(Servers());
   ExpectServedAgain(absl::Cord(std::string(kBytes, 's')));
 }
 
 TEST_F(DeviceRemovalTest, OfAServersOnEveryAddressEndsEveryCallAndItIsServedAgainWhenItIsBack) {
-  server_ = std::make_unique<probe::ServerProcess>("rdma://0.0.0.0:0");
-  const std::string port = server_->address().substr(server_->address().rfind(':'));
-  const std::string address = absl::StrCat("rdma://", integration::HostUnderTest(), port);
+  const auto until_port = [](const std::string& address) { return address.rfind(':'); };
+  const std::string host = server_->address().substr(0, until_port(server_->address()));
+  server_ = std::make_unique<probe::ServerProcess>("rdma://0.0.0.0:0", "adaptive", Options().transport.ack_timeout,
+                                                   ServerLauncher());
+  const std::string address = absl::StrCat(host, server_->address().substr(until_port(server_->address())));
   stub_ = std::make_unique<probe::Probe::Stub>(probe::OpenChannel(address, Options()));
   ASSERT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
-  RemoveAmidCalls("rxe0");
-  BringBack("rxe0", "veth0");
+  RemoveAmidCalls(Servers());
+  BringBack(Servers());
   ExpectServedAgain(absl::Cord(std::string(kBytes, 'w')));
 }
 
@@ -99,8 +116,8 @@ TEST_F(DeviceRemovalTest, OfTheClientsEndsEveryCallAndTheChannelGoesOnWhenItIsBa
   calls_.Start(*stub_, kept);  // It is registered with the device from here on.
   ASSERT_TRUE(calls_.WaitForAll(kBound));
   ASSERT_EQ(calls_.ExpectOkOrUnavailable(), 0);
-  RemoveAmidCalls("rxe1");
-  BringBack("rxe1", "veth1");
+  RemoveAmidCalls(Clients());
+  BringBack(Clients());
   EXPECT_EQ(kept, std::string(kBytes, 'c'));
   ExpectServedAgain(kept);
 }
