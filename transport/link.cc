@@ -283,20 +283,29 @@ void Link::Fail(const ibv_wc& completion, const char* operation) {
 
 absl::Status Link::Connect(const verbs::ConnectionParameters& parameters) {
   if (!group_->device().device().is_iwarp()) return id_.Connect(parameters);
-  auto connecting = BlockingConnect::Start(group_->loop(), &id_, parameters,
-                                           [this](const absl::Status& status) { OnConnectReturned(status); });
+  std::vector<std::byte> private_data(parameters.private_data.begin(), parameters.private_data.end());
+  auto connecting = BlockingCall::Start(
+      group_->loop(),
+      [this, copy = parameters, private_data = std::move(private_data)]() mutable {
+        copy.private_data = private_data;
+        return id_.Connect(copy);
+      },
+      [this](const absl::Status& status) { OnConnectReturned(status); });
   if (!connecting.ok()) return connecting.status();
-  connecting_ = *std::move(connecting);
+  call_ = *std::move(connecting);
+  calls_block_ = true;
   return absl::OkStatus();
 }
 
 void Link::OnConnectReturned(const absl::Status& status) {
-  connecting_.reset();
-  if (phase_ == Phase::kConnecting) return BeginFlushing();
+  call_.reset();
+  if (!status.ok()) calls_block_ = false;  // There is nothing to wait for.
+  if (phase_ == Phase::kDisconnecting) return Disconnect();
   if (!status.ok() && !std::exchange(failed_, true)) owner_->OnFailure(status);
 }
 
 void Link::OnEstablished() {
+  calls_block_ = false;
   // A device that cannot change it now keeps its own; credits leave nothing to retry.
   const absl::Status status = queue_pair_->SetReceiverNotReadyTimer(kReceiverNotReadyTimer);
   if (!status.ok()) Log(Severity::kInfo, status.message());
@@ -306,17 +315,33 @@ void Link::End() {
   if (phase_ != Phase::kOpen) return;
   parked_.clear();
   Post();
-  phase_ = Phase::kConnecting;
+  phase_ = Phase::kDisconnecting;
   failed_ = true;  // Whatever fails from here on is the consequence.
   if (own_receives_ != nullptr) own_receives_->Close();
   group_->loop()->CancelTimer(std::exchange(end_timer_, 0));
-  if (connecting_ == nullptr) BeginFlushing();
+  if (call_ == nullptr) Disconnect();
+}
+
+// Neither this nor the move to ERR can fail in a way that matters: the peer may be gone, the queue pair in ERR already.
+void Link::Disconnect() {
+  if (calls_block_) {
+    auto disconnecting = BlockingCall::Start(
+        group_->loop(), [this] { return id_.Disconnect(); },
+        [this](const absl::Status&) {
+          call_.reset();
+          BeginFlushing();
+        });
+    if (disconnecting.ok()) {
+      call_ = *std::move(disconnecting);
+      return;
+    }
+  }
+  id_.Disconnect().IgnoreError();
+  BeginFlushing();
 }
 
 void Link::BeginFlushing() {
   phase_ = Phase::kFlushing;
-  // Neither can fail in a way that matters: the peer may be gone, the queue pair in ERR already.
-  id_.Disconnect().IgnoreError();
   queue_pair_->ModifyToError().IgnoreError();
   if (in_flight_ == 0 || group_->failed()) {
     EndSoon();
@@ -357,7 +382,7 @@ void Link::Finish() {
 }
 
 void Link::Destroy() {
-  connecting_.reset();  // Waits for the call, which uses the id and its queue pair.
+  call_.reset();  // Waits for its return: it uses the id and the queue pair.
   group_->loop()->CancelTimer(end_timer_);
   const uint32_t queue_pair_number = queue_pair_->number();
   group_->device().RemoveQueuePair(queue_pair_number);

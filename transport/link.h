@@ -4,7 +4,7 @@
 // The end is a protocol (End): disconnect, move to ERR, wait until every work request in flight has completed or been
 // flushed and the device has said that it took its last receive (LAST_WQE_REACHED; some devices never say it, so that
 // wait is limited), destroy the queue pair, then the id. Only then is memory that the peer could READ free again. None
-// of it begins while rdma_connect is under way (blocking_connect.h).
+// of it begins while rdma_connect is under way (blocking_call.h).
 //
 // Owner: an RdmaConnection, or its maker. Thread: its loop's.
 
@@ -20,7 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "transport/blocking_connect.h"
+#include "transport/blocking_call.h"
 #include "transport/cm_channel.h"
 #include "transport/flight_table.h"
 #include "transport/poll_group.h"
@@ -126,10 +126,10 @@ class Link : private CmHandler {
 
  private:
   enum class Phase {
-    kOpen,        // Work is posted and completes.
-    kConnecting,  // It is to end, and leaves queue pair and id alone until the call of Connect returns, which wakes it.
-    kFlushing,    // The queue pair is in ERR. Woken by completions, LAST_WQE_REACHED, and the timer.
-    kEnded,       // The queue pair is destroyed.
+    kOpen,           // Work is posted and completes.
+    kDisconnecting,  // It is to end. Woken by the return of rdma_connect, if that is awaited, then of rdma_disconnect.
+    kFlushing,       // The queue pair is in ERR. Woken by completions, LAST_WQE_REACHED, and the timer.
+    kEnded,          // The queue pair is destroyed.
   };
 
   Link(PollGroup* group, CmChannel* channel, verbs::ConnectionId id, LinkOwner* owner)
@@ -145,6 +145,7 @@ class Link : private CmHandler {
   void FailLater(absl::Status status);
   void AwaitCause(const ibv_wc& flushed);
   void OnConnectReturned(const absl::Status& status);
+  void Disconnect();
   void BeginFlushing();
   void OnLastReceiveTaken();
   void EndSoon();
@@ -178,7 +179,8 @@ class Link : private CmHandler {
   bool last_receive_taken_ = false;
   bool finishing_ = false;  // Finish is deferred.
   TimerId end_timer_ = 0;
-  std::shared_ptr<BlockingConnect> connecting_;  // While a call of Connect is under way that may block.
+  bool calls_block_ = false;            // On the id: an iWARP device's, until the peer has answered.
+  std::shared_ptr<BlockingCall> call_;  // While one is under way.
 };
 
 }  // namespace verbena::transport

@@ -116,6 +116,21 @@ TEST(ServerDeath, AStoppedServerIsNoticedByKeepalive) {
   server.process().Continue();
 }
 
+// Its kernel may go on to take connections in, and iWARP's keeps who wants to end one that is not answered waiting.
+TEST(ServerDeath, StoppedBeforeTheFirstConnectionEveryCallEndsInTime) {
+  ServerProcess server;
+  server.process().Stop();
+  ChannelOptions options = Options();
+  options.transport.handshake_timeout = absl::Seconds(1);
+  Probe::Stub stub(MakeChannel(server.address(), options));
+  for (int i = 0; i < 3; ++i) {
+    const absl::Time start = absl::Now();
+    EXPECT_FALSE(EchoOnce(stub, absl::Seconds(2)).ok());
+    EXPECT_LT(absl::Now() - start, kBound);
+  }
+  server.process().Continue();
+}
+
 TEST(ServerDeath, ADeadlinePassesOnTimeThoughTheServerHoldsTheCall) {
   ServerProcess server;
   Probe::Stub stub(MakeChannel(server.address()));

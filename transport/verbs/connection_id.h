@@ -51,7 +51,7 @@ class ConnectionId {
   absl::Status Connect(const ConnectionParameters& parameters);  // On iWARP devices it waits for TCP.
   absl::Status Accept(const ConnectionParameters& parameters);
   absl::Status Reject(absl::Span<const std::byte> private_data);  // At most 148 bytes.
-  absl::Status Disconnect();
+  absl::Status Disconnect();  // On iWARP devices it waits for an answer that is outstanding.
 
   // Moves the id and its future events to another channel, which must outlive it from here on. No event of this id may
   // be unread in the old channel.
