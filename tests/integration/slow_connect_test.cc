@@ -30,6 +30,12 @@ constexpr absl::Duration kSlow = absl::Milliseconds(kSlowMs);
 constexpr absl::Duration kLateMax = absl::Seconds(4);
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(1);
 
+TransportOptions Patient() {
+  TransportOptions options = TestOptions();
+  options.handshake_timeout = absl::Minutes(1);
+  return options;
+}
+
 TransportOptions Impatient() {
   TransportOptions options = TestOptions();
   options.handshake_timeout = kHandshakeTimeout;
@@ -76,7 +82,7 @@ class SlowConnect : public testing::Test {
 };
 
 TEST_F(SlowConnect, SucceedsWhileTheLoopServesOthers) {
-  Open(TestOptions());
+  Open(Patient());
   PlanNextConnect(soft::FaultKind::kSlowConnect);
   const absl::Time begin = absl::Now();
   std::future<End*> connecting = std::async(std::launch::async, [this] { return pair_->Connect(); });
@@ -107,7 +113,7 @@ TEST_F(SlowConnect, FailsAtTheHandshakeTimeoutAndItsLinkEndsAfterTheReturn) {
 }
 
 TEST_F(SlowConnect, IsMadeAndEndedBeforeTheCallReturns) {
-  Open(TestOptions());
+  Open(Patient());
   PlanNextConnect(soft::FaultKind::kLateReturn);
   const absl::Time begin = absl::Now();
   End* const connected = pair_->Connect();
@@ -120,7 +126,7 @@ TEST_F(SlowConnect, IsMadeAndEndedBeforeTheCallReturns) {
 }
 
 TEST_F(SlowConnect, IsRejectedBeforeTheCallReturns) {
-  Open(TestOptions());
+  Open(Patient());
   pair_->listener().Close();
   PlanNextConnect(soft::FaultKind::kLateReturn);
   const absl::Time begin = absl::Now();
