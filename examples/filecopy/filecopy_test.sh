@@ -8,17 +8,9 @@ set -euo pipefail
 
 server=$1
 client=$2
-work=$(mktemp -d)
+source examples/daemon/daemon_test.sh
 incoming=$work/incoming
-source examples/daemon/daemons.sh
-trap 'kill_daemons; rm -rf "$work"' EXIT
-[[ -n ${VERBENA_TEST_ADDRESS-} ]] || export VERBENA_DEVICE=soft
 mkdir "$incoming"
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
 
 expect_copy() { # size in bytes, flags of the client…
   local size=$1 file=$work/file.$1 sha256

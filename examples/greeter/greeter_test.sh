@@ -7,15 +7,7 @@ set -euo pipefail
 
 server=$1
 client=$2
-work=$(mktemp -d)
-source examples/daemon/daemons.sh
-trap 'kill_daemons; rm -rf "$work"' EXIT
-[[ -n ${VERBENA_TEST_ADDRESS-} ]] || export VERBENA_DEVICE=soft
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+source examples/daemon/daemon_test.sh
 
 for handlers in --nocallback --callback; do
   start_daemon "$work" "$server" "$handlers"

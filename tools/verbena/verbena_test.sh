@@ -6,15 +6,7 @@
 set -euo pipefail
 
 verbena=$1
-work=$(mktemp -d)
-source examples/daemon/daemons.sh
-trap 'kill_daemons; rm -rf "$work"' EXIT
-[[ -n ${VERBENA_TEST_ADDRESS-} ]] || export VERBENA_DEVICE=soft
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+source examples/daemon/daemon_test.sh
 
 start_daemon "$work" "$verbena" check-server
 "$verbena" check "$address" >"$work/output" || fail "check: $(cat "$work/output")"
