@@ -8,6 +8,7 @@
 
 #include "rpc/core/call_header.h"
 #include "rpc/core/message_kind.h"
+#include "rpc/core/status_codec.h"
 #include "rpc/testing/call_fixture.h"
 
 namespace verbena {
@@ -65,6 +66,35 @@ std::string RequestHeaderOf(absl::string_view method, uint64_t body_bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), length);
 }
 
+std::string OkResponseHeader() {
+  std::array<std::byte, rpc::kResponseHeaderRoomMin> bytes;
+  const size_t length = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(bytes));
+  return std::string(reinterpret_cast<const char*>(bytes.data()), length);
+}
+
+// Fields of metadata that no sender of ours would write, to append to a header.
+std::string MetadataField(rpc::HeaderFieldType type, absl::string_view key, absl::string_view value) {
+  std::string bytes(rpc::kNamedValueOverheadBytes + key.size() + value.size(), '\0');
+  rpc::HeaderFieldWriter writer(absl::MakeSpan(reinterpret_cast<std::byte*>(bytes.data()), bytes.size()));
+  EXPECT_TRUE(writer.AppendNamedValue(type, key, value));
+  return bytes;
+}
+
+struct BrokenMetadata {
+  std::string key;
+  std::string value;
+  std::string words;
+};
+const BrokenMetadata kBrokenMetadata[] = {
+    {"Key", "v", "upper case"},
+    {"grpc-status", "0", "reserved"},
+    {"verbena-x", "0", "reserved"},
+    {"ke\ny", "v", "\"ke\\ny\" has other characters"},
+    {"key", std::string("\0", 1), "not printable"},
+    {"key", " v", "space"},
+    {"key-bin", std::string(9000, 'v'), "8192 bytes of a list's limit"},
+};
+
 class HostilePeerTest : public testing::CallFixture {
  protected:
   // A client that is none of ours, at our server.
@@ -89,7 +119,7 @@ class HostilePeerTest : public testing::CallFixture {
     const auto bytes =
         absl::MakeConstSpan(reinterpret_cast<const std::byte*>(response.header.data()), response.header.size());
     const auto header = rpc::DecodeResponseHeader(bytes, 0);
-    return header.ok() ? absl::Status(header->code, header->message) : header.status();
+    return header.ok() ? rpc::DecodeStatus(*header) : header.status();
   }
 };
 
@@ -104,6 +134,32 @@ TEST_F(HostilePeerTest, MalformedRequestHeaderEndsThatCallOnly) {
   EXPECT_EQ(StatusIn(peer->received[0]).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(StatusIn(peer->received[2]).code(), absl::StatusCode::kOk);
   EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(HostilePeerTest, RequestsMetadataThatBreaksARuleEndsThatCallOnlyAndUnfetched) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  uint64_t call_id = 0;
+  for (const BrokenMetadata& broken : kBrokenMetadata) {
+    for (const size_t body_bytes : {0, 100000}) {
+      peer->Send(
+          rpc::MessageKind::kRequest, ++call_id,
+          RequestHeaderOf(kHold, body_bytes) + MetadataField(rpc::HeaderFieldType::kMetadata, broken.key, broken.value),
+          std::string(body_bytes, 'x'));
+      loop_.RunUntilIdle();
+      ASSERT_EQ(peer->received.size(), call_id);
+      const absl::Status status = StatusIn(peer->received.back());
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(GetCertainty(status), Certainty::kNotSent);
+      EXPECT_THAT(std::string(status.message()), HasSubstr(broken.words));
+    }
+  }
+  EXPECT_TRUE(held_.empty());
+  EXPECT_EQ(server_->tally().refused, call_id);
+  EXPECT_EQ(server_->tally().calls, 0u);
+  peer->Send(rpc::MessageKind::kRequest, ++call_id, RequestHeaderOf(kEcho, 0));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(StatusIn(peer->received.back()), absl::OkStatus());
 }
 
 TEST_F(HostilePeerTest, BytesThatAreNoRequestEndThatCallOnly) {
@@ -192,6 +248,24 @@ TEST_F(HostilePeerTest, MalformedResponseEndsThatCallOnly) {
   loop_.RunUntilIdle();
   ExpectFailed(*call, absl::StatusCode::kInternal, Certainty::kOutcomeUnknown, "malformed");
   EXPECT_FALSE(other->done());
+}
+
+TEST_F(HostilePeerTest, ResponsesMetadataThatBreaksARuleEndsThatCallOnly) {
+  const auto server = ServeRaw();
+  const auto other = Call(kEcho);
+  for (const BrokenMetadata& broken : kBrokenMetadata) {
+    for (const auto type : {rpc::HeaderFieldType::kMetadata, rpc::HeaderFieldType::kInitialMetadata}) {
+      const auto call = Call(kEcho);
+      server->Send(rpc::MessageKind::kResponse, server->received.back().call_id,
+                   OkResponseHeader() + MetadataField(type, broken.key, broken.value));
+      loop_.RunUntilIdle();
+      ExpectFailed(*call, absl::StatusCode::kInternal, Certainty::kOutcomeUnknown, broken.words);
+    }
+  }
+  EXPECT_FALSE(other->done());
+  server->Send(rpc::MessageKind::kResponse, server->received.front().call_id, OkResponseHeader());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(other->status(), absl::OkStatus());
 }
 
 TEST_F(HostilePeerTest, RequestSentToAClientClosesTheConnection) {

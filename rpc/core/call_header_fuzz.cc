@@ -1,5 +1,5 @@
 // Fuzz target: the decoders of call headers. None may crash, read outside its bytes or contradict its contract: what
-// decodes, encodes to the same bytes, and a status always comes out of a response.
+// decodes, encodes to the same bytes, a status always comes out of a response, and metadata goes on as it came.
 
 #include <algorithm>
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "rpc/core/call_header.h"
+#include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/core/test_bytes.h"
 
@@ -32,6 +33,14 @@ void FuzzRequest(absl::Span<const std::byte> bytes) {
   Require(header->body_bytes <= kPayloadBytes);
   Bytes again(bytes.size());
   RequireSame(EncodeRequestHeader(*header, absl::MakeSpan(again)), again, bytes);
+
+  Metadata metadata;
+  ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata);
+  Require(metadata.bytes() <= kMetadataBytesMax);
+  Bytes room(kRequestHeaderRoomMax);
+  const RequestHeader bare{header->method, header->timeout_ns, header->body_bytes, {}};
+  const absl::StatusOr<size_t> size = EncodeRequest(bare, metadata, absl::MakeSpan(room));
+  Require(size.ok() && *size <= bytes.size());
 }
 
 void FuzzResponse(absl::Span<const std::byte> bytes) {
@@ -42,11 +51,17 @@ void FuzzResponse(absl::Span<const std::byte> bytes) {
 
   const absl::Status status = DecodeStatus(*header);
   Require(status.code() == header->code && GetCertainty(status) == header->certainty);
-  // And on it goes, through a header with less room.
-  Bytes room(kResponseHeaderRoomMin);
-  room.resize(EncodeStatus(status, header->body_bytes, absl::MakeSpan(room)));
+  ResponseMetadata metadata;
+  DecodeMetadata(*header, &metadata);
+  // And on it goes, through a header with less room for the status.
+  Bytes room(kResponseHeaderRoomMin + metadata.bytes());
+  Require(CheckMetadataRoom(metadata, room.size()).ok());
+  room.resize(EncodeStatus(status, header->body_bytes, absl::MakeSpan(room), metadata));
   const absl::StatusOr<ResponseHeader> forwarded = DecodeResponseHeader(room, kPayloadBytes);
   Require(forwarded.ok() && DecodeStatus(*forwarded).code() == status.code());
+  ResponseMetadata forwarded_metadata;
+  DecodeMetadata(*forwarded, &forwarded_metadata);
+  Require(forwarded_metadata.initial == metadata.initial && forwarded_metadata.trailing == metadata.trailing);
 }
 
 }  // namespace

@@ -1,15 +1,20 @@
 // The call headers, byte by byte: testdata/*.hex is written by hand from docs/wire.md.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "rpc/core/call_header.h"
+#include "rpc/core/metadata_codec.h"
+#include "rpc/core/status_codec.h"
 #include "rpc/core/test_bytes.h"
 #include "tests/golden/hex_file.h"
 
 namespace verbena::rpc {
 namespace {
+
+using ::testing::ElementsAre;
 
 Bytes Golden(const std::string& name) {
   absl::StatusOr<Bytes> bytes = testing::ReadHexFile("rpc/core/testdata/" + name + ".hex");
@@ -50,6 +55,35 @@ TEST(CallHeaderGolden, ResponseIsPinned) {
 
   Bytes again(golden.size());
   ASSERT_TRUE(EncodeResponseHeader(*header, absl::MakeSpan(again)).ok());
+  EXPECT_EQ(again, golden);
+}
+
+TEST(CallHeaderGolden, RequestMetadataIsPinned) {
+  const Bytes golden = Golden("request_metadata");
+  const absl::StatusOr<RequestHeader> header = DecodeRequestHeader(golden, 9);
+  ASSERT_TRUE(header.ok()) << header.status();
+  Metadata metadata;
+  ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata);
+  EXPECT_THAT(metadata, ElementsAre(Metadata::Entry{"user", "ada"}, Metadata::Entry{"t-bin", std::string("\0\xff", 2)},
+                                    Metadata::Entry{"user", ""}));
+
+  Bytes again(golden.size());
+  ASSERT_TRUE(EncodeRequest({header->method, 0, 9, {}}, metadata, absl::MakeSpan(again)).ok());
+  EXPECT_EQ(again, golden);
+}
+
+TEST(CallHeaderGolden, ResponseMetadataIsPinned) {
+  const Bytes golden = Golden("response_metadata");
+  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(golden, 3);
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->code, absl::StatusCode::kAborted);
+  ResponseMetadata metadata;
+  DecodeMetadata(*header, &metadata);
+  EXPECT_THAT(metadata.initial, ElementsAre(Metadata::Entry{"a", "1"}));
+  EXPECT_THAT(metadata.trailing, ElementsAre(Metadata::Entry{"b-bin", std::string("\0", 1)}));
+
+  Bytes again(golden.size() + kResponseHeaderRoomMin);
+  again.resize(EncodeStatus(DecodeStatus(*header), 0, absl::MakeSpan(again), metadata));
   EXPECT_EQ(again, golden);
 }
 

@@ -5,16 +5,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/little_endian.h"
+#include "rpc/core/metadata.h"
 
 namespace verbena::rpc {
 namespace {
 
 constexpr size_t kFieldValueBytesMax = 0xffff;
+static_assert(kMetadataEntryOverheadBytes == kNamedValueOverheadBytes);
 
-bool HoldsNamedValue(uint16_t type) {
-  return type == static_cast<uint16_t>(HeaderFieldType::kMetadata) ||
-         type == static_cast<uint16_t>(HeaderFieldType::kStatusDetail);
+bool Is(uint16_t type, HeaderFieldType known) { return type == static_cast<uint16_t>(known); }
+
+bool HoldsMetadata(uint16_t type) {
+  return Is(type, HeaderFieldType::kMetadata) || Is(type, HeaderFieldType::kInitialMetadata);
 }
+
+bool HoldsNamedValue(uint16_t type) { return HoldsMetadata(type) || Is(type, HeaderFieldType::kStatusDetail); }
 
 absl::Status CheckNamedValue(absl::Span<const std::byte> value) {
   if (value.size() < 2) return absl::InvalidArgumentError("a header field is too short to hold a name");
@@ -31,9 +36,41 @@ absl::string_view AsText(absl::Span<const std::byte> bytes) {
   return absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+absl::Status CheckForm(const HeaderField& field) {
+  if (HoldsNamedValue(field.type)) {
+    if (absl::Status status = CheckNamedValue(field.value); !status.ok()) return status;
+  }
+  if (HoldsMetadata(field.type)) {
+    const NamedValue entry = ReadNamedValue(field);
+    return CheckMetadataEntry(entry.name, entry.value);
+  }
+  if (Is(field.type, HeaderFieldType::kDetailsLeftOut) && field.value.size() != sizeof(uint32_t)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a header field that holds a count is ", field.value.size(), " bytes long"));
+  }
+  return absl::OkStatus();
+}
+
+// How long the lists of metadata in one header are.
+class MetadataLists {
+ public:
+  absl::Status Add(const HeaderField& field) {
+    size_t& bytes = Is(field.type, HeaderFieldType::kInitialMetadata) ? initial_bytes_ : bytes_;
+    bytes += kHeaderFieldOverheadBytes + field.value.size();
+    if (bytes <= kMetadataBytesMax) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("a header has more metadata than the ", kMetadataBytesMax, " bytes of a list's limit"));
+  }
+
+ private:
+  size_t bytes_ = 0;
+  size_t initial_bytes_ = 0;
+};
+
 }  // namespace
 
 absl::Status CheckHeaderFields(absl::Span<const std::byte> fields) {
+  MetadataLists metadata;
   while (!fields.empty()) {
     if (fields.size() < kHeaderFieldOverheadBytes) {
       return absl::InvalidArgumentError(absl::StrCat("a header ends with ", fields.size(), " bytes of a field"));
@@ -45,13 +82,10 @@ absl::Status CheckHeaderFields(absl::Span<const std::byte> fields) {
       return absl::InvalidArgumentError(absl::StrCat("header field of type ", type, " is ", length,
                                                      " bytes long where ", fields.size(), " are left"));
     }
-    if (HoldsNamedValue(type)) {
-      absl::Status status = CheckNamedValue(fields.first(length));
-      if (!status.ok()) return status;
-    }
-    if (type == static_cast<uint16_t>(HeaderFieldType::kDetailsLeftOut) && length != sizeof(uint32_t)) {
-      return absl::InvalidArgumentError(absl::StrCat("a header field that holds a count is ", length, " bytes long"));
-    }
+    const HeaderField field{type, fields.first(length)};
+    absl::Status status = CheckForm(field);
+    if (status.ok() && HoldsMetadata(type)) status = metadata.Add(field);
+    if (!status.ok()) return status;
     fields.remove_prefix(length);
   }
   return absl::OkStatus();
@@ -81,24 +115,35 @@ uint32_t ReadCount(const HeaderField& field) {
   return LoadLittleEndian<uint32_t>(field.value.data());
 }
 
-bool HeaderFieldWriter::AppendNamedValue(HeaderFieldType type, absl::string_view name, const absl::Cord& value) {
-  if (name.empty() || name.size() > kFieldValueBytesMax - 2) return false;
-  if (value.size() > kFieldValueBytesMax - 2 - name.size()) return false;
-  const size_t value_bytes = 2 + name.size() + value.size();
-  if (kHeaderFieldOverheadBytes + value_bytes > to_.size() - size_) return false;
+std::byte* HeaderFieldWriter::BeginNamedValue(HeaderFieldType type, absl::string_view name, size_t value_bytes) {
+  if (name.empty() || name.size() > kFieldValueBytesMax - 2) return nullptr;
+  if (value_bytes > kFieldValueBytesMax - 2 - name.size()) return nullptr;
+  const size_t field_bytes = 2 + name.size() + value_bytes;
+  if (kHeaderFieldOverheadBytes + field_bytes > to_.size() - size_) return nullptr;
 
-  std::byte* to = to_.data() + size_;
+  std::byte* const to = to_.data() + size_;
   StoreLittleEndian<uint16_t>(static_cast<uint16_t>(type), to);
-  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(value_bytes), to + 2);
+  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(field_bytes), to + 2);
   StoreLittleEndian<uint16_t>(static_cast<uint16_t>(name.size()), to + 4);
-  to += kNamedValueOverheadBytes;
-  std::memcpy(to, name.data(), name.size());
-  to += name.size();
+  std::memcpy(to + kNamedValueOverheadBytes, name.data(), name.size());
+  size_ += kHeaderFieldOverheadBytes + field_bytes;
+  return to + kNamedValueOverheadBytes + name.size();
+}
+
+bool HeaderFieldWriter::AppendNamedValue(HeaderFieldType type, absl::string_view name, const absl::Cord& value) {
+  std::byte* to = BeginNamedValue(type, name, value.size());
+  if (to == nullptr) return false;
   for (absl::string_view chunk : value.Chunks()) {
     std::memcpy(to, chunk.data(), chunk.size());
     to += chunk.size();
   }
-  size_ += kHeaderFieldOverheadBytes + value_bytes;
+  return true;
+}
+
+bool HeaderFieldWriter::AppendNamedValue(HeaderFieldType type, absl::string_view name, absl::string_view value) {
+  std::byte* const to = BeginNamedValue(type, name, value.size());
+  if (to == nullptr) return false;
+  if (!value.empty()) std::memcpy(to, value.data(), value.size());
   return true;
 }
 

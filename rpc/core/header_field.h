@@ -1,7 +1,8 @@
 // The open end of a call header: a list of fields {type u16, length u16, value}, in which later versions say more.
 //
 // A reader skips types that it does not know. Fields whose value is a name and a value (metadata, status details) have
-// the form {name length u16, name, value}. Pure; spans and views point into the caller's bytes.
+// the form {name length u16, name, value}. The metadata of one type is one list, and keeps the rules of metadata.h.
+// Pure; spans and views point into the caller's bytes.
 
 #ifndef VERBENA_RPC_CORE_HEADER_FIELD_H_
 #define VERBENA_RPC_CORE_HEADER_FIELD_H_
@@ -23,9 +24,10 @@ inline constexpr size_t kHeaderFieldOverheadBytes = 4;
 inline constexpr size_t kNamedValueOverheadBytes = kHeaderFieldOverheadBytes + 2;
 
 enum class HeaderFieldType : uint16_t {
-  kMetadata = 1,        // A named value that the application attached to the call. Reserved: written by nobody yet.
-  kStatusDetail = 2,    // A named value: type url and bytes of one absl::Status payload.
-  kDetailsLeftOut = 3,  // A u32: how many payloads the status had that the header had no room for.
+  kMetadata = 1,         // A named value: key and value of one entry. Of a response: of its trailing metadata.
+  kStatusDetail = 2,     // A named value: type url and bytes of one absl::Status payload.
+  kDetailsLeftOut = 3,   // A u32: how many payloads the status had that the header had no room for.
+  kInitialMetadata = 4,  // As kMetadata, of a response's initial metadata. Means nothing in a request.
 };
 
 struct HeaderField {
@@ -38,8 +40,8 @@ struct NamedValue {
   absl::string_view value;
 };
 
-// Whether the list is whole: every length within it, every field of a known type of that type's form. InvalidArgument
-// says in words what is not.
+// Whether the list is whole: every length within it, every field of a known type of that type's form, metadata by the
+// rules and of kMetadataBytesMax a list at most. InvalidArgument says in words what is not.
 absl::Status CheckHeaderFields(absl::Span<const std::byte> fields);
 
 // Reads a list that CheckHeaderFields found whole: Next until nullopt.
@@ -65,12 +67,16 @@ class HeaderFieldWriter {
 
   // Appends a whole field, or nothing and false: it does not fit the memory, or is longer than 65,535 bytes.
   bool AppendNamedValue(HeaderFieldType type, absl::string_view name, const absl::Cord& value);
+  bool AppendNamedValue(HeaderFieldType type, absl::string_view name, absl::string_view value);
   bool AppendCount(HeaderFieldType type, uint32_t count);
 
   // Bytes written.
   size_t size() const { return size_; }
 
  private:
+  // Appends the field but for its value. Returns where that belongs; null: the field has no place.
+  std::byte* BeginNamedValue(HeaderFieldType type, absl::string_view name, size_t value_bytes);
+
   absl::Span<std::byte> to_;
   size_t size_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "rpc/core/metadata.h"
 #include "rpc/core/test_bytes.h"
 
 namespace verbena::rpc {
@@ -67,6 +68,39 @@ TEST(HeaderField, KnownTypesOfAnotherFormAreRejected) {
   EXPECT_EQ(check(absl::string_view("\x01\x00\x03\x00\x02\x00n", 7)),
             "a header field's name of 2 bytes does not fit the field of 3 bytes");
   EXPECT_EQ(check(absl::string_view("\x03\x00\x01\x00x", 5)), "a header field that holds a count is 1 bytes long");
+}
+
+// A field of this type and with this name and value, whatever they are.
+std::string NamedField(HeaderFieldType type, absl::string_view name, absl::string_view value) {
+  Bytes room(0x10000);
+  HeaderFieldWriter writer(absl::MakeSpan(room));
+  EXPECT_TRUE(writer.AppendNamedValue(type, name, value));
+  return std::string(reinterpret_cast<const char*>(room.data()), writer.size());
+}
+
+TEST(HeaderField, MetadataThatBreaksARuleIsRejectedInItsWords) {
+  for (const HeaderFieldType type : {HeaderFieldType::kMetadata, HeaderFieldType::kInitialMetadata}) {
+    const auto check = [type](absl::string_view name, absl::string_view value) {
+      return std::string(CheckHeaderFields(BytesOf(NamedField(type, name, value))).message());
+    };
+    EXPECT_EQ(check("Key", "v"), "the metadata key \"Key\" has upper case letters; keys are lower case");
+    EXPECT_EQ(check("grpc-status", "0"),
+              "the metadata key \"grpc-status\" is reserved, as all that begin with \"grpc-\"");
+    EXPECT_EQ(check("key", "v\n"),
+              "the metadata key \"key\" has a value that is not printable ASCII; only keys that end in \"-bin\" take "
+              "any bytes");
+    EXPECT_EQ(check("key-bin", "v\n"), "");
+  }
+  EXPECT_TRUE(CheckHeaderFields(BytesOf(NamedField(HeaderFieldType::kStatusDetail, "Type.Url", "\n"))).ok());
+}
+
+TEST(HeaderField, MetadataBeyondTheLimitOfAListIsRejected) {
+  const std::string half = NamedField(HeaderFieldType::kMetadata, "k", std::string(kMetadataBytesMax / 2 - 7, 'v'));
+  const std::string initial = NamedField(HeaderFieldType::kInitialMetadata, "k", std::string(5000, 'v'));
+  EXPECT_TRUE(CheckHeaderFields(BytesOf(half + initial + half)).ok());
+  const std::string one_more = NamedField(HeaderFieldType::kMetadata, "k", "");
+  EXPECT_EQ(CheckHeaderFields(BytesOf(half + initial + half + one_more)).message(),
+            "a header has more metadata than the 8192 bytes of a list's limit");
 }
 
 TEST(HeaderField, UnknownTypesMayHoldAnything) {

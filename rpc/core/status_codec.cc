@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/core/certainty.h"
 #include "rpc/core/header_field.h"
+#include "rpc/core/metadata_codec.h"
 
 namespace verbena::rpc {
 namespace {
@@ -40,27 +41,47 @@ size_t WriteDetails(const absl::Status& status, absl::Span<std::byte> to) {
   return details.size() + count.size();
 }
 
+size_t WriteMetadata(const ResponseMetadata& metadata, absl::Span<std::byte> to) {
+  HeaderFieldWriter writer(to);
+  AppendMetadata(HeaderFieldType::kInitialMetadata, metadata.initial, writer);
+  AppendMetadata(HeaderFieldType::kMetadata, metadata.trailing, writer);
+  return writer.size();
+}
+
+// `text`, or, if it is longer than `bytes_max`, its start with a mark, in `cut`.
+absl::string_view CutTo(size_t bytes_max, absl::string_view text, std::string* cut) {
+  if (text.size() <= bytes_max) return text;
+  *cut = absl::StrCat(CutAtCharacter(text, bytes_max - kCutMark.size()), kCutMark);
+  return *cut;
+}
+
 }  // namespace
 
-size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to) {
-  assert(to.size() >= kResponseHeaderRoomMin);
+absl::Status CheckMetadataRoom(const ResponseMetadata& metadata, size_t room) {
+  assert(room >= kResponseHeaderRoomMin);
+  const size_t room_left = room - kResponseHeaderRoomMin, initial_bytes = metadata.initial.bytes();
+  absl::Status status = CheckMetadataBytes("response's initial metadata", initial_bytes, room_left);
+  if (!status.ok()) return status;
+  return CheckMetadataBytes("response's trailing metadata", metadata.trailing.bytes(), room_left - initial_bytes);
+}
+
+size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
+                    const ResponseMetadata& metadata) {
+  assert(to.size() >= kResponseHeaderRoomMin && metadata.bytes() <= to.size() - kResponseHeaderRoomMin);
   ResponseHeader header;
   header.body_bytes = body_bytes;
-  if (status.ok()) return *EncodeResponseHeader(header, to);
+  if (status.ok() && metadata.empty()) return *EncodeResponseHeader(header, to);
   header.code = status.code();
   header.certainty = GetCertainty(status);
-  header.message = status.message();
 
-  const size_t room = to.size() - kResponseHeaderFixedBytes - kCountFieldBytes;
-  const size_t message_bytes_max = std::min(kStatusMessageBytesMax, room);
+  const size_t room = to.size() - kResponseHeaderFixedBytes - kCountFieldBytes - metadata.bytes();
   std::string cut;
-  if (header.message.size() > message_bytes_max) {
-    cut = absl::StrCat(CutAtCharacter(header.message, message_bytes_max - kCutMark.size()), kCutMark);
-    header.message = cut;
-  }
+  header.message = CutTo(std::min(kStatusMessageBytesMax, room), status.message(), &cut);
   // The fields are written where the encoder wants them, so that it has nothing to move.
   absl::Span<std::byte> behind_message = to.subspan(kResponseHeaderFixedBytes + header.message.size());
-  header.fields = behind_message.first(WriteDetails(status, behind_message));
+  const size_t metadata_bytes = WriteMetadata(metadata, behind_message);
+  const size_t details_bytes = WriteDetails(status, behind_message.subspan(metadata_bytes));
+  header.fields = behind_message.first(metadata_bytes + details_bytes);
   const absl::StatusOr<size_t> bytes = EncodeResponseHeader(header, to);
   assert(bytes.ok());  // Every rule of a response header was kept above.
   return *bytes;
@@ -85,6 +106,11 @@ absl::Status DecodeStatus(const ResponseHeader& header) {
   // Last, so that a detail under the certainty's name cannot contradict the header.
   SetCertainty(&status, header.certainty);
   return status;
+}
+
+void DecodeMetadata(const ResponseHeader& header, ResponseMetadata* metadata) {
+  ReadMetadata(header.fields, HeaderFieldType::kInitialMetadata, &metadata->initial);
+  ReadMetadata(header.fields, HeaderFieldType::kMetadata, &metadata->trailing);
 }
 
 }  // namespace verbena::rpc

@@ -1,7 +1,11 @@
-// absl::Status to response header and back, payloads and certainty included.
+// absl::Status to response header and back, payloads, certainty and the response's metadata included.
 //
-// What a header has no room for is cut, never refused: a call always gets its status. An over-long message is cut at a
-// character's boundary and marked; payloads that do not fit are left out and counted in the message. Pure; any thread.
+// What a header has no room for of a status is cut, never refused: a call always gets its status. An over-long message
+// is cut at a character's boundary and marked; payloads that do not fit are left out and counted in the message.
+//
+// Metadata is never cut, so it comes first: it may take all of the room but kResponseHeaderRoomMin, the message has
+// what it leaves, and the payloads what the message leaves. Metadata that does not fit is refused (CheckMetadataRoom).
+// Pure; any thread.
 
 #ifndef VERBENA_RPC_CORE_STATUS_CODEC_H_
 #define VERBENA_RPC_CORE_STATUS_CODEC_H_
@@ -12,19 +16,31 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "rpc/core/call_header.h"
+#include "rpc/core/metadata.h"
 
 namespace verbena::rpc {
 
 // The least room that a response header is given: the fixed part and a cut message.
 inline constexpr size_t kResponseHeaderRoomMin = 128;
 
+// More room than this is of no use to a response: both lists of metadata, and a status as long as its message may be.
+inline constexpr size_t kResponseHeaderRoomMax = 2 * kMetadataBytesMax + kStatusMessageBytesMax;
+
+// Whether a response header in `room` bytes can carry `metadata`. ResourceExhausted says how long it is and what the
+// limit is: kMetadataBytesMax for each list, for both together what the room leaves beyond kResponseHeaderRoomMin.
+absl::Status CheckMetadataRoom(const ResponseMetadata& metadata, size_t room);
+
 // Writes the response header that says `status` at the start of `to` and returns its length. `to` is what the
-// connection's header limit leaves, at least kResponseHeaderRoomMin bytes. An OK status takes
-// kResponseHeaderFixedBytes. Does not allocate unless the message must be cut.
-size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to);
+// connection's header limit leaves, at least kResponseHeaderRoomMin bytes, and `metadata` has room in it. An OK status
+// takes kResponseHeaderFixedBytes. Does not allocate unless the message must be cut.
+size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
+                    const ResponseMetadata& metadata = {});
 
 // The status that a decoded response says, with its certainty (GetCertainty) and payloads.
 absl::Status DecodeStatus(const ResponseHeader& header);
+
+// The metadata that came with it.
+void DecodeMetadata(const ResponseHeader& header, ResponseMetadata* metadata);
 
 }  // namespace verbena::rpc
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "rpc/core/call_header.h"
 #include "rpc/core/message_kind.h"
+#include "rpc/core/metadata.h"
 #include "tests/golden/hex_file.h"
 #include "tests/golden/markdown_tables.h"
 #include "transport/protocol/limits.h"
@@ -82,7 +83,8 @@ TEST(WireDocument, MessageKindsAndFieldTypesAreTheCodes) {
   EXPECT_EQ(NamesIn("Message kind"), kinds);
   const std::map<uint64_t, std::string> fields = {{number(HeaderFieldType::kMetadata), "metadata"},
                                                   {number(HeaderFieldType::kStatusDetail), "status detail"},
-                                                  {number(HeaderFieldType::kDetailsLeftOut), "details left out"}};
+                                                  {number(HeaderFieldType::kDetailsLeftOut), "details left out"},
+                                                  {number(HeaderFieldType::kInitialMetadata), "initial metadata"}};
   EXPECT_EQ(NamesIn("Field type"), fields);
 }
 
@@ -128,6 +130,8 @@ TEST(WireDocument, LimitsAreTheCodes) {
       {"words of a goodbye, at most", protocol::kGoodbyeWordsBytesMax},
       {"method name, at most", rpc::kMethodBytesMax},
       {"status message, at most", rpc::kStatusMessageBytesMax},
+      {"metadata key, at most", kMetadataKeyBytesMax},
+      {"one list of metadata, at most", kMetadataBytesMax},
   };
   EXPECT_EQ(limits, expected);
 }

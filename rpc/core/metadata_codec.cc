@@ -1,0 +1,54 @@
+#include "rpc/core/metadata_codec.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::rpc {
+
+absl::Status CheckMetadataBytes(absl::string_view what, size_t bytes, size_t room) {
+  if (bytes > kMetadataBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the ", what, " takes ", bytes, " bytes; at most kMetadataBytesMax = ", kMetadataBytesMax));
+  }
+  if (bytes > room) {
+    return absl::ResourceExhaustedError(absl::StrCat("the ", what, " takes ", bytes, " bytes; the connection's header",
+                                                     " has room for ", room, " (see receive_buffer_bytes)"));
+  }
+  return absl::OkStatus();
+}
+
+void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldWriter& to) {
+  for (const Metadata::Entry& entry : metadata) {
+    const bool fits = to.AppendNamedValue(type, entry.key, absl::string_view(entry.value));
+    assert(fits);
+    (void)fits;
+  }
+}
+
+void ReadMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata) {
+  HeaderFieldReader reader(fields);
+  while (const std::optional<HeaderField> field = reader.Next()) {
+    if (field->type != static_cast<uint16_t>(type)) continue;
+    const NamedValue entry = ReadNamedValue(*field);
+    const absl::Status added = metadata->Add(entry.name, entry.value);
+    assert(added.ok());  // The fields were checked.
+    (void)added;
+  }
+}
+
+absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to) {
+  assert(header.fields.empty());
+  if (metadata.empty()) return EncodeRequestHeader(header, to);
+  // The fields are written where the encoder wants them, so that it has nothing to move.
+  const absl::Span<std::byte> room = to.subspan(std::min(EncodedBytes(header), to.size()));
+  absl::Status fits = CheckMetadataBytes("request's metadata", metadata.bytes(), room.size());
+  if (!fits.ok()) return fits;
+  HeaderFieldWriter fields(room);
+  AppendMetadata(HeaderFieldType::kMetadata, metadata, fields);
+  header.fields = room.first(fields.size());
+  return EncodeRequestHeader(header, to);
+}
+
+}  // namespace verbena::rpc
