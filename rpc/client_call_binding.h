@@ -30,6 +30,8 @@ class ClientCallBinding {
   static void SetResponseAttachment(ClientContext& context, absl::Cord attachment) {
     context.response_attachment_ = std::move(attachment);
   }
+  static const Metadata& RequestMetadata(const ClientContext& context) { return context.request_metadata_; }
+  static ResponseMetadata& ResponseMetadataOf(ClientContext& context) { return context.response_metadata_; }
 
   // From here on TryCancel reaches the call. True: it was asked for already.
   static bool Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller, uint64_t call_id);

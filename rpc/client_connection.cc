@@ -7,6 +7,7 @@
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/message_kind.h"
+#include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
 #include "transport/log.h"
 
@@ -160,7 +161,8 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   header.body_bytes = call.size();
   const absl::Duration time_left = session_.TimeLeft(call_id, loop_.Now());
   if (time_left != absl::InfiniteDuration()) header.timeout_ns = absl::ToInt64Nanoseconds(time_left);
-  const absl::StatusOr<size_t> header_bytes = EncodeRequestHeader(header, absl::MakeSpan(header_));
+  const absl::StatusOr<size_t> header_bytes =
+      EncodeRequest(header, ClientCallBinding::RequestMetadata(*user.context), absl::MakeSpan(header_));
   if (!header_bytes.ok()) return header_bytes.status();
 
   transport::OutboundMessage message;
@@ -189,6 +191,7 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
                             Certainty::kExecuted));
     return;
   }
+  DecodeMetadata(*header, &ClientCallBinding::ResponseMetadataOf(*call.context));
   absl::Status status = DecodeStatus(*header);
   if (status.ok() && !ParseMessage(payload.bytes().first(header->body_bytes), call.reply)) {
     status = WithCertainty(absl::InternalError("the response's bytes are not the method's reply message"),
@@ -215,7 +218,7 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     reconnect_.OnConnected(loop_.Now());
     links_.push_back(std::make_unique<ClientLink>(this, ++last_epoch_, *std::move(connection)));
     link_ = links_.back().get();
-    header_.resize(std::min(link_->header_bytes_max(), kRequestHeaderFixedBytes + kMethodBytesMax));
+    header_.resize(std::min(link_->header_bytes_max(), kRequestHeaderRoomMax));
     Publish(absl::StrCat("connected to ", link_->peer()));
     session_.OnConnected(last_epoch_, loop_.Now());
   } else {

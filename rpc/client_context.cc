@@ -24,7 +24,9 @@ void ClientContext::Reset() {
   timeout_ = absl::InfiniteDuration();
   deadline_ = absl::InfiniteFuture();
   request_attachment_.Clear();
+  request_metadata_.Clear();
   response_attachment_.Clear();
+  response_metadata_.Clear();
   call_id_.store(0, std::memory_order_relaxed);
   cancelled_.store(false, std::memory_order_relaxed);
 }
@@ -39,6 +41,7 @@ absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context) {
 bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
                              uint64_t call_id) {
   context.response_attachment_.Clear();
+  context.response_metadata_.Clear();
   // A context that is used again and again does not touch the canceller's count.
   if (context.canceller_ != canceller) context.canceller_ = canceller;
   context.call_id_.store(call_id);

@@ -1,5 +1,5 @@
-// What a client says about one call beyond its request: how long it may take, bytes that bypass protobuf; and what it
-// learns beyond the reply.
+// What a client says about one call beyond its request: how long it may take, metadata, bytes that bypass protobuf; and
+// what it learns beyond the reply.
 //
 // Owner: the caller; lives until the call is complete. One call at a time; a context whose call is complete may be used
 // again after Reset. Thread: one at a time, but TryCancel, which any thread may call while the context lives.
@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "rpc/metadata.h"
 
 namespace verbena {
 
@@ -39,6 +42,14 @@ class ClientContext {
   // landing memory of the channel's loop: see ServerContext::attachment.
   const absl::Cord& attachment() const { return response_attachment_; }
 
+  // Metadata that travels with the request; metadata.h has the rules. InvalidArgument: the entry breaks one, and is not
+  // added. More than metadata.h's limits: the call fails as RESOURCE_EXHAUSTED, not sent, with both numbers.
+  absl::Status AddMetadata(absl::string_view key, absl::string_view value) { return request_metadata_.Add(key, value); }
+  // What the server attached to its response, whatever the call's status. For a unary call both come with the one
+  // response: empty until the call is complete, and if it ended without one.
+  const Metadata& initial_metadata() const { return response_metadata_.initial; }
+  const Metadata& trailing_metadata() const { return response_metadata_.trailing; }
+
   // Asks for the call to end as CANCELLED; what was not sent is not, and the server is told. A call that completes at
   // the same time may complete as it would have. Before the call is made: it fails at once.
   void TryCancel();
@@ -53,9 +64,11 @@ class ClientContext {
   absl::Duration timeout_ = absl::InfiniteDuration();
   absl::Time deadline_ = absl::InfiniteFuture();
   absl::Cord request_attachment_;
+  Metadata request_metadata_;
 
   // Set by the call.
   absl::Cord response_attachment_;
+  rpc::ResponseMetadata response_metadata_;
   std::shared_ptr<rpc::CallCanceller> canceller_;  // Written before call_id_ is, read after it.
 
   // Between TryCancel and the call's start, on whichever threads: each writes its own and then reads the other's.

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "rpc/certainty.h"
+#include "rpc/core/metadata_codec.h"
+#include "rpc/core/status_codec.h"
 #include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
@@ -99,6 +101,10 @@ bool ServerCall::Parse(absl::Span<const std::byte> body) {
   return ParseMessage(body, request_.get());
 }
 
+void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
+  ReadMetadata(fields, HeaderFieldType::kMetadata, &context_.client_metadata_);
+}
+
 void ServerCall::Run(std::unique_ptr<ServerCall> call, Executor* executor) {
   if (call->method_->blocking == nullptr) {
     RunCallback(std::move(call));
@@ -152,6 +158,18 @@ absl::Status ServerCall::MeasureReply(uint64_t message_bytes_max) {
   return status;
 }
 
+void ServerCall::FitMetadata(size_t room) {
+  if (response_metadata().empty()) return;
+  const absl::Status fits = CheckMetadataRoom(response_metadata(), room);
+  if (fits.ok()) return;
+  context_.response_metadata_.Clear();
+  status_ = absl::ResourceExhaustedError(status_.ok() ? std::string(fits.message())
+                                                      : absl::StrCat(fits.message(), "; but for that, the status is ",
+                                                                     absl::StatusCodeToString(status_.code()), ": ",
+                                                                     status_.message()));
+  SetCertainty(&status_, Certainty::kExecuted);
+}
+
 void ServerCall::WriteTo(std::byte* to) { WriteMeasured(*reply_, to); }
 
 bool ServerCall::Recycle() {
@@ -163,6 +181,8 @@ bool ServerCall::Recycle() {
   status_ = absl::OkStatus();
   context_.request_attachment_.Clear();
   context_.response_attachment_.Clear();
+  context_.client_metadata_.Clear();
+  context_.response_metadata_.Clear();
   context_.cancelled_.store(false, std::memory_order_relaxed);
   return true;
 }

@@ -37,6 +37,8 @@ class ServerCall : public transport::PayloadSource {
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }
+  // `fields` are those of the request's header.
+  void ReadClientMetadata(absl::Span<const std::byte> fields);
 
   // Hands the call to its method's handler: on `executor` if it may block (RESOURCE_EXHAUSTED if that is full), else
   // here and now. However the handler ends, the call comes back to its gate's sink, exactly once.
@@ -52,6 +54,9 @@ class ServerCall : public transport::PayloadSource {
   const absl::Status& status() const { return status_; }
   void set_status(absl::Status status) { status_ = std::move(status); }
   absl::Status MeasureReply(uint64_t message_bytes_max);
+  // Where a header of `room` bytes cannot carry the response's metadata: drops it, and says so in the status.
+  void FitMetadata(size_t room);
+  const ResponseMetadata& response_metadata() const { return context_.response_metadata_; }
   absl::Cord TakeReplyAttachment() { return std::exchange(context_.response_attachment_, absl::Cord()); }
   size_t size() const override { return reply_bytes_; }
   void WriteTo(std::byte* to) override;

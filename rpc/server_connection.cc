@@ -13,9 +13,6 @@
 namespace verbena::rpc {
 namespace {
 
-// An answer's header: more is not worth a detour through the heap's larger sizes.
-constexpr size_t kHeaderBytesMax = 4096;
-
 // How long a client may take to say that no new call follows, before a drain goes on without that.
 constexpr absl::Duration kClientDrainTime = absl::Seconds(1);
 
@@ -24,9 +21,10 @@ constexpr absl::Duration kClientDrainTime = absl::Seconds(1);
 ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection)
     : loop_(*loop),
       peer_(connection->peer()),
+      header_(loop->header_room().first(
+          std::clamp(connection->header_bytes_max(), kResponseHeaderRoomMin, kResponseHeaderRoomMax))),
       connection_(std::move(connection)),
-      session_(loop->session_options(), &loop->methods(), &loop->tally()),
-      header_(std::max(kResponseHeaderRoomMin, std::min(connection_->header_bytes_max(), kHeaderBytesMax))) {
+      session_(loop->session_options(), &loop->methods(), &loop->tally()) {
   connection_->set_handler(this);
 }
 
@@ -99,6 +97,7 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
   call->Begin(this, decision.local, peer_, decision.timeout);
   SlotOf(decision.local).running = call.get();
   const absl::Span<const std::byte> bytes = payload.bytes();
+  call->ReadClientMetadata(decision.fields);
   if (bytes.size() > decision.body_bytes) call->set_request_attachment(payload.Share(decision.body_bytes));
   if (call->Parse(bytes.first(decision.body_bytes))) {
     ServerCall::Run(std::move(call), loop_.executor());
@@ -126,8 +125,9 @@ void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
 void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   const uint64_t local = call->local();
   if (call->status().ok()) call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
-  const uint64_t send_id =
-      SendResponse(session_.CallIdOf(local), call->status(), call->status().ok() ? call.get() : nullptr);
+  call->FitMetadata(header_.size());
+  const uint64_t send_id = SendResponse(session_.CallIdOf(local), call->status(), call->response_metadata(),
+                                        call->status().ok() ? call.get() : nullptr);
   sends_.emplace(send_id, local);
   Slot& slot = SlotOf(local);
   slot.send_id = send_id;
@@ -138,7 +138,7 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
 void ServerConnection::RespondWithoutReply(uint64_t local) {
   absl::Status status = absl::ResourceExhaustedError("the server has no payload memory to send the response from");
   SetCertainty(&status, Certainty::kExecuted);
-  const uint64_t send_id = SendResponse(session_.CallIdOf(local), status, nullptr);
+  const uint64_t send_id = SendResponse(session_.CallIdOf(local), status, {}, nullptr);
   sends_.emplace(send_id, local);
   SlotOf(local).send_id = send_id;
 }
@@ -148,15 +148,16 @@ void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
     session_.OnRejectionSent();
     return;
   }
-  sends_.emplace(SendResponse(call_id, status, nullptr), 0);
+  sends_.emplace(SendResponse(call_id, status, {}, nullptr), 0);
 }
 
-uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& status, ServerCall* reply) {
-  const size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), absl::MakeSpan(header_));
+uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
+                                        ServerCall* reply) {
+  const size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), header_, metadata);
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kResponse);
   message.call_id = call_id;
-  message.header = absl::MakeConstSpan(header_).first(header_bytes);
+  message.header = header_.first(header_bytes);
   if (reply != nullptr) {
     message.payload = reply;
     message.attachment = reply->TakeReplyAttachment();

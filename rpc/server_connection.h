@@ -58,7 +58,8 @@ class ServerConnection : public transport::ConnectionHandler {
   void Reject(uint64_t call_id, const absl::Status& status);
   void Respond(std::unique_ptr<ServerCall> call);
   void RespondWithoutReply(uint64_t local);
-  uint64_t SendResponse(uint64_t call_id, const absl::Status& status, ServerCall* reply);
+  uint64_t SendResponse(uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
+                        ServerCall* reply);
   void Abort(absl::Status status);
   void AskForDrain();
 
@@ -71,12 +72,12 @@ class ServerConnection : public transport::ConnectionHandler {
   // Constant after construction.
   ServerLoop& loop_;
   const std::string peer_;
+  const absl::Span<std::byte> header_;  // Room for an answer's: the loop's, used by all its connections in turn.
 
   std::unique_ptr<transport::Connection> connection_;  // Null: closed.
   ServerSession session_;
   std::vector<Slot> slots_;
   absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.
-  std::vector<std::byte> header_;                  // Room for one.
   absl::Time timer_at_ = absl::InfiniteFuture();
   transport::TimerId timer_ = 0;
   transport::TimerId drain_timer_ = 0;

@@ -9,8 +9,11 @@
 #include <atomic>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "rpc/metadata.h"
 
 namespace verbena {
 
@@ -37,6 +40,19 @@ class ServerContext {
   // Bytes to send beside the reply, not copied where they stand in memory from AllocatePayload.
   void set_attachment(absl::Cord attachment) { response_attachment_ = std::move(attachment); }
 
+  // What the client attached to its request.
+  const Metadata& client_metadata() const { return client_metadata_; }
+  // Metadata that travels with the response, whatever its status; metadata.h has the rules. For a unary call both lists
+  // come with the one response. InvalidArgument: the entry breaks a rule, and is not added. More than fits the response
+  // (metadata.h): the call ends as RESOURCE_EXHAUSTED, with both numbers and without any metadata. Less than that may
+  // leave the status less room than it wants: then its message is cut, and details of it are left out and counted.
+  absl::Status AddInitialMetadata(absl::string_view key, absl::string_view value) {
+    return response_metadata_.initial.Add(key, value);
+  }
+  absl::Status AddTrailingMetadata(absl::string_view key, absl::string_view value) {
+    return response_metadata_.trailing.Add(key, value);
+  }
+
   // For people: "soft://127.0.0.1:40112".
   const std::string& peer() const { return peer_; }
 
@@ -46,6 +62,8 @@ class ServerContext {
   absl::Time deadline_ = absl::InfiniteFuture();
   absl::Cord request_attachment_;
   absl::Cord response_attachment_;
+  Metadata client_metadata_;
+  rpc::ResponseMetadata response_metadata_;
   std::string peer_;
   std::atomic<bool> cancelled_ = false;  // Written by the event loop.
 };

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "rpc/core/status_codec.h"
+
 namespace verbena::rpc {
 namespace {
 
@@ -17,6 +19,7 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       executor_(executor),
       session_options_(session_options),
       gate_(std::make_shared<LoopGate>(event_loop, this)),
+      header_room_(kResponseHeaderRoomMax),
       recycled_(methods->size()) {
   tally_.calls_max = calls_max;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "rpc/core/server_session.h"
 #include "rpc/executor.h"
 #include "rpc/loop_gate.h"
@@ -50,6 +51,8 @@ class ServerLoop : public CallSink {
   const MethodRegistry& methods() const { return methods_; }
   Executor* executor() { return executor_; }
   const ServerSessionOptions& session_options() const { return session_options_; }
+  // Where a connection makes a response's header, to be copied by its transport at once: kResponseHeaderRoomMax bytes.
+  absl::Span<std::byte> header_room() { return absl::MakeSpan(header_room_); }
 
  private:
   std::vector<ServerConnection*> Connections() const;
@@ -62,6 +65,7 @@ class ServerLoop : public CallSink {
   const std::shared_ptr<LoopGate> gate_;
 
   // Owned by the loop's thread.
+  std::vector<std::byte> header_room_;
   CallTally tally_;
   std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
   absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;

@@ -68,7 +68,8 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
     return Reject(absl::InternalError("the request arrived with another header than it was announced with"));
   }
   call.state = State::kRunning;
-  return {Admission::kAdmit, local, *method, decoded->body_bytes, call.deadline - now, absl::OkStatus()};
+  return {Admission::kAdmit,   local,           *method, decoded->body_bytes, decoded->fields,
+          call.deadline - now, absl::OkStatus()};
 }
 
 ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const std::byte> header,
@@ -85,7 +86,7 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   ++tally_->calls;
   ++tally_->accepted;
   deadlines_.Set(local, now + timeout);
-  return {Admission::kAdmit, local, *method, decoded->body_bytes, timeout, absl::OkStatus()};
+  return {Admission::kAdmit, local, *method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
 }
 
 absl::Status ServerSession::CheckLimits(uint64_t payload_bytes) const {

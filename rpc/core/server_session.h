@@ -68,6 +68,7 @@ class ServerSession {
     uint64_t local = 0;                                 // kAdmit.
     uint32_t method = 0;                                // kAdmit.
     uint64_t body_bytes = 0;                            // kAdmit: of the payload; the rest is the attachment.
+    absl::Span<const std::byte> fields;                 // kAdmit: within the header that was judged.
     absl::Duration timeout = absl::InfiniteDuration();  // kAdmit: what is left of the call's time.
     absl::Status status;                                // kReject, with its certainty.
   };
