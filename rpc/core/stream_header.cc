@@ -1,0 +1,41 @@
+#include "rpc/core/stream_header.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/little_endian.h"
+#include "rpc/core/call_header.h"
+
+namespace verbena::rpc {
+namespace {
+
+// Where things stand: 0 version u8, 1 reserved, 8 number u64, 16 value u64.
+constexpr size_t kNumberAt = 8;
+constexpr size_t kValueAt = 16;
+
+}  // namespace
+
+void EncodeStreamHeader(const StreamHeader& header, std::byte* to) {
+  std::fill_n(to, kNumberAt, std::byte{0});
+  StoreLittleEndian<uint8_t>(kCallHeaderVersion, to);
+  StoreLittleEndian<uint64_t>(header.number, to + kNumberAt);
+  StoreLittleEndian<uint64_t>(header.value, to + kValueAt);
+}
+
+absl::StatusOr<StreamHeader> DecodeStreamHeader(absl::Span<const std::byte> bytes) {
+  if (bytes.size() != kStreamHeaderBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a stream header is ", bytes.size(), " bytes long, not ", kStreamHeaderBytes));
+  }
+  const int version = static_cast<int>(bytes[0]);
+  if (version != kCallHeaderVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("a stream header has version ", version, "; this side speaks ",
+                                                   static_cast<int>(kCallHeaderVersion)));
+  }
+  if (std::any_of(bytes.begin() + 1, bytes.begin() + kNumberAt, [](std::byte byte) { return byte != std::byte{0}; })) {
+    return absl::InvalidArgumentError("a stream header has reserved bits set");
+  }
+  return StreamHeader{LoadLittleEndian<uint64_t>(&bytes[kNumberAt]), LoadLittleEndian<uint64_t>(&bytes[kValueAt])};
+}
+
+}  // namespace verbena::rpc
