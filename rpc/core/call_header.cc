@@ -10,7 +10,7 @@ namespace verbena::rpc {
 namespace {
 
 // Where things stand. Reserved bytes are written as 0 and must be 0.
-//   request:  0 version u8, 1 reserved u8, 2 method length u16, 4 reserved u32, 8 timeout u64, 16 body length u64
+//   request:  0 version u8, 1 kind u8, 2 method length u16, 4 reserved u32, 8 timeout u64, 16 body length u64
 //   response: 0 version u8, 1 status code u8, 2 certainty u8, 3 reserved u8, 4 message length u16, 6 reserved u16,
 //             8 body length u64
 constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
@@ -123,6 +123,7 @@ absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Sp
   if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
   std::fill_n(to.data(), kRequestHeaderFixedBytes, std::byte{0});
   StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
+  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.kind), &to[1]);
   StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.method.size()), &to[2]);
   StoreLittleEndian<uint64_t>(header.timeout_ns, &to[8]);
   StoreLittleEndian<uint64_t>(header.body_bytes, &to[16]);
@@ -132,10 +133,11 @@ absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Sp
 
 absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
   if (absl::Status status = CheckStart("request", bytes, kRequestHeaderFixedBytes); !status.ok()) return status;
-  if (bytes[1] != std::byte{0} || LoadLittleEndian<uint32_t>(&bytes[4]) != 0) {
-    return Malformed("a request header has reserved bits set");
-  }
+  if (LoadLittleEndian<uint32_t>(&bytes[4]) != 0) return Malformed("a request header has reserved bits set");
+  const int kind = static_cast<int>(bytes[1]);
+  if (kind > kMethodKindMax) return Malformed(absl::StrCat("a request is of the unknown kind ", kind));
   RequestHeader header;
+  header.kind = static_cast<MethodKind>(kind);
   header.timeout_ns = LoadLittleEndian<uint64_t>(&bytes[8]);
   header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[16]);
   const uint16_t method_bytes = LoadLittleEndian<uint16_t>(&bytes[2]);

@@ -1,7 +1,7 @@
 // What rpc says about a request and a response in the call header of its message, which the transport carries unread.
 // Specification: docs/wire.md, "Call headers".
 //
-//   request:  | version, method length, timeout, body length: 24 bytes | method | fields |
+//   request:  | version, kind, method length, timeout, body length: 24 bytes | method | fields |
 //   response: | version, status code, certainty, message length, body length: 16 bytes | message | fields |
 //
 // A message's payload is the protobuf body followed by the attachment; `body_bytes` says where one ends and the other
@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 #include "rpc/core/certainty.h"
 #include "rpc/core/header_field.h"
+#include "rpc/core/method_kind.h"
 
 namespace verbena::rpc {
 
@@ -32,10 +33,11 @@ inline constexpr size_t kMethodBytesMax = 512;
 inline constexpr size_t kStatusMessageBytesMax = 4096;
 
 struct RequestHeader {
-  absl::string_view method;            // "package.Service/Method": printable ASCII, 1 to kMethodBytesMax bytes.
-  uint64_t timeout_ns = 0;             // What is left of the call's time when the request is sent; 0 = no limit.
-  uint64_t body_bytes = 0;             // Of the payload; the rest is the attachment.
-  absl::Span<const std::byte> fields;  // Whole list; see header_field.h.
+  absl::string_view method;              // "package.Service/Method": printable ASCII, 1 to kMethodBytesMax bytes.
+  uint64_t timeout_ns = 0;               // What is left of the call's time when the request is sent; 0 = no limit.
+  uint64_t body_bytes = 0;               // Of the payload; the rest is the attachment.
+  absl::Span<const std::byte> fields;    // Whole list; see header_field.h.
+  MethodKind kind = MethodKind::kUnary;  // What the client takes the method for.
 };
 
 struct ResponseHeader {

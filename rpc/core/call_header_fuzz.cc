@@ -9,6 +9,7 @@
 #include "rpc/core/call_header.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/core/stream_header.h"
 #include "rpc/core/test_bytes.h"
 
 namespace verbena::rpc {
@@ -64,6 +65,14 @@ void FuzzResponse(absl::Span<const std::byte> bytes) {
   Require(forwarded_metadata.initial == metadata.initial && forwarded_metadata.trailing == metadata.trailing);
 }
 
+void FuzzStream(absl::Span<const std::byte> bytes) {
+  const absl::StatusOr<StreamHeader> header = DecodeStreamHeader(bytes);
+  if (!header.ok()) return Require(!header.status().message().empty());
+  Bytes again(kStreamHeaderBytes);
+  EncodeStreamHeader(*header, again.data());
+  RequireSame(kStreamHeaderBytes, again, bytes);
+}
+
 }  // namespace
 }  // namespace verbena::rpc
 
@@ -71,5 +80,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(data), size);
   verbena::rpc::FuzzRequest(bytes);
   verbena::rpc::FuzzResponse(bytes);
+  verbena::rpc::FuzzStream(bytes);
   return 0;
 }

@@ -74,11 +74,24 @@ TEST(RequestHeader, OtherVersionIsRejectedInWords) {
 }
 
 TEST(RequestHeader, ReservedBitsAreRejected) {
-  for (size_t at : {1, 4, 5, 6, 7}) {
+  for (size_t at : {4, 5, 6, 7}) {
     Bytes bytes = Encoded(RequestHeader{"S/M", 0, 0, {}});
     bytes[at] = std::byte{1};
     EXPECT_EQ(RequestError(bytes), "a request header has reserved bits set") << at;
   }
+}
+
+TEST(RequestHeader, CarriesTheKindOfItsMethod) {
+  for (uint8_t kind = 0; kind <= kMethodKindMax; ++kind) {
+    const Bytes bytes = Encoded(RequestHeader{"S/M", 0, 0, {}, static_cast<MethodKind>(kind)});
+    EXPECT_EQ(DecodeRequestHeader(bytes, 0)->kind, static_cast<MethodKind>(kind));
+  }
+}
+
+TEST(RequestHeader, OfAnUnknownKindIsRejectedInWords) {
+  Bytes bytes = Encoded(RequestHeader{"S/M", 0, 0, {}});
+  bytes[1] = std::byte{4};
+  EXPECT_EQ(RequestError(bytes), "a request is of the unknown kind 4");
 }
 
 TEST(RequestHeader, MethodMustBeAName) {

@@ -227,6 +227,11 @@ void ClientSession::OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Sta
            Certainty::kExecuted);
 }
 
+bool ClientSession::IsOpen(Epoch epoch, uint64_t call_id) {
+  const Call* call = FindOf(epoch, call_id);
+  return call != nullptr && !Ended(*call) && call->state != State::kWithdrawing;
+}
+
 bool ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
   Call* call = FindOf(epoch, call_id);
   if (call == nullptr || Ended(*call)) {
@@ -239,8 +244,12 @@ bool ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
 }
 
 void ClientSession::Cancel(uint64_t call_id, absl::Time now) {
+  Fail(call_id, absl::CancelledError("the caller cancelled the call"), now);
+}
+
+void ClientSession::Fail(uint64_t call_id, absl::Status status, absl::Time now) {
   Call* call = calls_.Find(call_id);
-  if (call != nullptr) Withdraw(call_id, *call, absl::CancelledError("the caller cancelled the call"), now);
+  if (call != nullptr) Withdraw(call_id, *call, std::move(status), now);
 }
 
 // However a call is given up, what is on its way is stopped and the server is told.

@@ -64,6 +64,8 @@ class ClientSession {
   std::optional<uint64_t> Start(absl::Time deadline, absl::Time now);
   // The user lost interest. Nothing happens if the call is complete.
   void Cancel(uint64_t call_id, absl::Time now);
+  // The same, for a reason of the driver's: its streams cannot go on.
+  void Fail(uint64_t call_id, absl::Status status, absl::Time now);
   // The driver could not send (an invalid request, a connection that just went): completes the call.
   void OnSendRejected(uint64_t call_id, absl::Status status);
   // Everything ends as CANCELLED, with `reason`. Nothing is sent any more.
@@ -78,6 +80,8 @@ class ClientSession {
   // A large response: whether to fetch it.
   bool OnResponseAnnounced(Epoch epoch, uint64_t call_id, uint64_t payload_bytes);
   void OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Status& status);
+  // Whether somebody waits for the call's response: what belongs to its streams is for him.
+  bool IsOpen(Epoch epoch, uint64_t call_id);
   // A response is here: whether it completes a call, which it then has: no kComplete follows. False: nobody waits.
   bool OnResponse(Epoch epoch, uint64_t call_id);
   void OnTime(absl::Time now);

@@ -15,6 +15,10 @@ enum class MessageKind : uint8_t {
   // Server to client: make no new call on this connection. Client to server, in answer: none follows. No header, no
   // payload, no call id.
   kDrain = 4,
+  // Of a call's streams, either way, with a stream header. Only a message has a payload: protobuf body and attachment.
+  kStreamMessage = 5,
+  kStreamEnd = 6,     // From the sender: no message follows. At the server just before its response.
+  kStreamWindow = 7,  // From the receiver: up to where it takes messages.
 };
 
 }  // namespace verbena::rpc

@@ -20,6 +20,18 @@ absl::Duration TimeoutOf(const RequestHeader& header) {
                                                             : absl::Nanoseconds(header.timeout_ns);
 }
 
+absl::Status CheckKind(const RequestHeader& header, MethodKind kind, uint64_t payload_bytes) {
+  if (header.kind != kind) {
+    return absl::UnimplementedError(absl::StrCat(header.method, " is ", ToString(kind),
+                                                 " at the server; the client calls it as ", ToString(header.kind)));
+  }
+  if (ClientStreams(kind) && payload_bytes > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request of the ", ToString(kind), " ", header.method, " has a payload of its own"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally)
@@ -78,6 +90,9 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   if (!decoded.ok()) return Reject(decoded.status());
   const absl::StatusOr<uint32_t> method = methods_->Find(decoded->method);
   if (!method.ok()) return Reject(method.status());
+  if (absl::Status kind = CheckKind(*decoded, methods_->kind(*method), payload_bytes); !kind.ok()) {
+    return Reject(std::move(kind));
+  }
   if (absl::Status limits = CheckLimits(payload_bytes); !limits.ok()) return Reject(std::move(limits));
 
   const absl::Duration timeout = TimeoutOf(*decoded);
@@ -171,6 +186,19 @@ void ServerSession::OnClosed() {
   });
   for (const uint64_t local : released) Release(local);
   rejections_ = 0;
+}
+
+std::optional<uint64_t> ServerSession::FindRunning(uint64_t call_id) {
+  const std::optional<uint64_t> local = LocalOf(call_id);
+  if (!local.has_value() || calls_.Find(*local)->state != State::kRunning) return std::nullopt;
+  return local;
+}
+
+ServerSession::Decision ServerSession::OnStreamFailed(uint64_t local, const absl::Status& status) {
+  Abandon(local, *calls_.Find(local));
+  Decision decision = Reject(status);
+  SetCertainty(&decision.status, Certainty::kOutcomeUnknown);
+  return decision;
 }
 
 bool ServerSession::OnHandlerDone(uint64_t local) {

@@ -40,6 +40,7 @@ class MethodLookup {
   virtual ~MethodLookup() = default;
   // The method's index; or Unimplemented, naming what is not there.
   virtual absl::StatusOr<uint32_t> Find(absl::string_view full_name) const = 0;
+  virtual MethodKind kind(uint32_t method) const = 0;
 };
 
 // What the sessions of one event loop share: how many calls they may have at once, and what they count.
@@ -92,8 +93,15 @@ class ServerSession {
   // kReject if memory ran short, and with it the call; else kDrop.
   Decision OnFetchFailed(uint64_t call_id, const absl::Status& status);
   void OnCancel(uint64_t call_id);
+  // A running call's stream of requests cannot go on: the call is abandoned and answered with the decision's status, as
+  // a rejection is.
+  Decision OnStreamFailed(uint64_t local, const absl::Status& status);
   void OnTime(absl::Time now);
   void OnClosed();
+
+  // The call that the peer calls `call_id`, if its handler runs and somebody waits for it: what belongs to its streams
+  // is for it. Else it is for nobody.
+  std::optional<uint64_t> FindRunning(uint64_t call_id);
 
   // The handler of an admitted call is done. True: answer it, and report the answer's departure by OnResponseSent.
   // False: nobody waits; the call is released.

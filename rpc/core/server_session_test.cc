@@ -24,6 +24,9 @@ struct OneMethod : MethodLookup {
     if (full_name == "demo.Greeter/SayHello") return 7;
     return absl::UnimplementedError(absl::StrCat("no method ", full_name));
   }
+  MethodKind kind(uint32_t) const override { return kind_of_method; }
+
+  MethodKind kind_of_method = MethodKind::kUnary;
 };
 
 class ServerSessionTest : public ::testing::Test {

@@ -83,6 +83,12 @@ class StreamReceiver {
     return message;
   }
 
+  // What is here unread goes: nobody wants it any more, and nothing follows.
+  void Drop() {
+    slots_.clear();
+    fetching_ = 0;
+  }
+
   bool ended() const { return end_.has_value(); }
   bool at_end() const { return end_ == taken_; }  // The last message was taken.
   // Every message up to the end is here or was taken.
