@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
@@ -144,7 +145,13 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
   Finish(std::move(dropped), status.ok() ? absl::InternalError(kDropped) : std::move(status));
 }
 
+void ServerCall::MarkCancelled() {
+  const CallbackScope scope(gate_.get());
+  context_.signal_.Cancel();
+}
+
 void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
+  call->context_.signal_.Finish();
   SetCertainty(&status, Certainty::kExecuted);
   call->status_ = std::move(status);
   LoopGate::Return(std::move(call));
@@ -183,7 +190,7 @@ bool ServerCall::Recycle() {
   context_.response_attachment_.Clear();
   context_.client_metadata_.Clear();
   context_.response_metadata_.Clear();
-  context_.cancelled_.store(false, std::memory_order_relaxed);
+  context_.signal_.Reset();
   return true;
 }
 

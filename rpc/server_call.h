@@ -46,7 +46,8 @@ class ServerCall : public transport::PayloadSource {
   // Sends the call back with the outcome.
   static void Finish(std::unique_ptr<ServerCall> call, absl::Status status);
 
-  void MarkCancelled() { context_.cancelled_.store(true, std::memory_order_release); }
+  // Tells the handler that nobody waits any more. What it has set for that runs in here and may be the call's end.
+  void MarkCancelled();
   bool IsCancelled() const { return context_.IsCancelled(); }
 
   // What to answer. MeasureReply comes before Send: it fixes size(). ResourceExhausted: the reply and its attachment

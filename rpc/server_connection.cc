@@ -33,8 +33,8 @@ ServerConnection::~ServerConnection() {
   loop_.event_loop().CancelTimer(drain_timer_);
   for (Slot& slot : slots_) {
     if (slot.running == nullptr) continue;
-    slot.running->MarkCancelled();
     slot.running->Detach();
+    slot.running->MarkCancelled();
   }
   connection_.reset();  // Before the answers that it may still read.
 }
@@ -224,7 +224,10 @@ void ServerConnection::Abort(absl::Status status) {
 }
 
 void ServerConnection::Settle() {
+  if (settling_) return;
+  settling_ = true;
   while (const std::optional<ServerSession::Action> action = session_.NextAction()) Perform(*action);
+  settling_ = false;
   SetTimer();
   if (!session_.idle()) return;
   if (closed()) {

@@ -63,7 +63,8 @@ class ServerConnection : public transport::ConnectionHandler {
   void Abort(absl::Status status);
   void AskForDrain();
 
-  // What follows every event: the session's actions, its timer, and the end of a drain or of this object.
+  // What follows every event: the session's actions, its timer, and the end of a drain or of this object. Within one (a
+  // handler that is told of its cancel may finish its call), returns at once: the outer one goes on.
   void Settle();
   void Perform(const ServerSession::Action& action);
   void SetTimer();
@@ -81,6 +82,7 @@ class ServerConnection : public transport::ConnectionHandler {
   absl::Time timer_at_ = absl::InfiniteFuture();
   transport::TimerId timer_ = 0;
   transport::TimerId drain_timer_ = 0;
+  bool settling_ = false;
   bool draining_ = false;
   bool client_drained_ = false;  // No new call follows; or it had time enough to say so.
   bool sends_over_ = false;      // Drained or aborted: nothing may be sent any more.

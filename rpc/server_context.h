@@ -1,18 +1,20 @@
 // What a handler knows about its call beyond the request, and what it may send beyond the reply.
 //
-// Owner: the runtime; lives until the handler has returned (blocking) or the responder has been called (callback).
-// Thread: the handler's, one at a time; IsCancelled any.
+// Owner: the runtime; lives until the handler has finished: has returned (blocking) or the responder has been called
+// (callback). Thread: the handler's, one at a time; IsCancelled any.
 
 #ifndef VERBENA_RPC_SERVER_CONTEXT_H_
 #define VERBENA_RPC_SERVER_CONTEXT_H_
 
-#include <atomic>
 #include <string>
+#include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "rpc/cancel_signal.h"
 #include "rpc/metadata.h"
 
 namespace verbena {
@@ -31,7 +33,16 @@ class ServerContext {
   absl::Time deadline() const { return deadline_; }
   // True once nobody waits for the reply: the client cancelled, its deadline passed, it is gone, or the server shuts
   // down. The handler may return early; its reply is dropped either way.
-  bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  bool IsCancelled() const { return signal_.cancelled(); }
+  // Runs `callback` once when that becomes true, on the event loop, where it must not block or throw; if it is true
+  // already, at once, on the calling thread. It may finish the call (call the responder). It replaces one that was set
+  // before and has not run; null removes that. When this returns the earlier one is not running, unless it is what
+  // calls this.
+  //
+  // It does not run after the handler has finished: for that, to finish while it runs on another thread waits for it.
+  // So do not finish, or call this, with a lock that the callback takes. What a blocking handler has on its stack is
+  // gone before the runtime hears of its return: remove a callback that uses such things first.
+  void SetCancelCallback(absl::AnyInvocable<void()> callback) { signal_.SetCallback(std::move(callback)); }
 
   // What the client sent beside the request. The Cord may outlive the call; while it lives it holds landing memory of
   // the server's loop, up to TransportOptions::fetch_bytes_max in all. Past that large requests wait, and are refused
@@ -65,7 +76,7 @@ class ServerContext {
   Metadata client_metadata_;
   rpc::ResponseMetadata response_metadata_;
   std::string peer_;
-  std::atomic<bool> cancelled_ = false;  // Written by the event loop.
+  rpc::CancelSignal signal_;
 };
 
 }  // namespace verbena

@@ -33,23 +33,25 @@ void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
   if (draining_) key->StartDraining();
 }
 
-// A copy: a connection may go while it is told something.
-std::vector<ServerConnection*> ServerLoop::Connections() const {
+// By a copy: any connection may go while one is told something.
+void ServerLoop::TellConnections(void (ServerConnection::*what)()) {
   std::vector<ServerConnection*> connections;
   for (const auto& [connection, owned] : connections_) connections.push_back(connection);
-  return connections;
+  for (ServerConnection* connection : connections) {
+    if (connections_.contains(connection)) (connection->*what)();
+  }
 }
 
 void ServerLoop::Drain(std::function<void()> done) {
   draining_ = true;
   drained_ = std::move(done);
-  for (ServerConnection* connection : Connections()) connection->StartDraining();
+  TellConnections(&ServerConnection::StartDraining);
   if (connections_.empty() && drained_ != nullptr) std::exchange(drained_, nullptr)();
 }
 
 void ServerLoop::Abort() {
   aborted_ = true;
-  for (ServerConnection* connection : Connections()) connection->Drop();
+  TellConnections(&ServerConnection::Drop);
 }
 
 void ServerLoop::Shut() {

@@ -55,7 +55,7 @@ class ServerLoop : public CallSink {
   absl::Span<std::byte> header_room() { return absl::MakeSpan(header_room_); }
 
  private:
-  std::vector<ServerConnection*> Connections() const;
+  void TellConnections(void (ServerConnection::*what)());
 
   // Constant after construction.
   transport::EventLoop& event_loop_;

@@ -181,6 +181,40 @@ TEST_F(ThreadsTest, CancelledCallInTheExecutorsQueueNeverRuns) {
   EXPECT_EQ(blocked_, 1);
 }
 
+TEST_F(ThreadsTest, BlockingHandlersAreToldOfTheirCancelWheneverItComes) {
+  constexpr int kCalls = 200;
+  struct Kept {
+    ClientContext context;
+    Text request, reply;
+    std::atomic<bool> began = false;
+  };
+  std::vector<Kept> kept(kCalls);
+  service_.AddBlocking("AwaitCancel", [&](ServerContext* context, const Text& request, Text*) {
+    std::latch told(1);
+    ++blocked_;
+    kept[std::stoi(request.value())].began = true;
+    context->SetCancelCallback([&told] { told.count_down(); });
+    told.wait();
+    context->SetCancelCallback(nullptr);  // It uses what stands on this stack.
+    ++unblocked_;
+    return absl::OkStatus();
+  });
+  Start();
+  std::latch all(kCalls);
+  for (int i = 0; i < kCalls; ++i) {
+    kept[i].request.set_value(absl::StrCat(i));
+    CallbackUnaryCall(*channel_, "test.Lambda/AwaitCancel", &kept[i].context, &kept[i].request, &kept[i].reply,
+                      [&all](absl::Status) { all.count_down(); });
+    while (i % 2 == 0 && !kept[i].began) std::this_thread::yield();  // The others may never begin.
+    kept[i].context.TryCancel();
+  }
+  all.wait();
+  channel_.reset();
+  server_.reset();  // Waits for the handlers that run.
+  EXPECT_GE(blocked_, kCalls / 2);
+  EXPECT_EQ(unblocked_, blocked_);
+}
+
 TEST_F(ThreadsTest, ShutdownLetsCallsFinishAndWaitReturns) {
   Start();
   absl::Status status;
