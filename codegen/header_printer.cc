@@ -99,10 +99,10 @@ void PrintServiceClass(const ServiceModel& service, const char* name, const char
   printer.Outdent();
   printer.Print(
       "  const ::std::string& full_name() const final;\n"
-      "  const ::std::vector<::verbena::UnaryMethod>& methods() const final { return methods_; }\n"
+      "  const ::std::vector<::verbena::Method>& methods() const final { return methods_; }\n"
       "\n"
       " private:\n"
-      "  ::std::vector<::verbena::UnaryMethod> methods_;\n"
+      "  ::std::vector<::verbena::Method> methods_;\n"
       "};\n");
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/completion_waiter.h"
 
 namespace verbena::rpc {
 namespace {
@@ -39,6 +40,10 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ChannelOptions::calls_in_flight_max must be at least 1");
   }
+  if (options.stream_window_bytes < kStreamWindowInitial) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ChannelOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
+  }
   if (options.connect_timeout < absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ChannelOptions::connect_timeout is negative");
   }
@@ -53,40 +58,20 @@ absl::Status NotSent(absl::Status status) {
 }  // namespace
 
 // A call whose caller waits, on his own stack.
-class ChannelCore::BlockedCall {
+class ChannelCore::BlockedCall : public CompletionWaiter {
  public:
-  explicit BlockedCall(UnaryCall call) : call_(std::move(call)) {
+  explicit BlockedCall(NewCall call) : call_(std::move(call)) {
     call_.done = [this](absl::Status status) { Complete(std::move(status)); };
   }
-  UnaryCall Take() {
+  NewCall Take() {
     started_ = true;
     return std::move(call_);
   }
   bool started() const { return started_; }  // The loop's thread.
-  bool done() {
-    const std::lock_guard lock(mu_);
-    return done_;
-  }
-  absl::Status Wait() {
-    std::unique_lock lock(mu_);
-    changed_.wait(lock, [this] { return done_; });
-    return std::move(status_);
-  }
 
  private:
-  void Complete(absl::Status status) {
-    const std::lock_guard lock(mu_);  // Notified with the lock: the waiter destroys this.
-    status_ = std::move(status);
-    done_ = true;
-    changed_.notify_one();
-  }
-
-  UnaryCall call_;
+  NewCall call_;
   bool started_ = false;
-  std::mutex mu_;
-  std::condition_variable changed_;
-  bool done_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mu_);
 };
 
 absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network, absl::string_view address,
@@ -105,8 +90,7 @@ ChannelCore::ChannelCore(std::string address, const ChannelOptions& options)
 
 absl::Status ChannelCore::StartLoops(Network* network) {
   if (options_.loop != nullptr) {
-    lanes_.lanes.push_back(std::make_unique<Lane>());
-    lanes_.lanes.back()->loop = options_.loop;
+    lanes_.lanes.push_back(std::make_unique<Lane>(options_.loop));
     return absl::OkStatus();
   }
   const transport::EventLoopOptions event_loop{options_.wait, options_.poll_duration, options_.first_cpu};
@@ -114,8 +98,7 @@ absl::Status ChannelCore::StartLoops(Network* network) {
   if (!group.ok()) return group.status();
   lanes_.event_loops = *std::move(group);
   for (size_t i = 0; i < lanes_.event_loops->size(); ++i) {
-    lanes_.lanes.push_back(std::make_unique<Lane>());
-    lanes_.lanes.back()->loop = lanes_.event_loops->loop(i);
+    lanes_.lanes.push_back(std::make_unique<Lane>(lanes_.event_loops->loop(i)));
   }
   return absl::OkStatus();
 }
@@ -158,7 +141,7 @@ ClientConnection& ChannelCore::NextConnection(Lane& lane) {
   return connection;
 }
 
-void ChannelCore::Start(UnaryCall call) {
+void ChannelCore::Start(NewCall call) {
   if (Lane* lane = LaneOfThisThread()) {
     NextConnection(*lane).Start(std::move(call));
   } else {
@@ -166,16 +149,33 @@ void ChannelCore::Start(UnaryCall call) {
   }
 }
 
-void ChannelCore::PostStart(Lane& lane, UnaryCall call) {
-  lane.loop->Post(
-      [&lane, call = std::make_unique<UnaryCall>(std::move(call))] { NextConnection(lane).Start(std::move(*call)); });
+std::shared_ptr<MessageStream> ChannelCore::StartStreaming(NewCall call) {
+  Lane* const here = LaneOfThisThread();
+  Lane& lane = here != nullptr ? *here : NextLane();
+  call.stream = std::make_shared<MessageStream>(
+      lane.handle, StreamOptions{options_.stream_window_bytes, options_.transport.message_bytes_max});
+  std::shared_ptr<MessageStream> stream = call.stream;
+  if (here != nullptr) {
+    NextConnection(lane).Start(std::move(call));
+  } else {
+    PostStart(lane, std::move(call));
+  }
+  return stream;
 }
 
-absl::Status ChannelCore::Block(UnaryCall call) {
-  if (CallbackScope::current() != nullptr || LaneOfThisThread() != nullptr) {
-    return NotSent(absl::FailedPreconditionError(
-        "a blocking call on an event loop's thread would stop the loop: use the callback form, or a blocking handler"));
-  }
+void ChannelCore::PostStart(Lane& lane, NewCall call) {
+  lane.loop->Post(
+      [&lane, call = std::make_unique<NewCall>(std::move(call))] { NextConnection(lane).Start(std::move(*call)); });
+}
+
+absl::Status ChannelCore::CheckMayBlock() {
+  if (CallbackScope::current() == nullptr && LaneOfThisThread() == nullptr) return absl::OkStatus();
+  return NotSent(absl::FailedPreconditionError(
+      "a blocking call on an event loop's thread would stop the loop: use the callback form, or a blocking handler"));
+}
+
+absl::Status ChannelCore::Block(NewCall call) {
+  if (absl::Status checked = CheckMayBlock(); !checked.ok()) return checked;
   BlockedCall blocked(std::move(call));
   Lane& lane = NextLane();
   // A pointer and a reference: no allocation.
@@ -194,6 +194,15 @@ absl::Status ChannelCore::Drive(Lane& lane, BlockedCall& call) {
   return call.Wait();
 }
 
+absl::Status ChannelCore::Await(CompletionWaiter& waiter) {
+  if (!DrivesTheLoop()) return waiter.Wait();
+  options_.loop->RunUntil([&waiter] { return waiter.done(); });
+  if (waiter.done()) return waiter.Wait();
+  // The user stopped the loop: nothing will ever run on it again.
+  for (const auto& connection : lanes_.lanes[0]->connections) connection->Shutdown("the event loop was stopped");
+  return waiter.done() ? waiter.Wait() : absl::CancelledError("the event loop was stopped");
+}
+
 std::string ChannelCore::DescribeState() const {
   std::string state = absl::StrCat(address_, ":");
   size_t number = 0;
@@ -208,6 +217,7 @@ std::string ChannelCore::DescribeState() const {
 
 void ChannelCore::ShutDown(Lane& lane) {
   for (const auto& connection : lane.connections) connection->Shutdown(kDestroyed);
+  lane.handle->Detach();
 }
 
 // Of loops with threads of their own. Not from one of those.

@@ -16,6 +16,8 @@
 #include "rpc/channel.h"
 #include "rpc/client_call.h"
 #include "rpc/client_connection.h"
+#include "rpc/completion_waiter.h"
+#include "rpc/loop_handle.h"
 #include "rpc/network.h"
 
 namespace verbena::rpc {
@@ -28,15 +30,26 @@ class ChannelCore {
   ~ChannelCore();
 
   // See CallbackUnaryCall and BlockingUnaryCall.
-  void Start(UnaryCall call);
-  absl::Status Block(UnaryCall call);  // Without `done`.
+  void Start(NewCall call);
+  absl::Status Block(NewCall call);  // Without `done`.
+  // A call of a kind that streams, whose `stream` this makes and returns.
+  std::shared_ptr<MessageStream> StartStreaming(NewCall call);
+  // FailedPrecondition: this thread is an event loop's.
+  absl::Status CheckMayBlock();
+  // Waits for what a loop of this channel brings; drives the loop that the user owns if this is his thread. Cancelled:
+  // he has stopped it.
+  absl::Status Await(CompletionWaiter& waiter);
 
   std::string DescribeState() const;
 
  private:
   // One event loop and the connections on it.
   struct Lane {
-    transport::EventLoop* loop = nullptr;
+    explicit Lane(transport::EventLoop* event_loop)
+        : loop(event_loop), handle(std::make_shared<LoopHandle>(event_loop)) {}
+
+    transport::EventLoop* const loop;
+    const std::shared_ptr<LoopHandle> handle;
     std::vector<std::unique_ptr<ClientConnection>> connections;
     size_t next = 0;  // Calls go round. The loop's thread.
   };
@@ -55,7 +68,7 @@ class ChannelCore {
   static ClientConnection& NextConnection(Lane& lane);
   static void ShutDown(Lane& lane);
   static void ShutDownAll(Lanes& lanes);
-  static void PostStart(Lane& lane, UnaryCall call);
+  static void PostStart(Lane& lane, NewCall call);
   Lane* LaneOfThisThread();  // Null: it is no loop's.
   Lane& NextLane();
   bool DrivesTheLoop() const;

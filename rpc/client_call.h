@@ -1,4 +1,4 @@
-// One call at the client: what the user gave, and the request as the transport's payload source.
+// One call at the client: what the user gave, the request as the transport's payload source, the way of its streams.
 //
 // Recycled: a connection keeps one for each slot of its session. The transport may hold it as a source beyond the
 // call's completion; the user's memory is not touched then.
@@ -11,11 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "rpc/client_context.h"
+#include "rpc/core/method_kind.h"
+#include "rpc/message_stream.h"
 #include "rpc/protobuf_bytes.h"
 #include "rpc/unary_call.h"
 #include "transport/connection.h"
@@ -24,31 +28,34 @@ namespace verbena::rpc {
 
 class ClientLink;
 
-// What BlockingUnaryCall and CallbackUnaryCall are given.
-struct UnaryCall {
+// A call as the user made it.
+struct NewCall {
   absl::string_view method;
   ClientContext* context = nullptr;
-  const google::protobuf::MessageLite* request = nullptr;
-  google::protobuf::MessageLite* reply = nullptr;
-  CallDone done;
+  const google::protobuf::MessageLite* request = nullptr;  // Null: the client streams.
+  google::protobuf::MessageLite* reply = nullptr;          // Null: the server streams.
+  CallDone done = nullptr;
+  MethodKind kind = MethodKind::kUnary;
+  std::shared_ptr<MessageStream> stream = nullptr;  // Null: unary.
 };
 
-class ClientCall : public transport::PayloadSource {
+class ClientCall : public transport::PayloadSource, public StreamWire {
  public:
-  void Begin(UnaryCall call) {
+  void Begin(NewCall call) {
     user_ = std::move(call);
     link_ = nullptr;
+    held_response_.clear();
   }
   // Hands the user's part over, to be completed; what is left is a source of nothing.
-  UnaryCall Take() {
+  NewCall Take() {
     measured_ = nullptr;
-    return std::exchange(user_, UnaryCall());
+    return std::exchange(user_, NewCall());
   }
 
-  const UnaryCall& user() const { return user_; }
+  const NewCall& user() const { return user_; }
   // Fixes size(). Before Send.
   void Measure() {
-    body_bytes_ = user_.request->ByteSizeLong();
+    body_bytes_ = user_.request == nullptr ? 0 : user_.request->ByteSizeLong();
     measured_ = user_.request;
   }
 
@@ -65,17 +72,35 @@ class ClientCall : public transport::PayloadSource {
   // Where the request went.
   ClientLink* link() const { return link_; }  // Null: nowhere yet.
   uint64_t send_id() const { return send_id_; }
-  void OnSend(ClientLink* link, uint64_t send_id) {
+  void OnSend(ClientLink* link, uint64_t call_id, uint64_t send_id) {
     link_ = link;
+    call_id_ = call_id;
     send_id_ = send_id;
+    if (user_.stream != nullptr) user_.stream->Attach(this);
+  }
+  // The link is gone.
+  void OnLinkGone() { link_ = nullptr; }
+
+  // The header of a response that waits for messages of the server's stream; empty: none does.
+  const std::string& held_response() const { return held_response_; }
+  void HoldResponse(absl::Span<const std::byte> header) {
+    held_response_.assign(reinterpret_cast<const char*>(header.data()), header.size());
   }
 
+  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload) override;
+  void SendEnd(uint64_t count) override;
+  void SendWindow(uint64_t limit) override;
+  void CancelSend(uint64_t send_id) override;
+  void Fail(const absl::Status& status) override;
+
  private:
-  UnaryCall user_;
+  NewCall user_;
   const google::protobuf::MessageLite* measured_ = nullptr;
   size_t body_bytes_ = 0;
   ClientLink* link_ = nullptr;
+  uint64_t call_id_ = 0;
   uint64_t send_id_ = 0;
+  std::string held_response_;
 };
 
 }  // namespace verbena::rpc

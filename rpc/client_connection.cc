@@ -79,19 +79,18 @@ ClientCall& ClientConnection::CallOf(uint64_t call_id) {
   return *calls_[index];
 }
 
-void ClientConnection::Start(UnaryCall call) {
-  if (shut_down_) return FailLater(std::move(call.done), absl::CancelledError("the channel is being destroyed"));
+void ClientConnection::Start(NewCall call) {
+  if (shut_down_) return FailLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
   if (ClientCallBinding::IsCancelled(*call.context)) {
-    return FailLater(std::move(call.done), absl::CancelledError("the caller cancelled the call before it was made"));
+    return FailLater(std::move(call), absl::CancelledError("the caller cancelled the call before it was made"));
   }
   const absl::Time now = loop_.Now();
   absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context);
   if (timeout == absl::InfiniteDuration()) timeout = options_.default_timeout;
   const std::optional<uint64_t> call_id = session_.Start(now + timeout, now);
   if (!call_id.has_value()) {
-    return FailLater(std::move(call.done),
-                     absl::ResourceExhaustedError(
-                         absl::StrCat(options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
+    return FailLater(std::move(call), absl::ResourceExhaustedError(absl::StrCat(
+                                          options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
   }
   const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, *call_id);
   CallOf(*call_id).Begin(std::move(call));
@@ -100,9 +99,19 @@ void ClientConnection::Start(UnaryCall call) {
 }
 
 // Not at once: a caller who tries again in `done` would never come to an end.
-void ClientConnection::FailLater(CallDone done, absl::Status status) {
-  loop_.Post([done = std::move(done), status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
-    done(std::move(status));
+void ClientConnection::FailLater(NewCall call, absl::Status status) {
+  loop_.Post([call = std::make_unique<NewCall>(std::move(call)),
+              status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
+    CloseStream(0, *call, nullptr, MessageStream::Unread::kDrop);
+    call->done(std::move(status));
+  });
+}
+
+void ClientConnection::FailCallLater(uint64_t call_id, absl::Status status) {
+  loop_.Post([handle = handle_, call_id, status = std::move(status)] {
+    if (handle->connection() == nullptr) return;
+    handle->connection()->FailStream(call_id, status);
+    handle->connection()->Settle();
   });
 }
 
@@ -132,9 +141,12 @@ void ClientConnection::Perform(ClientSession::Action action) {
     case ClientSession::ActionKind::kCancelFetch:
       if (call.link() != nullptr) call.link()->CancelFetch(action.call_id);
       return;
-    case ClientSession::ActionKind::kComplete:
-      call.Take().done(std::move(action.status));
+    case ClientSession::ActionKind::kComplete: {
+      NewCall user = call.Take();
+      CloseStream(action.call_id, user, call.link(), MessageStream::Unread::kDrop);
+      user.done(std::move(action.status));
       return;
+    }
   }
 }
 
@@ -145,8 +157,8 @@ void ClientConnection::SendRequest(uint64_t call_id) {
 
 absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
   if (link_ == nullptr) return absl::UnavailableError("the connection went before the request was sent");
-  const UnaryCall& user = call.user();
-  if (!user.request->IsInitialized()) {
+  const NewCall& user = call.user();
+  if (user.request != nullptr && !user.request->IsInitialized()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the request lacks required fields: ", user.request->InitializationErrorString()));
   }
@@ -157,6 +169,7 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   if (!checked.ok()) return checked;
 
   RequestHeader header;
+  header.kind = user.kind;
   header.method = user.method;
   header.body_bytes = call.size();
   const absl::Duration time_left = session_.TimeLeft(call_id, loop_.Now());
@@ -169,16 +182,18 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   message.kind = static_cast<uint8_t>(MessageKind::kRequest);
   message.call_id = call_id;
   message.header = absl::MakeConstSpan(header_).first(*header_bytes);
-  message.payload = &call;
+  if (user.request != nullptr) message.payload = &call;
   message.attachment = attachment;
-  call.OnSend(link_, link_->SendRequest(call_id, std::move(message)));
+  call.OnSend(link_, call_id, link_->SendRequest(call_id, std::move(message)));
   return absl::OkStatus();
 }
 
 void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
                                   transport::ReceivedPayload& payload) {
+  if (HoldResponse(epoch, head)) return;
   if (!session_.OnResponse(epoch, head.call_id)) return;
-  UnaryCall call = CallOf(head.call_id).Take();
+  NewCall call = CallOf(head.call_id).Take();
+  CloseStream(head.call_id, call, CallOf(head.call_id).link(), MessageStream::Unread::kKeep);
   const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
   if (!header.ok()) {
     call.done(absl::InternalError(absl::StrCat("the server's response is malformed: ", header.status().message())));
@@ -193,7 +208,11 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
   }
   DecodeMetadata(*header, &ClientCallBinding::ResponseMetadataOf(*call.context));
   absl::Status status = DecodeStatus(*header);
-  if (status.ok() && !ParseMessage(payload.bytes().first(header->body_bytes), call.reply)) {
+  if (status.ok() && ServerStreams(call.kind) && !call.stream->complete()) {
+    status =
+        WithCertainty(absl::InternalError("the server answered before it had ended its stream"), Certainty::kExecuted);
+  }
+  if (status.ok() && call.reply != nullptr && !ParseMessage(payload.bytes().first(header->body_bytes), call.reply)) {
     status = WithCertainty(absl::InternalError("the response's bytes are not the method's reply message"),
                            Certainty::kExecuted);
   }
@@ -256,7 +275,7 @@ void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status
     }
   }
   for (const std::unique_ptr<ClientCall>& call : calls_) {
-    if (call->link() == &link) call->OnSend(nullptr, 0);
+    if (call->link() == &link) call->OnLinkGone();
   }
   std::erase_if(links_, [&link](const std::unique_ptr<ClientLink>& owned) { return owned.get() == &link; });
   Settle();
@@ -282,7 +301,7 @@ void ClientConnection::Shutdown(absl::string_view reason) {
   session_.Shutdown(reason);
   link_ = nullptr;
   links_.clear();  // No call-back comes from them any more, and nothing reads the requests.
-  for (const std::unique_ptr<ClientCall>& call : calls_) call->OnSend(nullptr, 0);
+  for (const std::unique_ptr<ClientCall>& call : calls_) call->OnLinkGone();
   Settle();
   handle_->Detach();
 }

@@ -36,7 +36,7 @@ class ClientConnection {
   // Connects ahead if the options say so.
   void Open() { Settle(); }
   // Starts a call; its `done` runs here, later, exactly once.
-  void Start(UnaryCall call);
+  void Start(NewCall call);
   // Ends everything: calls as CANCELLED with `reason`, connections by abort. Not from within a call-back of a
   // connection.
   void Shutdown(absl::string_view reason);
@@ -49,6 +49,12 @@ class ClientConnection {
   // For the links.
   ClientSession& session() { return session_; }
   void OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head, transport::ReceivedPayload& payload);
+  void OnRequestSent(ClientSession::Epoch epoch, uint64_t call_id, RequestSendOutcome outcome);
+  bool OnStreamAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head);  // Whether to fetch it.
+  void OnStreamMessage(ClientSession::Epoch epoch, const transport::MessageHead& head,
+                       transport::ReceivedPayload& payload);
+  void OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t call_id, const absl::Status& status);
+  void FailCallLater(uint64_t call_id, absl::Status status);
   void OnLinkDraining(ClientLink& link);
   void OnLinkClosed(ClientLink& link, const absl::Status& status);  // Destroys it.
   // What follows every event: the session's actions, the next connect, the timer. Within one, returns at once: the
@@ -61,10 +67,15 @@ class ClientConnection {
   void Perform(ClientSession::Action action);
   void SendRequest(uint64_t call_id);
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
+  bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
+  void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
+  std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);
+  void FailStream(uint64_t call_id, const absl::Status& why);
+  static void CloseStream(uint64_t call_id, const NewCall& call, ClientLink* link, MessageStream::Unread unread);
   void ConnectIfDue();
   void OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection);
   void SetTimer();
-  void FailLater(CallDone done, absl::Status status);
+  void FailLater(NewCall call, absl::Status status);
   bool wants_connection() const { return options_.connect_ahead || session_.calls_waiting() > 0; }
   ClientCall& CallOf(uint64_t call_id);
   void Publish(std::string state);

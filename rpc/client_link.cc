@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/client_connection.h"
+#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 namespace {
@@ -47,6 +48,21 @@ void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
   connection_->Send(std::move(message));
 }
 
+uint64_t ClientLink::SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
+                                       std::shared_ptr<MessageStream> stream) {
+  const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, header, payload);
+  stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
+  return send_id;
+}
+
+void ClientLink::SendOfStream(MessageKind kind, uint64_t call_id, const StreamHeader& header) {
+  if (!aborted_) SendWithStreamHeader(*connection_, kind, call_id, header, nullptr);
+}
+
+void ClientLink::FailCallLater(uint64_t call_id, absl::Status status) {
+  owner_.FailCallLater(call_id, std::move(status));
+}
+
 void ClientLink::OnUnknownKind(uint8_t kind) {
   if (std::exchange(aborted_, true)) return;
   connection_->Abort(absl::InternalError(absl::StrCat("the server sent a message of kind ", kind)));
@@ -54,8 +70,12 @@ void ClientLink::OnUnknownKind(uint8_t kind) {
 
 transport::Verdict ClientLink::OnAnnounced(const transport::MessageHead& head) {
   const CallbackScope scope(&owner_);
-  const bool fetch = head.kind == static_cast<uint8_t>(MessageKind::kResponse) &&
-                     owner_.session().OnResponseAnnounced(epoch_, head.call_id, head.payload_bytes);
+  bool fetch = false;
+  if (head.kind == static_cast<uint8_t>(MessageKind::kResponse)) {
+    fetch = owner_.session().OnResponseAnnounced(epoch_, head.call_id, head.payload_bytes);
+  } else if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
+    fetch = owner_.OnStreamAnnounced(epoch_, head);
+  }
   owner_.Settle();
   return fetch ? transport::Verdict::kFetch : transport::Verdict::kRefuse;
 }
@@ -65,6 +85,11 @@ void ClientLink::OnMessage(const transport::MessageHead& head, transport::Receiv
   switch (static_cast<MessageKind>(head.kind)) {
     case MessageKind::kResponse:
       owner_.OnResponse(epoch_, head, payload);
+      break;
+    case MessageKind::kStreamMessage:
+    case MessageKind::kStreamEnd:
+    case MessageKind::kStreamWindow:
+      owner_.OnStreamMessage(epoch_, head, payload);
       break;
     case MessageKind::kDrain:
       owner_.OnLinkDraining(*this);
@@ -80,17 +105,21 @@ void ClientLink::OnMessage(const transport::MessageHead& head, transport::Receiv
 
 void ClientLink::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {
   const CallbackScope scope(&owner_);
-  owner_.session().OnFetchFailed(epoch_, head.call_id, status);
+  if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
+    owner_.OnStreamFetchFailed(epoch_, head.call_id, status);
+  } else {
+    owner_.session().OnFetchFailed(epoch_, head.call_id, status);
+  }
   owner_.Settle();
 }
 
 void ClientLink::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
   const CallbackScope scope(&owner_);
-  const auto request = requests_.find(send_id);
-  if (request == requests_.end()) return;
-  const uint64_t call_id = request->second;
-  requests_.erase(request);
-  owner_.session().OnSent(epoch_, call_id, ToSessionOutcome(outcome), owner_.event_loop().Now());
+  if (const auto sent = stream_sends_.extract(send_id)) {
+    sent.mapped().stream->OnSent(sent.mapped().payload, outcome);
+  } else if (const auto request = requests_.extract(send_id)) {
+    owner_.OnRequestSent(epoch_, request.mapped(), ToSessionOutcome(outcome));
+  }
   owner_.Settle();
 }
 

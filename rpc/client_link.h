@@ -12,6 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "rpc/core/client_session.h"
 #include "rpc/core/message_kind.h"
+#include "rpc/core/stream_header.h"
+#include "rpc/message_stream.h"
 #include "transport/connection.h"
 
 namespace verbena::rpc {
@@ -25,6 +27,11 @@ class ClientLink : public transport::ConnectionHandler {
   // Sends the request of a call; OnSent is reported to the session.
   uint64_t SendRequest(uint64_t call_id, transport::OutboundMessage message);
   void SendCancel(uint64_t call_id) { SendControl(MessageKind::kCancel, call_id); }
+  // Of a call's streams. The first tells `stream` what becomes of it, by OnSent.
+  uint64_t SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
+                             std::shared_ptr<MessageStream> stream);
+  void SendOfStream(MessageKind kind, uint64_t call_id, const StreamHeader& header);
+  void FailCallLater(uint64_t call_id, absl::Status status);
   void CancelSend(uint64_t send_id) { connection_->CancelSend(send_id); }
   void CancelFetch(uint64_t call_id) { connection_->CancelFetch(call_id); }
 
@@ -48,7 +55,14 @@ class ClientLink : public transport::ConnectionHandler {
   const ClientSession::Epoch epoch_;
   const std::unique_ptr<transport::Connection> connection_;
 
-  absl::flat_hash_map<uint64_t, uint64_t> requests_;  // Call id by send; those of cancel messages are not in it.
+  struct StreamSend {
+    std::shared_ptr<MessageStream> stream;
+    transport::PayloadSource* payload;
+  };
+
+  // By send; those of messages without payload are in neither.
+  absl::flat_hash_map<uint64_t, uint64_t> requests_;  // Call ids.
+  absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;
   bool aborted_ = false;
 };
 

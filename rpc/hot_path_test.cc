@@ -157,7 +157,7 @@ TEST(HotPath, CallbackHandlersCallAllocatesAndPostsNothingAtTheServer) {
     done(absl::OkStatus());
   });
   const auto methods = *rpc::MethodRegistry::Create({&service});
-  rpc::ServerLoop server(&loop, methods.get(), nullptr, {}, 1000);
+  rpc::ServerLoop server(&loop, methods.get(), nullptr, {}, {}, 1000);
   auto owned = std::make_unique<KeepingConnection>(&loop);
   KeepingConnection& connection = *owned;
   server.Accept(std::move(owned));

@@ -13,29 +13,40 @@ absl::StatusOr<std::unique_ptr<MethodRegistry>> MethodRegistry::Create(const std
   return registry;
 }
 
+namespace {
+
+bool IsWhole(const Method& method) {
+  const bool unary = method.kind == MethodKind::kUnary;
+  const int handlers = (method.blocking != nullptr) + (method.callback != nullptr);
+  const int stream_handlers = (method.blocking_stream != nullptr) + (method.callback_stream != nullptr);
+  return handlers == (unary ? 1 : 0) && stream_handlers == (unary ? 0 : 1) && method.new_request && method.new_reply;
+}
+
+}  // namespace
+
 absl::Status MethodRegistry::Add(const Service& service) {
   const std::string& name = service.full_name();
   if (name.empty()) return absl::InvalidArgumentError("a service has no name");
   if (!services_.insert(name).second) {
     return absl::InvalidArgumentError(absl::StrCat("service ", name, " is registered twice"));
   }
-  for (const UnaryMethod& method : service.methods()) {
+  for (const Method& method : service.methods()) {
     if (absl::Status added = AddMethod(name, method); !added.ok()) return added;
   }
   return absl::OkStatus();
 }
 
-absl::Status MethodRegistry::AddMethod(const std::string& service, const UnaryMethod& method) {
+absl::Status MethodRegistry::AddMethod(const std::string& service, const Method& method) {
   const std::string full_name = absl::StrCat(service, "/", method.name);
-  if ((method.blocking != nullptr) == (method.callback != nullptr) || !method.new_request || !method.new_reply) {
+  if (!IsWhole(method)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("method ", full_name, " needs one handler, and makers of request and reply"));
+        absl::StrCat("method ", full_name, " needs one handler of its kind, and makers of request and reply"));
   }
   if (!indexes_.emplace(full_name, methods_.size()).second) {
     return absl::InvalidArgumentError(absl::StrCat("method ", full_name, " is there twice"));
   }
   methods_.push_back(&method);
-  has_blocking_methods_ |= method.blocking != nullptr;
+  has_blocking_methods_ |= IsBlocking(method);
   return absl::OkStatus();
 }
 

@@ -18,6 +18,9 @@
 
 namespace verbena::rpc {
 
+// Whether its handler runs on the executor.
+inline bool IsBlocking(const Method& method) { return method.blocking != nullptr || method.blocking_stream != nullptr; }
+
 class MethodRegistry : public MethodLookup {
  public:
   // Of services that outlive the registry. InvalidArgument, in words: two services of one name, a method that is there
@@ -25,18 +28,19 @@ class MethodRegistry : public MethodLookup {
   static absl::StatusOr<std::unique_ptr<MethodRegistry>> Create(const std::vector<Service*>& services);
 
   absl::StatusOr<uint32_t> Find(absl::string_view full_name) const override;
-  const UnaryMethod& method(uint32_t index) const { return *methods_[index]; }
+  MethodKind kind(uint32_t method) const override { return methods_[method]->kind; }
+  const Method& method(uint32_t index) const { return *methods_[index]; }
   size_t size() const { return methods_.size(); }
   bool has_blocking_methods() const { return has_blocking_methods_; }
 
  private:
   MethodRegistry() = default;
   absl::Status Add(const Service& service);
-  absl::Status AddMethod(const std::string& service, const UnaryMethod& method);
+  absl::Status AddMethod(const std::string& service, const Method& method);
 
   absl::flat_hash_set<std::string> services_;
   absl::flat_hash_map<std::string, uint32_t> indexes_;  // By "package.Service/Method".
-  std::vector<const UnaryMethod*> methods_;
+  std::vector<const Method*> methods_;
   bool has_blocking_methods_ = false;
 };
 

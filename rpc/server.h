@@ -48,6 +48,9 @@ struct ServerOptions {
   // Calls past either limit are answered RESOURCE_EXHAUSTED, unfetched if they are large.
   uint32_t calls_in_flight_per_connection_max = 16384;
   uint32_t calls_in_flight_max = 65536;  // Of the whole server.
+  // What a stream of requests may have here unread, but for the last message, before its client must wait; at least
+  // 64 KiB.
+  uint64_t stream_window_bytes = uint64_t{256} << 10;
 };
 
 // Totals since the start unless said otherwise. Read without a common instant.

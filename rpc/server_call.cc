@@ -8,7 +8,9 @@
 #include "rpc/certainty.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/method_registry.h"
 #include "rpc/protobuf_bytes.h"
+#include "rpc/server_connection.h"
 
 namespace verbena::rpc {
 
@@ -83,7 +85,7 @@ absl::Status RunCatching(Handler&& handler) {
 
 }  // namespace
 
-ServerCall::ServerCall(const UnaryMethod* method, uint32_t method_index, std::shared_ptr<LoopGate> gate)
+ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate)
     : method_(method),
       method_index_(method_index),
       gate_(std::move(gate)),
@@ -106,8 +108,31 @@ void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
   ReadMetadata(fields, HeaderFieldType::kMetadata, &context_.client_metadata_);
 }
 
+void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
+  stream_ = std::move(stream);
+  stream_->Attach(this);
+  stream_->OpenWrites();
+}
+
+// A stream is attached while its call has a connection.
+uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload) {
+  return connection_->SendStreamMessage(local_, header, payload, stream_);
+}
+
+void ServerCall::SendEnd(uint64_t count) { connection_->SendOfStream(MessageKind::kStreamEnd, local_, {count, 0}); }
+
+void ServerCall::SendWindow(uint64_t limit) {
+  connection_->SendOfStream(MessageKind::kStreamWindow, local_, {0, limit});
+}
+
+void ServerCall::CancelSend(uint64_t send_id) {
+  if (connection_ != nullptr) connection_->CancelSend(send_id);
+}
+
+void ServerCall::Fail(const absl::Status& status) { connection_->FailStreamLater(local_, status); }
+
 void ServerCall::Run(std::unique_ptr<ServerCall> call, Executor* executor) {
-  if (call->method_->blocking == nullptr) {
+  if (!IsBlocking(*call->method_)) {
     RunCallback(std::move(call));
     return;
   }
@@ -126,8 +151,11 @@ void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call) {
     Finish(std::move(call), absl::CancelledError("cancelled before its handler ran"));
     return;
   }
-  absl::Status status =
-      RunCatching([&call] { return call->method_->blocking(&call->context_, *call->request_, call->reply_.get()); });
+  absl::Status status = RunCatching([&call] {
+    const Method& method = *call->method_;
+    if (method.blocking != nullptr) return method.blocking(&call->context_, *call->request_, call->reply_.get());
+    return method.blocking_stream(&call->context_, *call->request_, call->reply_.get(), call->stream_);
+  });
   Finish(std::move(call), std::move(status));
 }
 
@@ -136,8 +164,14 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
   ServerCall* const running = call.get();
   DropScope scope(running);
   absl::Status status = RunCatching([running, &call] {
-    running->method_->callback(&running->context_, *running->request_, running->reply_.get(),
-                               Responder(HandlerToken(std::move(call))));
+    const Method& method = *running->method_;
+    Responder done(HandlerToken(std::move(call)));
+    if (method.callback != nullptr) {
+      method.callback(&running->context_, *running->request_, running->reply_.get(), std::move(done));
+    } else {
+      method.callback_stream(&running->context_, *running->request_, running->reply_.get(), running->stream_,
+                             std::move(done));
+    }
     return absl::OkStatus();
   });
   std::unique_ptr<ServerCall> dropped = scope.TakeDropped();
@@ -147,6 +181,7 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
 
 void ServerCall::MarkCancelled() {
   const CallbackScope scope(gate_.get());
+  if (stream_ != nullptr) stream_->Close(MessageStream::Unread::kDrop);  // What it completes runs later.
   context_.signal_.Cancel();
 }
 
@@ -182,6 +217,7 @@ void ServerCall::WriteTo(std::byte* to) { WriteMeasured(*reply_, to); }
 bool ServerCall::Recycle() {
   if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
   connection_ = nullptr;
+  stream_ = nullptr;
   request_->Clear();
   reply_->Clear();
   reply_bytes_ = 0;

@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "rpc/executor.h"
 #include "rpc/loop_gate.h"
+#include "rpc/message_stream.h"
 #include "rpc/server_context.h"
 #include "rpc/service.h"
 #include "transport/connection.h"
@@ -27,9 +28,9 @@ namespace verbena::rpc {
 
 class ServerConnection;
 
-class ServerCall : public transport::PayloadSource {
+class ServerCall : public transport::PayloadSource, public StreamWire {
  public:
-  ServerCall(const UnaryMethod* method, uint32_t method_index, std::shared_ptr<LoopGate> gate);
+  ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate);
   ~ServerCall() override = default;
 
   // A new life. `local` is the session's id.
@@ -45,6 +46,11 @@ class ServerCall : public transport::PayloadSource {
   static void Run(std::unique_ptr<ServerCall> call, Executor* executor);
   // Sends the call back with the outcome.
   static void Finish(std::unique_ptr<ServerCall> call, absl::Status status);
+
+  // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
+  void OpenStream(std::shared_ptr<MessageStream> stream);
+  MessageStream* stream() const { return stream_.get(); }  // Null: unary.
+  MethodKind kind() const { return method_->kind; }
 
   // Tells the handler that nobody waits any more. What it has set for that runs in here and may be the call's end.
   void MarkCancelled();
@@ -62,6 +68,12 @@ class ServerCall : public transport::PayloadSource {
   size_t size() const override { return reply_bytes_; }
   void WriteTo(std::byte* to) override;
 
+  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload) override;
+  void SendEnd(uint64_t count) override;
+  void SendWindow(uint64_t limit) override;
+  void CancelSend(uint64_t send_id) override;
+  void Fail(const absl::Status& status) override;
+
   // Forgets everything but the messages' memory. False: that is too much to keep.
   bool Recycle();
 
@@ -77,7 +89,7 @@ class ServerCall : public transport::PayloadSource {
   static void RunCallback(std::unique_ptr<ServerCall> call);
 
   // Constant after construction.
-  const UnaryMethod* const method_;
+  const Method* const method_;
   const uint32_t method_index_;
   const std::shared_ptr<LoopGate> gate_;
   const std::unique_ptr<google::protobuf::MessageLite> request_;
@@ -92,6 +104,7 @@ class ServerCall : public transport::PayloadSource {
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
+  std::shared_ptr<MessageStream> stream_;
 };
 
 }  // namespace verbena::rpc

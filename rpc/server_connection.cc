@@ -23,12 +23,14 @@ ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::
       peer_(connection->peer()),
       header_(loop->header_room().first(
           std::clamp(connection->header_bytes_max(), kResponseHeaderRoomMin, kResponseHeaderRoomMax))),
+      weak_self_(std::make_shared<ServerConnection*>(this)),
       connection_(std::move(connection)),
       session_(loop->session_options(), &loop->methods(), &loop->tally()) {
   connection_->set_handler(this);
 }
 
 ServerConnection::~ServerConnection() {
+  *weak_self_ = nullptr;
   loop_.event_loop().CancelTimer(timer_);
   loop_.event_loop().CancelTimer(drain_timer_);
   for (Slot& slot : slots_) {
@@ -53,6 +55,8 @@ transport::Verdict ServerConnection::OnAnnounced(const transport::MessageHead& h
         session_.OnAnnounced(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
     if (decision.admission == ServerSession::Admission::kAdmit) verdict = transport::Verdict::kFetch;
     if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
+  } else if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
+    if (OnStreamAnnounced(head)) verdict = transport::Verdict::kFetch;
   }
   Settle();
   return verdict;
@@ -69,6 +73,11 @@ void ServerConnection::OnMessage(const transport::MessageHead& head, transport::
       break;
     case MessageKind::kDrain:
       client_drained_ = true;
+      break;
+    case MessageKind::kStreamMessage:
+    case MessageKind::kStreamEnd:
+    case MessageKind::kStreamWindow:
+      OnStreamMessage(head, payload);
       break;
     case MessageKind::kResponse:
     default:  // The peer chooses the number.
@@ -99,6 +108,7 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
   const absl::Span<const std::byte> bytes = payload.bytes();
   call->ReadClientMetadata(decision.fields);
   if (bytes.size() > decision.body_bytes) call->set_request_attachment(payload.Share(decision.body_bytes));
+  if (call->kind() != MethodKind::kUnary) call->OpenStream(loop_.MakeStream());
   if (call->Parse(bytes.first(decision.body_bytes))) {
     ServerCall::Run(std::move(call), loop_.executor());
     return;
@@ -111,12 +121,14 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
 
 void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   SlotOf(call->local()).running = nullptr;
+  const uint64_t written = call->stream() == nullptr ? 0 : call->stream()->Finish();
   if (!session_.OnHandlerDone(call->local())) {
     loop_.RecycleCall(std::move(call));
   } else if (sends_over_) {
     session_.OnResponseSent(call->local());
     loop_.RecycleCall(std::move(call));
   } else {
+    if (ServerStreams(call->kind())) SendOfStream(MessageKind::kStreamEnd, call->local(), {written, 0});
     Respond(std::move(call));
   }
   Settle();
@@ -124,10 +136,13 @@ void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
 
 void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   const uint64_t local = call->local();
-  if (call->status().ok()) call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
+  const bool replies = !ServerStreams(call->kind());
+  if (call->status().ok() && replies) {
+    call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
+  }
   call->FitMetadata(header_.size());
   const uint64_t send_id = SendResponse(session_.CallIdOf(local), call->status(), call->response_metadata(),
-                                        call->status().ok() ? call.get() : nullptr);
+                                        call->status().ok() && replies ? call.get() : nullptr);
   sends_.emplace(send_id, local);
   Slot& slot = SlotOf(local);
   slot.send_id = send_id;
@@ -166,12 +181,21 @@ uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& st
 }
 
 void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {
+  if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
+    FailStream(head.call_id, absl::ResourceExhaustedError(
+                                 absl::StrCat("a message of the stream was not fetched: ", status.message())));
+    return Settle();
+  }
   const ServerSession::Decision decision = session_.OnFetchFailed(head.call_id, status);
   if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
   Settle();
 }
 
 void ServerConnection::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
+  if (const auto sent = stream_sends_.extract(send_id)) {
+    const CallbackScope scope(loop_.gate());
+    return sent.mapped().stream->OnSent(sent.mapped().payload, outcome);
+  }
   const auto send = sends_.find(send_id);
   if (send == sends_.end()) return;
   const uint64_t local = send->second;

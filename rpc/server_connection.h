@@ -13,7 +13,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "rpc/core/message_kind.h"
 #include "rpc/core/server_session.h"
+#include "rpc/core/stream_header.h"
+#include "rpc/message_stream.h"
 #include "rpc/server_call.h"
 #include "transport/connection.h"
 #include "transport/event_loop.h"
@@ -38,6 +41,14 @@ class ServerConnection : public transport::ConnectionHandler {
 
   bool closed() const { return connection_ == nullptr; }
 
+  // Of the streams of a running call. The first tells `stream` what becomes of it, by OnSent.
+  uint64_t SendStreamMessage(uint64_t local, const StreamHeader& header, transport::PayloadSource* payload,
+                             std::shared_ptr<MessageStream> stream);
+  void SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header);
+  void CancelSend(uint64_t send_id);
+  // Ends a running call with `status`, in a task of the loop: its streams cannot go on.
+  void FailStreamLater(uint64_t local, absl::Status status);
+
   transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
   void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
   void OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) override;
@@ -53,6 +64,15 @@ class ServerConnection : public transport::ConnectionHandler {
     uint64_t send_id = 0;                    // Of the answer.
   };
 
+  struct StreamSend {
+    std::shared_ptr<MessageStream> stream;
+    transport::PayloadSource* payload;
+  };
+
+  std::shared_ptr<MessageStream> StreamOf(uint64_t call_id);   // Null: nobody waits for what belongs to it.
+  bool OnStreamAnnounced(const transport::MessageHead& head);  // Whether to fetch it.
+  void OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload);
+  void FailStream(uint64_t call_id, const absl::Status& status);
   void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
   void Reject(uint64_t call_id, const absl::Status& status);
@@ -75,10 +95,13 @@ class ServerConnection : public transport::ConnectionHandler {
   const std::string peer_;
   const absl::Span<std::byte> header_;  // Room for an answer's: the loop's, used by all its connections in turn.
 
+  const std::shared_ptr<ServerConnection*> weak_self_;  // For tasks of the loop: points at null once this is gone.
+
   std::unique_ptr<transport::Connection> connection_;  // Null: closed.
   ServerSession session_;
   std::vector<Slot> slots_;
   absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.
+  absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;
   absl::Time timer_at_ = absl::InfiniteFuture();
   transport::TimerId timer_ = 0;
   transport::TimerId drain_timer_ = 0;

@@ -21,6 +21,10 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
   if (options.executor_queue_max < 1) {
     return absl::InvalidArgumentError("ServerOptions::executor_queue_max must be at least 1");
   }
+  if (options.stream_window_bytes < kStreamWindowInitial) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ServerOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
+  }
   if (options.calls_in_flight_per_connection_max < 1 || options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ServerOptions: the limits of calls in flight must be at least 1");
   }
@@ -81,11 +85,12 @@ absl::Status ServerCore::StartLoops(Network* network) {
   if (!group.ok()) return group.status();
   event_loops_ = *std::move(group);
   const ServerSessionOptions session{options_.calls_in_flight_per_connection_max, options_.transport.message_bytes_max};
+  const StreamOptions stream{options_.stream_window_bytes, options_.transport.message_bytes_max};
   const uint32_t loops = static_cast<uint32_t>(event_loops_->size());
   const uint32_t calls_max = options_.calls_in_flight_max / loops + (options_.calls_in_flight_max % loops != 0);
   for (uint32_t i = 0; i < loops; ++i) {
-    loops_.push_back(
-        std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), executor_.get(), session, calls_max));
+    loops_.push_back(std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), executor_.get(), session,
+                                                  stream, calls_max));
   }
   return absl::OkStatus();
 }

@@ -13,12 +13,15 @@ constexpr size_t kRecycledCallsMax = 1024;
 }  // namespace
 
 ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
-                       const ServerSessionOptions& session_options, uint32_t calls_max)
+                       const ServerSessionOptions& session_options, const StreamOptions& stream_options,
+                       uint32_t calls_max)
     : event_loop_(*event_loop),
       methods_(*methods),
       executor_(executor),
       session_options_(session_options),
+      stream_options_(stream_options),
       gate_(std::make_shared<LoopGate>(event_loop, this)),
+      handle_(std::make_shared<LoopHandle>(event_loop)),
       header_room_(kResponseHeaderRoomMax),
       recycled_(methods->size()) {
   tally_.calls_max = calls_max;
@@ -58,6 +61,7 @@ void ServerLoop::Shut() {
   drained_ = nullptr;
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
   gate_->Shut();
+  handle_->Detach();
 }
 
 std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method) {

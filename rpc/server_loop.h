@@ -14,6 +14,8 @@
 #include "rpc/core/server_session.h"
 #include "rpc/executor.h"
 #include "rpc/loop_gate.h"
+#include "rpc/loop_handle.h"
+#include "rpc/message_stream.h"
 #include "rpc/method_registry.h"
 #include "rpc/server_call.h"
 #include "rpc/server_connection.h"
@@ -26,7 +28,7 @@ class ServerLoop : public CallSink {
  public:
   // `executor` may be null if no method blocks. None is owned; all outlive this.
   ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
-             const ServerSessionOptions& session_options, uint32_t calls_max);
+             const ServerSessionOptions& session_options, const StreamOptions& stream_options, uint32_t calls_max);
   ~ServerLoop() override = default;
 
   void Accept(std::unique_ptr<transport::Connection> connection);
@@ -53,6 +55,7 @@ class ServerLoop : public CallSink {
   const ServerSessionOptions& session_options() const { return session_options_; }
   // Where a connection makes a response's header, to be copied by its transport at once: kResponseHeaderRoomMax bytes.
   absl::Span<std::byte> header_room() { return absl::MakeSpan(header_room_); }
+  std::shared_ptr<MessageStream> MakeStream() { return std::make_shared<MessageStream>(handle_, stream_options_); }
 
  private:
   void TellConnections(void (ServerConnection::*what)());
@@ -62,7 +65,9 @@ class ServerLoop : public CallSink {
   const MethodRegistry& methods_;
   Executor* const executor_;
   const ServerSessionOptions session_options_;
+  const StreamOptions stream_options_;
   const std::shared_ptr<LoopGate> gate_;
+  const std::shared_ptr<LoopHandle> handle_;
 
   // Owned by the loop's thread.
   std::vector<std::byte> header_room_;

@@ -12,22 +12,27 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "google/protobuf/message_lite.h"
+#include "rpc/core/method_kind.h"
 
 namespace verbena {
 
 class ServerContext;
+namespace rpc {
+class MessageStream;
+}  // namespace rpc
 
 // Finishes a call that a callback handler was given. Call it exactly once, from any thread; dropped uncalled, the call
 // ends as INTERNAL.
 using Responder = absl::AnyInvocable<void(absl::Status)>;
 
-// One unary method. Immutable after the service is registered.
-struct UnaryMethod {
+// One method. Immutable after the service is registered.
+struct Method {
   std::string name;  // Without the service: "SayHello".
+  MethodKind kind = MethodKind::kUnary;
   std::function<std::unique_ptr<google::protobuf::MessageLite>()> new_request;
   std::function<std::unique_ptr<google::protobuf::MessageLite>()> new_reply;
 
-  // Exactly one is set.
+  // Exactly one of these is set; of a method that streams one of the last two.
   // Runs on the executor and may block.
   std::function<absl::Status(ServerContext*, const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* reply)>
@@ -36,13 +41,20 @@ struct UnaryMethod {
   std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
                      Responder done)>
       callback;
+  // The same with streams: `request` is empty if the client streams, `reply` is not sent if the server does.
+  std::function<absl::Status(ServerContext*, const google::protobuf::MessageLite& request,
+                             google::protobuf::MessageLite* reply, std::shared_ptr<rpc::MessageStream> stream)>
+      blocking_stream;
+  std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
+                     std::shared_ptr<rpc::MessageStream> stream, Responder done)>
+      callback_stream;
 };
 
 class Service {
  public:
   virtual ~Service() = default;
   virtual const std::string& full_name() const = 0;  // "package.Service".
-  virtual const std::vector<UnaryMethod>& methods() const = 0;
+  virtual const std::vector<Method>& methods() const = 0;
 };
 
 }  // namespace verbena

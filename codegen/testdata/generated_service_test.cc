@@ -43,7 +43,7 @@ TEST(GeneratedService, DescribesItself) {
 
 TEST(GeneratedService, BlockingHandlerIsCalledWithItsOwnTypes) {
   BlockingGreeter service;
-  const verbena::UnaryMethod& method = service.methods()[0];
+  const verbena::Method& method = service.methods()[0];
   ASSERT_TRUE(method.blocking);
   EXPECT_FALSE(method.callback);
   const auto request = method.new_request();
@@ -57,7 +57,7 @@ TEST(GeneratedService, BlockingHandlerIsCalledWithItsOwnTypes) {
 
 TEST(GeneratedService, CallbackHandlerMayAnswerLater) {
   CallbackGreeter service;
-  const verbena::UnaryMethod& method = service.methods()[0];
+  const verbena::Method& method = service.methods()[0];
   ASSERT_TRUE(method.callback);
   EXPECT_FALSE(method.blocking);
   const auto request = method.new_request();

@@ -60,7 +60,8 @@ class CallFixture : public ::testing::Test {
 
   void StartServer() {
     methods_ = *rpc::MethodRegistry::Create({&service_});
-    server_ = std::make_unique<rpc::ServerLoop>(&loop_, methods_.get(), nullptr, session_options_, calls_max_);
+    server_ = std::make_unique<rpc::ServerLoop>(&loop_, methods_.get(), nullptr, session_options_, stream_options_,
+                                                calls_max_);
     listener_ = *network_.Listen(kAddress, {}, {&loop_}, [this](std::unique_ptr<transport::Connection> connection) {
       server_->Accept(std::move(connection));
     });
@@ -115,6 +116,7 @@ class CallFixture : public ::testing::Test {
   MemoryNetwork network_{&loop_};
   LambdaService service_;
   rpc::ServerSessionOptions session_options_;
+  rpc::StreamOptions stream_options_;
   uint32_t calls_max_ = 65536;
   ChannelOptions options_;
   std::vector<Held> held_;

@@ -27,14 +27,14 @@ class LambdaService : public Service {
   explicit LambdaService(std::string full_name = "test.Lambda") : full_name_(std::move(full_name)) {}
 
   LambdaService& AddBlocking(std::string name, Blocking handler) {
-    UnaryMethod& method = Add(std::move(name));
+    Method& method = Add(std::move(name));
     method.blocking = [handler = std::move(handler)](ServerContext* context, const auto& request, auto* reply) {
       return handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply));
     };
     return *this;
   }
   LambdaService& AddCallback(std::string name, Callback handler) {
-    UnaryMethod& method = Add(std::move(name));
+    Method& method = Add(std::move(name));
     method.callback = [handler = std::move(handler)](ServerContext* context, const auto& request, auto* reply,
                                                      Responder done) {
       handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply), std::move(done));
@@ -42,11 +42,26 @@ class LambdaService : public Service {
     return *this;
   }
 
+  // One that streams, on the event loop.
+  using Stream = std::function<void(ServerContext*, const Text& request, Text* reply,
+                                    std::shared_ptr<rpc::MessageStream> stream, Responder done)>;
+  LambdaService& AddStream(std::string name, MethodKind kind, Stream handler) {
+    Method& method = Add(std::move(name));
+    method.kind = kind;
+    method.callback_stream = [handler = std::move(handler)](ServerContext* context, const auto& request, auto* reply,
+                                                            std::shared_ptr<rpc::MessageStream> stream,
+                                                            Responder done) {
+      handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply), std::move(stream),
+              std::move(done));
+    };
+    return *this;
+  }
+
   const std::string& full_name() const override { return full_name_; }
-  const std::vector<UnaryMethod>& methods() const override { return methods_; }
+  const std::vector<Method>& methods() const override { return methods_; }
 
  private:
-  UnaryMethod& Add(std::string name) {
+  Method& Add(std::string name) {
     methods_.push_back({});
     methods_.back().name = std::move(name);
     methods_.back().new_request = [] { return std::make_unique<Text>(); };
@@ -55,7 +70,7 @@ class LambdaService : public Service {
   }
 
   const std::string full_name_;
-  std::vector<UnaryMethod> methods_;
+  std::vector<Method> methods_;
 };
 
 }  // namespace verbena::testing

@@ -1,0 +1,100 @@
+// What a client connection does with the streams of its calls.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/client_connection.h"
+#include "rpc/core/message_kind.h"
+#include "rpc/core/status_codec.h"
+
+namespace verbena::rpc {
+namespace {
+
+// A response that was held came without payload, or it would not have been.
+class NoPayload : public transport::ReceivedPayload {
+ public:
+  absl::Span<const std::byte> bytes() const override { return {}; }
+  absl::Cord Share(size_t) override { return {}; }
+};
+
+}  // namespace
+
+// Null: nobody waits for what belongs to this call's streams.
+std::shared_ptr<MessageStream> ClientConnection::StreamOf(ClientSession::Epoch epoch, uint64_t call_id) {
+  return session_.IsOpen(epoch, call_id) ? CallOf(call_id).user().stream : nullptr;
+}
+
+void ClientConnection::OnRequestSent(ClientSession::Epoch epoch, uint64_t call_id, RequestSendOutcome outcome) {
+  session_.OnSent(epoch, call_id, outcome, loop_.Now());
+  if (outcome != RequestSendOutcome::kDelivered) return;
+  // Not before: a request that goes to another connection must have nothing behind it.
+  if (const auto stream = StreamOf(epoch, call_id)) stream->OpenWrites();
+}
+
+bool ClientConnection::OnStreamAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head) {
+  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
+  if (stream == nullptr) return false;
+  const absl::Status announced = stream->OnAnnounced(head.header, head.payload_bytes);
+  if (!announced.ok()) FailStream(head.call_id, announced);
+  return announced.ok();
+}
+
+void ClientConnection::OnStreamMessage(ClientSession::Epoch epoch, const transport::MessageHead& head,
+                                       transport::ReceivedPayload& payload) {
+  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
+  if (stream == nullptr) return;
+  const auto kind = static_cast<MessageKind>(head.kind);
+  const absl::Status received = kind == MessageKind::kStreamMessage ? stream->OnMessage(head.header, payload)
+                                : kind == MessageKind::kStreamEnd   ? stream->OnEnd(head.header)
+                                                                    : stream->OnWindow(head.header);
+  if (!received.ok()) return FailStream(head.call_id, received);
+  ReleaseResponse(epoch, head.call_id);
+}
+
+void ClientConnection::OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t call_id, const absl::Status& status) {
+  if (StreamOf(epoch, call_id) == nullptr) return;
+  FailStream(call_id,
+             absl::ResourceExhaustedError(absl::StrCat("a message of the stream was not fetched: ", status.message())));
+}
+
+void ClientConnection::FailStream(uint64_t call_id, const absl::Status& why) {
+  session_.Fail(call_id,
+                absl::IsInvalidArgument(why)
+                    ? absl::InternalError(absl::StrCat("the server's stream is malformed: ", why.message()))
+                    : why,
+                loop_.Now());
+}
+
+// An OK overtakes large messages of the stream that are being fetched still.
+bool ClientConnection::HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head) {
+  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
+  if (stream == nullptr || !stream->ended() || stream->complete() || head.payload_bytes > 0) return false;
+  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, 0);
+  if (!header.ok() || header->code != absl::StatusCode::kOk) return false;
+  CallOf(head.call_id).HoldResponse(head.header);
+  return true;
+}
+
+void ClientConnection::ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id) {
+  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, call_id);
+  if (stream == nullptr || !stream->complete()) return;
+  const std::string header = CallOf(call_id).held_response();
+  if (header.empty()) return;
+  NoPayload payload;
+  OnResponse(epoch,
+             {static_cast<uint8_t>(MessageKind::kResponse),
+              call_id,
+              {reinterpret_cast<const std::byte*>(header.data()), header.size()},
+              0},
+             payload);
+}
+
+void ClientConnection::CloseStream(uint64_t call_id, const NewCall& call, ClientLink* link,
+                                   MessageStream::Unread unread) {
+  if (call.stream == nullptr) return;
+  if (call.stream->fetching() && link != nullptr) link->CancelFetch(call_id);
+  call.stream->Close(unread);
+  call.stream->RunCompletions();
+}
+
+}  // namespace verbena::rpc

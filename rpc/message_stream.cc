@@ -1,0 +1,295 @@
+#include "rpc/message_stream.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/callback_scope.h"
+#include "rpc/protobuf_bytes.h"
+
+namespace verbena::rpc {
+namespace {
+
+absl::Status CallIsOver() { return absl::CancelledError("the call is over"); }
+
+// Parses the body from a Cord that is mostly one piece.
+bool ParseBody(const absl::Cord& payload, uint64_t body_bytes, google::protobuf::MessageLite* message) {
+  const absl::Cord body = payload.Subcord(0, body_bytes);
+  std::string flat;
+  absl::string_view bytes;
+  if (const absl::optional<absl::string_view> whole = body.TryFlat()) {
+    bytes = *whole;
+  } else {
+    flat = std::string(body);
+    bytes = flat;
+  }
+  return ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message);
+}
+
+}  // namespace
+
+// A message that was written: the transport's source until it is sent, the user's until it is serialized.
+class MessageStream::Outgoing : public transport::PayloadSource {
+ public:
+  explicit Outgoing(MessageStream* stream) : stream_(*stream) {}
+
+  void Begin(PendingWrite write) {
+    bytes_ = write.message->ByteSizeLong();
+    write_ = std::move(write);
+    in_use_ = true;
+  }
+  size_t size() const override { return bytes_; }
+  void WriteTo(std::byte* to) override {
+    if (!write_.has_value()) {  // Withdrawn: what the transport asks for now is sent to nobody.
+      std::memset(to, 0, bytes_);
+      return;
+    }
+    WriteMeasured(*write_->message, to);
+    stream_.OnSerialized(*this);
+  }
+
+  // The user's part; null: he has it already.
+  std::optional<Done> TakeDone() {
+    std::optional<Done> done;
+    if (write_.has_value()) done = std::move(write_->done);
+    write_.reset();
+    return done;
+  }
+  void Free() { in_use_ = false; }
+  bool in_use() const { return in_use_; }
+  void set_send_id(uint64_t send_id) { send_id_ = send_id; }
+  uint64_t send_id() const { return send_id_; }
+
+ private:
+  MessageStream& stream_;
+  std::optional<PendingWrite> write_;
+  size_t bytes_ = 0;
+  uint64_t send_id_ = 0;
+  bool in_use_ = false;
+};
+
+MessageStream::MessageStream(std::shared_ptr<LoopHandle> loop, const StreamOptions& options)
+    : loop_(std::move(loop)), options_(options), receiver_(options.window_bytes) {}
+
+MessageStream::~MessageStream() = default;
+
+// Completions run behind the operation, not within it: its caller may hold a lock, or start the next in one.
+void MessageStream::OnLoop(absl::AnyInvocable<void()> operation) {
+  if (loop_->IsHere()) {
+    operation();
+    return RunCompletionsLater();
+  }
+  absl::AnyInvocable<void()> task = [self = shared_from_this(), operation = std::move(operation)]() mutable {
+    const CallbackScope scope(self.get());
+    operation();
+    self->RunCompletions();
+  };
+  if (loop_->Post(task)) return;
+  task();
+}
+
+void MessageStream::Read(google::protobuf::MessageLite* into, Done done) {
+  OnLoop([this, into, done = std::move(done)]() mutable { StartRead(into, std::move(done)); });
+}
+
+void MessageStream::Write(const google::protobuf::MessageLite* message, Done done) {
+  OnLoop([this, message, done = std::move(done)]() mutable { StartWrite(message, std::move(done)); });
+}
+
+void MessageStream::EndWrites() {
+  OnLoop([this] {
+    writes_ended_ = true;
+    AdvanceWrites();
+  });
+}
+
+void MessageStream::StartRead(google::protobuf::MessageLite* into, Done done) {
+  if (read_.has_value()) {
+    return Complete(std::move(done), absl::FailedPreconditionError("another read of this stream is under way"));
+  }
+  read_.emplace(into, std::move(done));
+  AdvanceReads();
+}
+
+void MessageStream::AdvanceReads() {
+  if (!read_.has_value()) return;
+  if (receiver_.has_next()) {
+    PendingRead read = *std::exchange(read_, std::nullopt);
+    const Incoming incoming = receiver_.TakeNext();
+    absl::Status parsed =
+        ParseBody(incoming.payload, incoming.body_bytes, read.into)
+            ? absl::OkStatus()
+            : absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
+    Complete(std::move(read.done), parsed);
+    if (wire_ == nullptr) return;
+    if (!parsed.ok()) return wire_->Fail(parsed);
+    if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
+  } else if (closed_ || receiver_.at_end()) {
+    PendingRead read = *std::exchange(read_, std::nullopt);
+    Complete(std::move(read.done), absl::OutOfRangeError("the stream has ended"));
+  }
+}
+
+absl::Status MessageStream::CheckWrite(const google::protobuf::MessageLite& message) const {
+  if (closed_) return CallIsOver();
+  if (writes_ended_) return absl::FailedPreconditionError("the stream was written to after its end was declared");
+  if (write_.has_value()) return absl::FailedPreconditionError("another write of this stream is under way");
+  if (!message.IsInitialized()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the message lacks required fields: ", message.InitializationErrorString()));
+  }
+  return CheckMessageBytes("message", message.ByteSizeLong(), 0, options_.message_bytes_max);
+}
+
+void MessageStream::StartWrite(const google::protobuf::MessageLite* message, Done done) {
+  if (absl::Status checked = CheckWrite(*message); !checked.ok()) return Complete(std::move(done), std::move(checked));
+  write_.emplace(message, std::move(done));
+  AdvanceWrites();
+}
+
+void MessageStream::OpenWrites() {
+  writes_open_ = true;
+  AdvanceWrites();
+  RunCompletions();
+}
+
+void MessageStream::AdvanceWrites() {
+  if (!writes_open_ || wire_ == nullptr) return;
+  if (write_.has_value()) {
+    if (!sender_.may_send()) return;
+    Send(*std::exchange(write_, std::nullopt));
+  }
+  if (writes_ended_ && !std::exchange(end_sent_, true)) wire_->SendEnd(sender_.count());
+}
+
+void MessageStream::Send(PendingWrite write) {
+  Outgoing* const outgoing = TakeOutgoing();
+  outgoing->Begin(std::move(write));
+  const uint64_t bytes = outgoing->size();
+  outgoing->set_send_id(wire_->SendMessage({sender_.Send(bytes), bytes}, outgoing));
+  if (bytes == 0) OnSerialized(*outgoing);  // The transport need not ask for nothing.
+}
+
+MessageStream::Outgoing* MessageStream::TakeOutgoing() {
+  for (const std::unique_ptr<Outgoing>& outgoing : outgoing_) {
+    if (!outgoing->in_use()) return outgoing.get();
+  }
+  outgoing_.push_back(std::make_unique<Outgoing>(this));
+  return outgoing_.back().get();
+}
+
+void MessageStream::OnSerialized(Outgoing& outgoing) {
+  std::optional<Done> done = outgoing.TakeDone();
+  if (!done.has_value()) return;
+  Complete(*std::move(done), absl::OkStatus());
+  RunCompletionsLater();  // The transport is on the stack.
+}
+
+void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
+  auto& outgoing = static_cast<Outgoing&>(*payload);
+  outgoing.Free();
+  if (std::optional<Done> done = outgoing.TakeDone()) Complete(*std::move(done), CallIsOver());
+  if (outcome == transport::SendOutcome::kNoMemory && wire_ != nullptr) {
+    wire_->Fail(absl::ResourceExhaustedError("no payload memory to send a message of the stream from"));
+  }
+  RunCompletions();
+}
+
+absl::Status MessageStream::JudgeSize(uint64_t payload_bytes) const {
+  if (payload_bytes <= options_.message_bytes_max) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("a message of the stream has ", payload_bytes,
+                   " bytes; the receiver takes message_bytes_max = ", options_.message_bytes_max));
+}
+
+absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes) {
+  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
+  if (!decoded.ok()) return decoded.status();
+  if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
+  return receiver_.OnAnnounced(decoded->number, payload_bytes);
+}
+
+absl::Status MessageStream::OnMessage(absl::Span<const std::byte> header, transport::ReceivedPayload& payload) {
+  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
+  if (!decoded.ok()) return decoded.status();
+  const uint64_t payload_bytes = payload.bytes().size();
+  if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
+  if (decoded->value > payload_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a stream header says that ", decoded->value,
+                                                   " bytes of a payload of ", payload_bytes, " are the body"));
+  }
+  absl::Status received = receiver_.OnMessage(decoded->number, payload_bytes, {payload.Share(0), decoded->value});
+  if (!received.ok()) return received;
+  AdvanceReads();
+  if (wire_ != nullptr) {
+    if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
+  }
+  RunCompletions();
+  return absl::OkStatus();
+}
+
+absl::Status MessageStream::OnEnd(absl::Span<const std::byte> header) {
+  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
+  if (!decoded.ok()) return decoded.status();
+  if (absl::Status ended = receiver_.OnEnd(decoded->number); !ended.ok()) return ended;
+  AdvanceReads();
+  RunCompletions();
+  return absl::OkStatus();
+}
+
+absl::Status MessageStream::OnWindow(absl::Span<const std::byte> header) {
+  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
+  if (!decoded.ok()) return decoded.status();
+  sender_.OnWindow(decoded->value);
+  AdvanceWrites();
+  RunCompletions();
+  return absl::OkStatus();
+}
+
+void MessageStream::Close(Unread unread) {
+  if (closed_) return;
+  closed_ = true;
+  StreamWire* const wire = std::exchange(wire_, nullptr);
+  for (const std::unique_ptr<Outgoing>& outgoing : outgoing_) {
+    if (!outgoing->in_use()) continue;
+    if (std::optional<Done> done = outgoing->TakeDone()) Complete(*std::move(done), CallIsOver());
+    if (wire != nullptr) wire->CancelSend(outgoing->send_id());
+  }
+  if (write_.has_value()) {
+    PendingWrite write = *std::exchange(write_, std::nullopt);
+    Complete(std::move(write.done), CallIsOver());
+  }
+  if (unread == Unread::kDrop) receiver_.Drop();
+  AdvanceReads();
+  RunCompletionsLater();
+}
+
+uint64_t MessageStream::Finish() {
+  closed_ = true;
+  wire_ = nullptr;
+  AdvanceReads();
+  RunCompletionsLater();
+  return sender_.count();
+}
+
+void MessageStream::RunCompletions() {
+  if (std::exchange(completing_, true)) return;
+  const std::shared_ptr<MessageStream> self = shared_from_this();  // A completion may drop the user's.
+  while (!completions_.empty()) {
+    auto [done, status] = std::move(completions_.front());
+    completions_.pop_front();
+    done(std::move(status));
+  }
+  completing_ = false;
+}
+
+void MessageStream::RunCompletionsLater() {
+  if (completions_.empty() || completing_ || std::exchange(completions_posted_, true)) return;
+  absl::AnyInvocable<void()> task = [self = shared_from_this()] {
+    const CallbackScope scope(self.get());
+    self->completions_posted_ = false;
+    self->RunCompletions();
+  };
+  if (!loop_->Post(task)) task();
+}
+
+}  // namespace verbena::rpc

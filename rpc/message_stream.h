@@ -1,0 +1,151 @@
+// One end of a call's streams: messages that the user reads, messages that he writes, each in order, with flow control.
+//
+// The same at the client and at the server; a method that streams one way only leaves the other way unused. The user
+// has one read and one write in flight at most; each is completed once, on the loop, and never from within Read or
+// Write. A write is complete when its message has been serialized into the memory that it is sent from: by then the
+// message is the user's again, and the receiver's window had room for it. So a slow reader holds up its writer here,
+// and nobody else.
+//
+// Owner: shared by the call and the user. Thread: as each part says.
+
+#ifndef VERBENA_RPC_MESSAGE_STREAM_H_
+#define VERBENA_RPC_MESSAGE_STREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "google/protobuf/message_lite.h"
+#include "rpc/core/stream_header.h"
+#include "rpc/core/stream_receiver.h"
+#include "rpc/core/stream_sender.h"
+#include "rpc/loop_handle.h"
+#include "transport/connection.h"
+
+namespace verbena::rpc {
+
+class MessageStream;
+
+// How a stream reaches its peer while its call lives. The loop's thread.
+class StreamWire {
+ public:
+  virtual ~StreamWire() = default;
+  // Sends a message; MessageStream::OnSent(payload, …) is to follow, until when the stream is kept. Returns the send's
+  // id.
+  virtual uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload) = 0;
+  virtual void SendEnd(uint64_t count) = 0;
+  virtual void SendWindow(uint64_t limit) = 0;
+  virtual void CancelSend(uint64_t send_id) = 0;
+  // The stream cannot go on: the call is to end with `status`. Closes the stream, perhaps at once.
+  virtual void Fail(const absl::Status& status) = 0;
+};
+
+struct StreamOptions {
+  uint64_t window_bytes = uint64_t{256} << 10;  // Unread messages that are kept, but for the last.
+  uint64_t message_bytes_max = uint64_t{1} << 30;
+};
+
+class MessageStream : public std::enable_shared_from_this<MessageStream> {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+
+  // What becomes of messages that are here unread when the call ends.
+  enum class Unread { kKeep, kDrop };
+
+  MessageStream(std::shared_ptr<LoopHandle> loop, const StreamOptions& options);
+  ~MessageStream();
+
+  // --- For the user. Any thread; reads by one at a time, writes by one at a time.
+
+  // The next message into `*into`, which lives until then. OutOfRange: there is none any more.
+  void Read(google::protobuf::MessageLite* into, Done done);
+  // Errors, after which the stream is as before: ResourceExhausted (the message is larger than message_bytes_max),
+  // InvalidArgument (it lacks required fields), FailedPrecondition (after EndWrites, or beside another write).
+  // Cancelled: the call is over; its status says why.
+  void Write(const google::protobuf::MessageLite* message, Done done);
+  // No write follows; the peer reads its end behind those that were made.
+  void EndWrites();
+
+  // --- For the call. The loop's thread.
+
+  // The call has a connection; `wire` stays until Close or Finish.
+  void Attach(StreamWire* wire) { wire_ = wire; }
+  // What is written is sent from here on.
+  void OpenWrites();
+  // A message that is to be fetched, or is here; the peer's end; its window. Errors: the peer breaks the protocol
+  // (InvalidArgument) or message_bytes_max (ResourceExhausted).
+  absl::Status OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes);
+  absl::Status OnMessage(absl::Span<const std::byte> header, transport::ReceivedPayload& payload);
+  absl::Status OnEnd(absl::Span<const std::byte> header);
+  absl::Status OnWindow(absl::Span<const std::byte> header);
+  void OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome);
+
+  // The call is over: what is on its way out is withdrawn, reads and writes complete, in a task of the loop or with
+  // RunCompletions.
+  void Close(Unread unread);
+  // The handler is done: what it wrote still leaves. Returns how many messages that was.
+  uint64_t Finish();
+  void RunCompletions();
+
+  bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
+  bool ended() const { return receiver_.ended(); }
+  bool fetching() const { return receiver_.fetching(); }
+
+ private:
+  struct Incoming {
+    absl::Cord payload;
+    uint64_t body_bytes = 0;
+  };
+  class Outgoing;
+  struct PendingRead {
+    google::protobuf::MessageLite* into;
+    Done done;
+  };
+  struct PendingWrite {
+    const google::protobuf::MessageLite* message;
+    Done done;
+  };
+
+  void OnLoop(absl::AnyInvocable<void()> operation);
+  void StartRead(google::protobuf::MessageLite* into, Done done);
+  void StartWrite(const google::protobuf::MessageLite* message, Done done);
+  absl::Status CheckWrite(const google::protobuf::MessageLite& message) const;
+  void AdvanceReads();
+  void AdvanceWrites();
+  void Send(PendingWrite write);
+  Outgoing* TakeOutgoing();
+  void OnSerialized(Outgoing& outgoing);
+  absl::Status JudgeSize(uint64_t payload_bytes) const;
+  void Complete(Done done, absl::Status status) { completions_.emplace_back(std::move(done), std::move(status)); }
+  void RunCompletionsLater();
+
+  // Constant after construction.
+  const std::shared_ptr<LoopHandle> loop_;
+  const StreamOptions options_;
+
+  // Owned by the loop's thread.
+  StreamWire* wire_ = nullptr;  // Null: no connection yet, or none any more.
+  bool writes_open_ = false;
+  bool writes_ended_ = false;  // By the user.
+  bool end_sent_ = false;
+  bool closed_ = false;
+  StreamReceiver<Incoming> receiver_;
+  StreamSender sender_;
+  std::optional<PendingRead> read_;
+  std::optional<PendingWrite> write_;  // Waits for the window, or for the call to be there.
+  std::vector<std::unique_ptr<Outgoing>> outgoing_;
+  std::deque<std::pair<Done, absl::Status>> completions_;
+  bool completing_ = false;
+  bool completions_posted_ = false;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_MESSAGE_STREAM_H_

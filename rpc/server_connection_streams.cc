@@ -1,0 +1,70 @@
+// What a server's connection does with the streams of its calls.
+
+#include <utility>
+
+#include "rpc/callback_scope.h"
+#include "rpc/server_connection.h"
+#include "rpc/server_loop.h"
+#include "rpc/stream_sending.h"
+
+namespace verbena::rpc {
+
+uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader& header,
+                                             transport::PayloadSource* payload, std::shared_ptr<MessageStream> stream) {
+  const uint64_t send_id =
+      SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local), header, payload);
+  stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
+  return send_id;
+}
+
+void ServerConnection::SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header) {
+  if (!sends_over_) SendWithStreamHeader(*connection_, kind, session_.CallIdOf(local), header, nullptr);
+}
+
+void ServerConnection::CancelSend(uint64_t send_id) {
+  if (!closed()) connection_->CancelSend(send_id);
+}
+
+std::shared_ptr<MessageStream> ServerConnection::StreamOf(uint64_t call_id) {
+  const std::optional<uint64_t> local = session_.FindRunning(call_id);
+  if (!local.has_value()) return nullptr;
+  ServerCall* const running = SlotOf(*local).running;
+  return running == nullptr || running->stream() == nullptr ? nullptr : running->stream()->shared_from_this();
+}
+
+bool ServerConnection::OnStreamAnnounced(const transport::MessageHead& head) {
+  const std::shared_ptr<MessageStream> stream = StreamOf(head.call_id);
+  if (stream == nullptr) return false;
+  const absl::Status announced = stream->OnAnnounced(head.header, head.payload_bytes);
+  if (!announced.ok()) FailStream(head.call_id, announced);
+  return announced.ok();
+}
+
+void ServerConnection::OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
+  const std::shared_ptr<MessageStream> stream = StreamOf(head.call_id);
+  if (stream == nullptr) return;
+  const auto kind = static_cast<MessageKind>(head.kind);
+  const absl::Status received = kind == MessageKind::kStreamMessage ? stream->OnMessage(head.header, payload)
+                                : kind == MessageKind::kStreamEnd   ? stream->OnEnd(head.header)
+                                                                    : stream->OnWindow(head.header);
+  if (!received.ok()) FailStream(head.call_id, received);
+}
+
+void ServerConnection::FailStream(uint64_t call_id, const absl::Status& status) {
+  const std::optional<uint64_t> local = session_.FindRunning(call_id);
+  if (!local.has_value()) return;
+  if (StreamOf(call_id)->fetching() && !closed()) connection_->CancelFetch(call_id);
+  Reject(call_id, session_.OnStreamFailed(*local, status).status);
+}
+
+void ServerConnection::FailStreamLater(uint64_t local, absl::Status status) {
+  loop_.event_loop().Post([weak = weak_self_, call_id = session_.CallIdOf(local), status = std::move(status)] {
+    ServerConnection* const connection = *weak;
+    if (connection == nullptr) return;
+    const CallbackScope scope(connection->loop_.gate());
+    connection->FailStream(call_id, status);
+    connection->Settle();
+  });
+}
+
+}  // namespace verbena::rpc

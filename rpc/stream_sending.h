@@ -1,0 +1,30 @@
+// How both ends send what belongs to a call's streams.
+
+#ifndef VERBENA_RPC_STREAM_SENDING_H_
+#define VERBENA_RPC_STREAM_SENDING_H_
+
+#include <array>
+#include <cstdint>
+
+#include "rpc/core/message_kind.h"
+#include "rpc/core/stream_header.h"
+#include "transport/connection.h"
+
+namespace verbena::rpc {
+
+// Returns the send's id. `payload` may be null: none.
+inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,
+                                     const StreamHeader& header, transport::PayloadSource* payload) {
+  std::array<std::byte, kStreamHeaderBytes> bytes;
+  EncodeStreamHeader(header, bytes.data());
+  transport::OutboundMessage message;
+  message.kind = static_cast<uint8_t>(kind);
+  message.call_id = call_id;
+  message.header = bytes;
+  message.payload = payload;
+  return connection.Send(std::move(message));
+}
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_STREAM_SENDING_H_
