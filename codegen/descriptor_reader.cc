@@ -34,14 +34,6 @@ const std::set<std::string>& ReservedMethodNames() {
   return *names;
 }
 
-// "file:line" of a descriptor, or "file" if protoc did not say where it stands.
-template <typename Descriptor>
-std::string Position(const FileDescriptor& file, const Descriptor& descriptor) {
-  SourceLocation location;
-  if (!descriptor.GetSourceLocation(&location)) return file.name();
-  return absl::StrCat(file.name(), ":", location.start_line + 1);
-}
-
 void AppendLines(const std::string& text, Comment* comment) {
   if (text.empty()) return;
   for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
@@ -71,6 +63,8 @@ MethodModel ReadMethod(const MethodDescriptor& method, std::string cpp_name) {
   model.path = absl::StrCat(method.service()->full_name(), "/", method.name());
   model.request_type = google::protobuf::compiler::cpp::QualifiedClassName(method.input_type());
   model.reply_type = google::protobuf::compiler::cpp::QualifiedClassName(method.output_type());
+  model.client_streams = method.client_streaming();
+  model.server_streams = method.server_streaming();
   model.comment = ReadComment(method);
   return model;
 }
@@ -88,20 +82,6 @@ ServiceModel ReadService(const ServiceDescriptor& service, std::string cpp_name)
     model.methods.push_back(ReadMethod(*service.method(i), std::move(cpp_names[i])));
   }
   return model;
-}
-
-std::vector<std::string> StreamingMethods(const FileDescriptor& file) {
-  std::vector<std::string> errors;
-  for (int i = 0; i < file.service_count(); ++i) {
-    for (int j = 0; j < file.service(i)->method_count(); ++j) {
-      const MethodDescriptor& method = *file.service(i)->method(j);
-      if (method.client_streaming() || method.server_streaming()) {
-        errors.push_back(absl::StrCat(Position(file, method), ": ", method.full_name(),
-                                      ": streaming methods are not supported yet"));
-      }
-    }
-  }
-  return errors;
 }
 
 // Things that protoc accepts, but of which it makes C++ that cannot be compiled, or not beside ours.
@@ -126,8 +106,6 @@ std::vector<std::string> UnusableOptions(const FileDescriptor& file) {
 absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   const std::vector<std::string> unusable = UnusableOptions(file);
   if (!unusable.empty()) return absl::InvalidArgumentError(absl::StrJoin(unusable, "\n"));
-  const std::vector<std::string> streaming = StreamingMethods(file);
-  if (!streaming.empty()) return absl::UnimplementedError(absl::StrJoin(streaming, "\n"));
 
   const std::string stem = google::protobuf::compiler::cpp::StripProto(file.name());
   FileModel model;
@@ -143,6 +121,9 @@ absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   std::vector<std::string> cpp_names = DistinctCppNames(names, ReservedServiceNames());
   for (int i = 0; i < file.service_count(); ++i) {
     model.services.push_back(ReadService(*file.service(i), std::move(cpp_names[i])));
+    for (const MethodModel& method : model.services.back().methods) {
+      model.has_streams |= method.client_streams || method.server_streams;
+    }
   }
   return model;
 }

@@ -10,8 +10,8 @@
 
 namespace verbena::codegen {
 
-// Reads `file`, which protoc has already found correct. Error: InvalidArgument (or Unimplemented, for a streaming
-// method), whose message has one line for each thing that is wrong, as "file:line: service.method: what".
+// Reads `file`, which protoc has already found correct. Error: InvalidArgument, whose message has
+// one line for each thing that is wrong, as "file: what".
 absl::StatusOr<FileModel> ReadFile(const google::protobuf::FileDescriptor& file);
 
 }  // namespace verbena::codegen

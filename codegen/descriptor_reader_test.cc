@@ -107,17 +107,22 @@ TEST(ReadFile, BackslashAtTheEndOfACommentCannotSwallowCode) {
   EXPECT_THAT(model.services[0].comment, ElementsAre(" C:\\dir"));
 }
 
-TEST(ReadFile, EachStreamingMethodIsAnErrorWithItsLine) {
-  const std::string error = ErrorOf(
-      "syntax = \"proto3\"; package demo; message A {}\n"
+TEST(ReadFile, SaysWhichSidesOfAMethodStream) {
+  const FileModel model = ModelOf(
       "service S {\n"
       "  rpc Unary(A) returns (A);\n"
       "  rpc Up(stream A) returns (A);\n"
       "  rpc Down(A) returns (stream A);\n"
+      "  rpc Both(stream A) returns (stream A);\n"
       "}\n");
-  EXPECT_EQ(error,
-            "test.proto:4: demo.S.Up: streaming methods are not supported yet\n"
-            "test.proto:5: demo.S.Down: streaming methods are not supported yet");
+  std::vector<std::pair<bool, bool>> streams;
+  for (const MethodModel& method : model.services[0].methods) {
+    streams.emplace_back(method.client_streams, method.server_streams);
+  }
+  EXPECT_THAT(streams, ElementsAre(std::pair(false, false), std::pair(true, false), std::pair(false, true),
+                                   std::pair(true, true)));
+  EXPECT_TRUE(model.has_streams);
+  EXPECT_FALSE(ModelOf("service S { rpc Unary(A) returns (A); }").has_streams);
 }
 
 TEST(ReadFile, KeywordInThePackageIsAnErrorWhenThereAreServices) {

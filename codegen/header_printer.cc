@@ -1,5 +1,7 @@
 #include "codegen/header_printer.h"
 
+#include "absl/strings/str_cat.h"
+#include "codegen/method_text.h"
 #include "codegen/shared_printing.h"
 
 namespace verbena::codegen {
@@ -19,10 +21,13 @@ void PrintIncludes(const FileModel& file, const Options& options, Printer& print
       "\n"
       "#include \"absl/status/status.h\"\n"
       "#include \"$messages_header$\"\n"
+      "$reactors$"
       "#include \"$runtime$rpc/service.h\"\n"
       "#include \"$runtime$rpc/unary_call.h\"\n"
       "\n",
-      "guard", file.include_guard, "messages_header", file.messages_header, "runtime", options.runtime_include_dir);
+      "guard", file.include_guard, "messages_header", file.messages_header, "reactors",
+      file.has_streams ? absl::StrCat("#include \"", options.runtime_include_dir, "rpc/reactors.h\"\n") : "", "runtime",
+      options.runtime_include_dir);
 }
 
 void PrintAsyncClass(const ServiceModel& service, Printer& printer) {
@@ -34,9 +39,7 @@ void PrintAsyncClass(const ServiceModel& service, Printer& printer) {
   for (const MethodModel& method : service.methods) {
     printer.Indent();
     PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method),
-                  "void $method$(::verbena::ClientContext* context, const $request$* request,\n"
-                  "    $reply$* reply, ::verbena::CallDone done);\n");
+    printer.Print(VariablesOf(service, method), TextOf(method).async_declaration);
     printer.Outdent();
   }
   printer.Print(
@@ -63,9 +66,7 @@ void PrintStubClass(const ServiceModel& service, Printer& printer) {
       "\n");
   for (const MethodModel& method : service.methods) {
     PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method),
-                  "::absl::Status $method$(::verbena::ClientContext* context, const $request$& request,\n"
-                  "    $reply$* reply);\n");
+    printer.Print(VariablesOf(service, method), TextOf(method).stub_declaration);
   }
   printer.Print("\nAsync* async() { return &async_; }\n");
   printer.Outdent();
@@ -77,10 +78,10 @@ void PrintStubClass(const ServiceModel& service, Printer& printer) {
       "};\n");
 }
 
-// A server-side base class. `introduction` and `method_text` are what differs between the blocking and the callback
+// A server-side base class. `introduction` and `declaration` are what differs between the blocking and the callback
 // one.
-void PrintServiceClass(const ServiceModel& service, const char* name, const char* introduction, const char* method_text,
-                       Printer& printer) {
+void PrintServiceClass(const ServiceModel& service, const char* name, const char* introduction,
+                       const char* MethodText::*declaration, Printer& printer) {
   printer.Print(introduction);
   printer.Print(
       "class $class$ : public ::verbena::Service {\n"
@@ -93,7 +94,7 @@ void PrintServiceClass(const ServiceModel& service, const char* name, const char
   printer.Indent();
   for (const MethodModel& method : service.methods) {
     PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method), method_text);
+    printer.Print(VariablesOf(service, method), TextOf(method).*declaration);
   }
   if (!service.methods.empty()) printer.Print("\n");
   printer.Outdent();
@@ -122,17 +123,13 @@ void PrintService(const ServiceModel& service, Printer& printer) {
       service, "Service",
       "// A server's side, blocking: handlers run on the server's executor, many at a time. A method that\n"
       "// is not overridden fails as UNIMPLEMENTED.\n",
-      "virtual ::absl::Status $method$(::verbena::ServerContext* context, const $request$* request,\n"
-      "    $reply$* reply);\n",
-      printer);
+      &MethodText::service_declaration, printer);
   printer.Print("\n");
   PrintServiceClass(
       service, "CallbackService",
       "// A server's side, on the event loop: handlers must not block. request and reply live until `done`\n"
       "// has been called. A method that is not overridden fails as UNIMPLEMENTED.\n",
-      "virtual void $method$(::verbena::ServerContext* context, const $request$* request,\n"
-      "    $reply$* reply, ::verbena::Responder done);\n",
-      printer);
+      &MethodText::callback_declaration, printer);
   printer.Outdent();
   printer.Print("};\n\n");
 }

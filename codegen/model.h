@@ -20,6 +20,8 @@ struct MethodModel {
   std::string path;          // What goes over the wire: "demo.Greeter/SayHello".
   std::string request_type;  // Qualified from the global namespace: "::demo::HelloRequest".
   std::string reply_type;
+  bool client_streams = false;
+  bool server_streams = false;
   Comment comment;
 };
 
@@ -37,6 +39,7 @@ struct FileModel {
   std::string stubs_source;             // "demo/greeter.verbena.cc".
   std::string include_guard;            // Unique for each proto_path.
   std::vector<std::string> namespaces;  // Outermost first; empty: no package.
+  bool has_streams = false;             // Some method streams.
   std::vector<ServiceModel> services;   // May be empty: the files are then made all the same, for build rules.
 };
 

@@ -1,5 +1,9 @@
 #include "codegen/source_printer.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/method_text.h"
 #include "codegen/shared_printing.h"
 
 namespace verbena::codegen {
@@ -9,56 +13,40 @@ using google::protobuf::io::Printer;
 
 void PrintStubMethods(const ServiceModel& service, Printer& printer) {
   for (const MethodModel& method : service.methods) {
-    printer.Print(VariablesOf(service, method),
-                  "::absl::Status $service$::Stub::$method$(::verbena::ClientContext* context,\n"
-                  "    const $request$& request, $reply$* reply) {\n"
-                  "  return ::verbena::BlockingUnaryCall(*channel_, \"$path$\", context, request, reply);\n"
-                  "}\n"
-                  "\n"
-                  "void $service$::Stub::Async::$method$(::verbena::ClientContext* context,\n"
-                  "    const $request$* request, $reply$* reply, ::verbena::CallDone done) {\n"
-                  "  ::verbena::CallbackUnaryCall(*channel_, \"$path$\", context, request, reply,\n"
-                  "                               ::std::move(done));\n"
-                  "}\n"
-                  "\n");
+    printer.Print(VariablesOf(service, method), TextOf(method).stub_definitions);
   }
 }
 
-constexpr char kBlockingHandler[] =
-    "    .blocking =\n"
-    "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& request,\n"
-    "               ::google::protobuf::MessageLite* reply) {\n"
-    "          return this->$method$(context, static_cast<const $request$*>(&request),\n"
-    "                                static_cast<$reply$*>(reply));\n"
-    "        },\n"
-    "    .callback = nullptr,\n";
-
-constexpr char kCallbackHandler[] =
-    "    .blocking = nullptr,\n"
-    "    .callback =\n"
-    "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& request,\n"
-    "               ::google::protobuf::MessageLite* reply, ::verbena::Responder done) {\n"
-    "          this->$method$(context, static_cast<const $request$*>(&request),\n"
-    "                         static_cast<$reply$*>(reply), ::std::move(done));\n"
-    "        },\n";
+// A unary method's is the default.
+std::string KindLine(const MethodModel& method) {
+  if (!method.client_streams && !method.server_streams) return "";
+  return absl::StrCat("    .kind = ::verbena::MethodKind::",
+                      method.client_streams && method.server_streams ? "kBidiStreaming"
+                      : method.client_streams                        ? "kClientStreaming"
+                                                                     : "kServerStreaming",
+                      ",\n");
+}
 
 // The constructor, which lists the methods, and full_name. A handler captures `this`: services are not copied.
-void PrintMethodTable(const ServiceModel& service, const char* class_name, const char* handler, Printer& printer) {
+void PrintMethodTable(const ServiceModel& service, const char* class_name, const char* MethodText::*handler,
+                      Printer& printer) {
   Variables variables = VariablesOf(service);
   variables["class"] = class_name;
   printer.Print(variables, "$service$::$class$::$class$() {\n");
   for (const MethodModel& method : service.methods) {
-    const Variables method_variables = VariablesOf(service, method);
+    Variables method_variables = VariablesOf(service, method);
+    method_variables["kind"] = KindLine(method);
     printer.Print(method_variables,
                   "  methods_.push_back({\n"
                   "    .name = \"$name$\",\n"
+                  "$kind$"
                   "    .new_request = []() -> ::std::unique_ptr<::google::protobuf::MessageLite> {\n"
                   "      return ::std::make_unique<$request$>();\n"
                   "    },\n"
                   "    .new_reply = []() -> ::std::unique_ptr<::google::protobuf::MessageLite> {\n"
                   "      return ::std::make_unique<$reply$>();\n"
                   "    },\n");
-    printer.Print(method_variables, handler);
+    printer.Print(method_variables, TextOf(method).*handler);
     printer.Print("  });\n");
   }
   printer.Print(variables,
@@ -71,26 +59,8 @@ void PrintMethodTable(const ServiceModel& service, const char* class_name, const
                 "\n");
 }
 
-void PrintBlockingDefaults(const ServiceModel& service, Printer& printer) {
-  for (const MethodModel& method : service.methods) {
-    printer.Print(VariablesOf(service, method),
-                  "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
-                  "    const $request$* /*request*/, $reply$* /*reply*/) {\n"
-                  "  return ::absl::UnimplementedError(\"$path$ is not implemented by this server\");\n"
-                  "}\n"
-                  "\n");
-  }
-}
-
-void PrintCallbackDefaults(const ServiceModel& service, Printer& printer) {
-  for (const MethodModel& method : service.methods) {
-    printer.Print(VariablesOf(service, method),
-                  "void $service$::CallbackService::$method$(::verbena::ServerContext* /*context*/,\n"
-                  "    const $request$* /*request*/, $reply$* /*reply*/, ::verbena::Responder done) {\n"
-                  "  done(::absl::UnimplementedError(\"$path$ is not implemented by this server\"));\n"
-                  "}\n"
-                  "\n");
-  }
+void PrintDefaults(const ServiceModel& service, const char* MethodText::*text, Printer& printer) {
+  for (const MethodModel& method : service.methods) printer.Print(VariablesOf(service, method), TextOf(method).*text);
 }
 
 }  // namespace
@@ -102,10 +72,10 @@ std::string PrintSource(const FileModel& file) {
     PrintNamespaceBegin(file, printer);
     for (const ServiceModel& service : file.services) {
       PrintStubMethods(service, printer);
-      PrintMethodTable(service, "Service", kBlockingHandler, printer);
-      PrintBlockingDefaults(service, printer);
-      PrintMethodTable(service, "CallbackService", kCallbackHandler, printer);
-      PrintCallbackDefaults(service, printer);
+      PrintMethodTable(service, "Service", &MethodText::blocking_handler, printer);
+      PrintDefaults(service, &MethodText::service_default, printer);
+      PrintMethodTable(service, "CallbackService", &MethodText::callback_handler, printer);
+      PrintDefaults(service, &MethodText::callback_default, printer);
     }
     PrintNamespaceEnd(file, printer);
   });

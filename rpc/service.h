@@ -36,18 +36,18 @@ struct Method {
   // Runs on the executor and may block.
   std::function<absl::Status(ServerContext*, const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* reply)>
-      blocking;
+      blocking = nullptr;
   // Runs on the event loop and never blocks. `request` and `reply` live until the responder has been called.
   std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
                      Responder done)>
-      callback;
+      callback = nullptr;
   // The same with streams: `request` is empty if the client streams, `reply` is not sent if the server does.
   std::function<absl::Status(ServerContext*, const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* reply, std::shared_ptr<rpc::MessageStream> stream)>
-      blocking_stream;
+      blocking_stream = nullptr;
   std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
                      std::shared_ptr<rpc::MessageStream> stream, Responder done)>
-      callback_stream;
+      callback_stream = nullptr;
 };
 
 class Service {

@@ -1,0 +1,241 @@
+#include "codegen/method_text.h"
+
+namespace verbena::codegen {
+namespace {
+
+constexpr MethodText kUnaryText = {
+    .stub_declaration =
+        "::absl::Status $method$(::verbena::ClientContext* context, const $request$& request,\n"
+        "    $reply$* reply);\n",
+    .async_declaration =
+        "void $method$(::verbena::ClientContext* context, const $request$* request,\n"
+        "    $reply$* reply, ::verbena::CallDone done);\n",
+    .service_declaration =
+        "virtual ::absl::Status $method$(::verbena::ServerContext* context, const $request$* request,\n"
+        "    $reply$* reply);\n",
+    .callback_declaration =
+        "virtual void $method$(::verbena::ServerContext* context, const $request$* request,\n"
+        "    $reply$* reply, ::verbena::Responder done);\n",
+    .stub_definitions =
+        "::absl::Status $service$::Stub::$method$(::verbena::ClientContext* context,\n"
+        "    const $request$& request, $reply$* reply) {\n"
+        "  return ::verbena::BlockingUnaryCall(*channel_, \"$path$\", context, request, reply);\n"
+        "}\n"
+        "\n"
+        "void $service$::Stub::Async::$method$(::verbena::ClientContext* context,\n"
+        "    const $request$* request, $reply$* reply, ::verbena::CallDone done) {\n"
+        "  ::verbena::CallbackUnaryCall(*channel_, \"$path$\", context, request, reply,\n"
+        "                               ::std::move(done));\n"
+        "}\n"
+        "\n",
+    .blocking_handler =
+        "    .blocking =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& request,\n"
+        "               ::google::protobuf::MessageLite* reply) {\n"
+        "          return this->$method$(context, static_cast<const $request$*>(&request),\n"
+        "                                static_cast<$reply$*>(reply));\n"
+        "        },\n",
+    .callback_handler =
+        "    .callback =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& request,\n"
+        "               ::google::protobuf::MessageLite* reply, ::verbena::Responder done) {\n"
+        "          this->$method$(context, static_cast<const $request$*>(&request),\n"
+        "                         static_cast<$reply$*>(reply), ::std::move(done));\n"
+        "        },\n",
+    .service_default =
+        "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
+        "    const $request$* /*request*/, $reply$* /*reply*/) {\n"
+        "  return ::absl::UnimplementedError(\"$path$ is not implemented by this server\");\n"
+        "}\n"
+        "\n",
+    .callback_default =
+        "void $service$::CallbackService::$method$(::verbena::ServerContext* /*context*/,\n"
+        "    const $request$* /*request*/, $reply$* /*reply*/, ::verbena::Responder done) {\n"
+        "  done(::absl::UnimplementedError(\"$path$ is not implemented by this server\"));\n"
+        "}\n"
+        "\n",
+};
+
+constexpr MethodText kClientStreamingText = {
+    .stub_declaration =
+        "::std::unique_ptr<::verbena::ClientWriter<$request$>> $method$(\n"
+        "    ::verbena::ClientContext* context, $reply$* reply);\n",
+    .async_declaration =
+        "void $method$(::verbena::ClientContext* context, $reply$* reply,\n"
+        "    ::verbena::ClientWriteReactor<$request$>* reactor);\n",
+    .service_declaration =
+        "virtual ::absl::Status $method$(::verbena::ServerContext* context,\n"
+        "    ::verbena::ServerReader<$request$>* reader, $reply$* reply);\n",
+    .callback_declaration =
+        "virtual ::verbena::ServerReadReactor<$request$>* $method$(\n"
+        "    ::verbena::ServerContext* context, $reply$* reply);\n",
+    .stub_definitions =
+        "::std::unique_ptr<::verbena::ClientWriter<$request$>> $service$::Stub::$method$(\n"
+        "    ::verbena::ClientContext* context, $reply$* reply) {\n"
+        "  return ::std::make_unique<::verbena::ClientWriter<$request$>>(\n"
+        "      channel_, ::verbena::rpc::StreamingMethod{\"$path$\", ::verbena::MethodKind::kClientStreaming}, "
+        "context, reply);\n"
+        "}\n"
+        "\n"
+        "void $service$::Stub::Async::$method$(::verbena::ClientContext* context, $reply$* reply,\n"
+        "    ::verbena::ClientWriteReactor<$request$>* reactor) {\n"
+        "  reactor->Bind(channel_, {\"$path$\", ::verbena::MethodKind::kClientStreaming}, context, nullptr,\n"
+        "                reply);\n"
+        "}\n"
+        "\n",
+    .blocking_handler =
+        "    .blocking_stream =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& /*request*/,\n"
+        "               ::google::protobuf::MessageLite* reply,\n"
+        "               ::std::shared_ptr<::verbena::rpc::MessageStream> stream) {\n"
+        "          ::verbena::ServerReader<$request$> streams(::std::move(stream));\n"
+        "          return this->$method$(context, &streams, static_cast<$reply$*>(reply));\n"
+        "        },\n",
+    .callback_handler =
+        "    .callback_stream =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& /*request*/,\n"
+        "               ::google::protobuf::MessageLite* reply,\n"
+        "               ::std::shared_ptr<::verbena::rpc::MessageStream> stream, ::verbena::Responder done) {\n"
+        "          ::verbena::rpc::BindServerReactor(\n"
+        "              this->$method$(context, static_cast<$reply$*>(reply)),\n"
+        "              \"$path$\", ::std::move(stream), ::std::move(done));\n"
+        "        },\n",
+    .service_default =
+        "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
+        "    ::verbena::ServerReader<$request$>* /*reader*/, $reply$* /*reply*/) {\n"
+        "  return ::absl::UnimplementedError(\"$path$ is not implemented by this server\");\n"
+        "}\n"
+        "\n",
+    .callback_default =
+        "::verbena::ServerReadReactor<$request$>* $service$::CallbackService::$method$(\n"
+        "    ::verbena::ServerContext* /*context*/, $reply$* /*reply*/) {\n"
+        "  return nullptr;\n"
+        "}\n"
+        "\n",
+};
+
+constexpr MethodText kServerStreamingText = {
+    .stub_declaration =
+        "::std::unique_ptr<::verbena::ClientReader<$reply$>> $method$(\n"
+        "    ::verbena::ClientContext* context, const $request$& request);\n",
+    .async_declaration =
+        "void $method$(::verbena::ClientContext* context, const $request$* request,\n"
+        "    ::verbena::ClientReadReactor<$reply$>* reactor);\n",
+    .service_declaration =
+        "virtual ::absl::Status $method$(::verbena::ServerContext* context, const $request$* request,\n"
+        "    ::verbena::ServerWriter<$reply$>* writer);\n",
+    .callback_declaration =
+        "virtual ::verbena::ServerWriteReactor<$reply$>* $method$(\n"
+        "    ::verbena::ServerContext* context, const $request$* request);\n",
+    .stub_definitions =
+        "::std::unique_ptr<::verbena::ClientReader<$reply$>> $service$::Stub::$method$(\n"
+        "    ::verbena::ClientContext* context, const $request$& request) {\n"
+        "  return ::std::make_unique<::verbena::ClientReader<$reply$>>(\n"
+        "      channel_, ::verbena::rpc::StreamingMethod{\"$path$\", ::verbena::MethodKind::kServerStreaming}, "
+        "context, request);\n"
+        "}\n"
+        "\n"
+        "void $service$::Stub::Async::$method$(::verbena::ClientContext* context, const $request$* request,\n"
+        "    ::verbena::ClientReadReactor<$reply$>* reactor) {\n"
+        "  reactor->Bind(channel_, {\"$path$\", ::verbena::MethodKind::kServerStreaming}, context, request,\n"
+        "                nullptr);\n"
+        "}\n"
+        "\n",
+    .blocking_handler =
+        "    .blocking_stream =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& request,\n"
+        "               ::google::protobuf::MessageLite* /*reply*/,\n"
+        "               ::std::shared_ptr<::verbena::rpc::MessageStream> stream) {\n"
+        "          ::verbena::ServerWriter<$reply$> streams(::std::move(stream));\n"
+        "          return this->$method$(context, static_cast<const $request$*>(&request), &streams);\n"
+        "        },\n",
+    .callback_handler =
+        "    .callback_stream =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& request,\n"
+        "               ::google::protobuf::MessageLite* /*reply*/,\n"
+        "               ::std::shared_ptr<::verbena::rpc::MessageStream> stream, ::verbena::Responder done) {\n"
+        "          ::verbena::rpc::BindServerReactor(\n"
+        "              this->$method$(context, static_cast<const $request$*>(&request)),\n"
+        "              \"$path$\", ::std::move(stream), ::std::move(done));\n"
+        "        },\n",
+    .service_default =
+        "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/, const $request$* "
+        "/*request*/,\n"
+        "    ::verbena::ServerWriter<$reply$>* /*writer*/) {\n"
+        "  return ::absl::UnimplementedError(\"$path$ is not implemented by this server\");\n"
+        "}\n"
+        "\n",
+    .callback_default =
+        "::verbena::ServerWriteReactor<$reply$>* $service$::CallbackService::$method$(\n"
+        "    ::verbena::ServerContext* /*context*/, const $request$* /*request*/) {\n"
+        "  return nullptr;\n"
+        "}\n"
+        "\n",
+};
+
+constexpr MethodText kBidiStreamingText = {
+    .stub_declaration =
+        "::std::unique_ptr<::verbena::ClientReaderWriter<$request$, $reply$>> $method$(\n"
+        "    ::verbena::ClientContext* context);\n",
+    .async_declaration =
+        "void $method$(::verbena::ClientContext* context,\n"
+        "    ::verbena::ClientBidiReactor<$request$, $reply$>* reactor);\n",
+    .service_declaration =
+        "virtual ::absl::Status $method$(::verbena::ServerContext* context,\n"
+        "    ::verbena::ServerReaderWriter<$reply$, $request$>* stream);\n",
+    .callback_declaration =
+        "virtual ::verbena::ServerBidiReactor<$request$, $reply$>* $method$(\n"
+        "    ::verbena::ServerContext* context);\n",
+    .stub_definitions =
+        "::std::unique_ptr<::verbena::ClientReaderWriter<$request$, $reply$>> $service$::Stub::$method$(\n"
+        "    ::verbena::ClientContext* context) {\n"
+        "  return ::std::make_unique<::verbena::ClientReaderWriter<$request$, $reply$>>(\n"
+        "      channel_, ::verbena::rpc::StreamingMethod{\"$path$\", ::verbena::MethodKind::kBidiStreaming}, "
+        "context);\n"
+        "}\n"
+        "\n"
+        "void $service$::Stub::Async::$method$(::verbena::ClientContext* context,\n"
+        "    ::verbena::ClientBidiReactor<$request$, $reply$>* reactor) {\n"
+        "  reactor->Bind(channel_, {\"$path$\", ::verbena::MethodKind::kBidiStreaming}, context, nullptr,\n"
+        "                nullptr);\n"
+        "}\n"
+        "\n",
+    .blocking_handler =
+        "    .blocking_stream =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& /*request*/,\n"
+        "               ::google::protobuf::MessageLite* /*reply*/,\n"
+        "               ::std::shared_ptr<::verbena::rpc::MessageStream> stream) {\n"
+        "          ::verbena::ServerReaderWriter<$reply$, $request$> streams(::std::move(stream));\n"
+        "          return this->$method$(context, &streams);\n"
+        "        },\n",
+    .callback_handler =
+        "    .callback_stream =\n"
+        "        [this](::verbena::ServerContext* context, const ::google::protobuf::MessageLite& /*request*/,\n"
+        "               ::google::protobuf::MessageLite* /*reply*/,\n"
+        "               ::std::shared_ptr<::verbena::rpc::MessageStream> stream, ::verbena::Responder done) {\n"
+        "          ::verbena::rpc::BindServerReactor(\n"
+        "              this->$method$(context),\n"
+        "              \"$path$\", ::std::move(stream), ::std::move(done));\n"
+        "        },\n",
+    .service_default =
+        "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
+        "    ::verbena::ServerReaderWriter<$reply$, $request$>* /*stream*/) {\n"
+        "  return ::absl::UnimplementedError(\"$path$ is not implemented by this server\");\n"
+        "}\n"
+        "\n",
+    .callback_default =
+        "::verbena::ServerBidiReactor<$request$, $reply$>* $service$::CallbackService::$method$(\n"
+        "    ::verbena::ServerContext* /*context*/) {\n"
+        "  return nullptr;\n"
+        "}\n"
+        "\n",
+};
+
+}  // namespace
+
+const MethodText& TextOf(const MethodModel& method) {
+  if (method.client_streams) return method.server_streams ? kBidiStreamingText : kClientStreamingText;
+  return method.server_streams ? kServerStreamingText : kUnaryText;
+}
+
+}  // namespace verbena::codegen

@@ -1,0 +1,31 @@
+// What is generated for one method, by its kind: declarations and definitions, with $variables$ for the printer
+// (shared_printing.h).
+
+#ifndef VERBENA_CODEGEN_METHOD_TEXT_H_
+#define VERBENA_CODEGEN_METHOD_TEXT_H_
+
+#include "codegen/model.h"
+
+namespace verbena::codegen {
+
+struct MethodText {
+  // In the header: members of Stub, Stub::Async, Service and CallbackService.
+  const char* stub_declaration;
+  const char* async_declaration;
+  const char* service_declaration;
+  const char* callback_declaration;
+  // In the source: of the stubs, both.
+  const char* stub_definitions;
+  // Fields of a ::verbena::Method, for a Service and a CallbackService.
+  const char* blocking_handler;
+  const char* callback_handler;
+  // What a method does that is not overridden.
+  const char* service_default;
+  const char* callback_default;
+};
+
+const MethodText& TextOf(const MethodModel& method);
+
+}  // namespace verbena::codegen
+
+#endif  // VERBENA_CODEGEN_METHOD_TEXT_H_
