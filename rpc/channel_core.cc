@@ -60,17 +60,17 @@ absl::Status NotSent(absl::Status status) {
 // A call whose caller waits, on his own stack.
 class ChannelCore::BlockedCall : public CompletionWaiter {
  public:
-  explicit BlockedCall(NewCall call) : call_(std::move(call)) {
+  explicit BlockedCall(UserCall call) : call_(std::move(call)) {
     call_.done = [this](absl::Status status) { Complete(std::move(status)); };
   }
-  NewCall Take() {
+  UserCall Take() {
     started_ = true;
     return std::move(call_);
   }
   bool started() const { return started_; }  // The loop's thread.
 
  private:
-  NewCall call_;
+  UserCall call_;
   bool started_ = false;
 };
 
@@ -141,7 +141,7 @@ ClientConnection& ChannelCore::NextConnection(Lane& lane) {
   return connection;
 }
 
-void ChannelCore::Start(NewCall call) {
+void ChannelCore::Start(UserCall call) {
   if (Lane* lane = LaneOfThisThread()) {
     NextConnection(*lane).Start(std::move(call));
   } else {
@@ -149,23 +149,22 @@ void ChannelCore::Start(NewCall call) {
   }
 }
 
-std::shared_ptr<MessageStream> ChannelCore::StartStreaming(NewCall call) {
+void ChannelCore::StartStreaming(UserCall call, absl::FunctionRef<void(const std::shared_ptr<MessageStream>&)> take) {
   Lane* const here = LaneOfThisThread();
   Lane& lane = here != nullptr ? *here : NextLane();
   call.stream = std::make_shared<MessageStream>(
       lane.handle, StreamOptions{options_.stream_window_bytes, options_.transport.message_bytes_max});
-  std::shared_ptr<MessageStream> stream = call.stream;
+  take(call.stream);
   if (here != nullptr) {
     NextConnection(lane).Start(std::move(call));
   } else {
     PostStart(lane, std::move(call));
   }
-  return stream;
 }
 
-void ChannelCore::PostStart(Lane& lane, NewCall call) {
+void ChannelCore::PostStart(Lane& lane, UserCall call) {
   lane.loop->Post(
-      [&lane, call = std::make_unique<NewCall>(std::move(call))] { NextConnection(lane).Start(std::move(*call)); });
+      [&lane, call = std::make_unique<UserCall>(std::move(call))] { NextConnection(lane).Start(std::move(*call)); });
 }
 
 absl::Status ChannelCore::CheckMayBlock() {
@@ -174,7 +173,7 @@ absl::Status ChannelCore::CheckMayBlock() {
       "a blocking call on an event loop's thread would stop the loop: use the callback form, or a blocking handler"));
 }
 
-absl::Status ChannelCore::Block(NewCall call) {
+absl::Status ChannelCore::Block(UserCall call) {
   if (absl::Status checked = CheckMayBlock(); !checked.ok()) return checked;
   BlockedCall blocked(std::move(call));
   Lane& lane = NextLane();

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rpc/channel.h"
@@ -30,10 +31,10 @@ class ChannelCore {
   ~ChannelCore();
 
   // See CallbackUnaryCall and BlockingUnaryCall.
-  void Start(NewCall call);
-  absl::Status Block(NewCall call);  // Without `done`.
-  // A call of a kind that streams, whose `stream` this makes and returns.
-  std::shared_ptr<MessageStream> StartStreaming(NewCall call);
+  void Start(UserCall call);
+  absl::Status Block(UserCall call);  // Without `done`.
+  // A call of a kind that streams, whose `stream` this makes; `take` gets it before the call can come to an end.
+  void StartStreaming(UserCall call, absl::FunctionRef<void(const std::shared_ptr<MessageStream>&)> take);
   // FailedPrecondition: this thread is an event loop's.
   absl::Status CheckMayBlock();
   // Waits for what a loop of this channel brings; drives the loop that the user owns if this is his thread. Cancelled:
@@ -68,7 +69,7 @@ class ChannelCore {
   static ClientConnection& NextConnection(Lane& lane);
   static void ShutDown(Lane& lane);
   static void ShutDownAll(Lanes& lanes);
-  static void PostStart(Lane& lane, NewCall call);
+  static void PostStart(Lane& lane, UserCall call);
   Lane* LaneOfThisThread();  // Null: it is no loop's.
   Lane& NextLane();
   bool DrivesTheLoop() const;

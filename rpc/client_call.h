@@ -29,7 +29,7 @@ namespace verbena::rpc {
 class ClientLink;
 
 // A call as the user made it.
-struct NewCall {
+struct UserCall {
   absl::string_view method;
   ClientContext* context = nullptr;
   const google::protobuf::MessageLite* request = nullptr;  // Null: the client streams.
@@ -41,18 +41,18 @@ struct NewCall {
 
 class ClientCall : public transport::PayloadSource, public StreamWire {
  public:
-  void Begin(NewCall call) {
+  void Begin(UserCall call) {
     user_ = std::move(call);
     link_ = nullptr;
     held_response_.clear();
   }
   // Hands the user's part over, to be completed; what is left is a source of nothing.
-  NewCall Take() {
+  UserCall Take() {
     measured_ = nullptr;
-    return std::exchange(user_, NewCall());
+    return std::exchange(user_, UserCall());
   }
 
-  const NewCall& user() const { return user_; }
+  const UserCall& user() const { return user_; }
   // Fixes size(). Before Send.
   void Measure() {
     body_bytes_ = user_.request == nullptr ? 0 : user_.request->ByteSizeLong();
@@ -94,7 +94,7 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   void Fail(const absl::Status& status) override;
 
  private:
-  NewCall user_;
+  UserCall user_;
   const google::protobuf::MessageLite* measured_ = nullptr;
   size_t body_bytes_ = 0;
   ClientLink* link_ = nullptr;

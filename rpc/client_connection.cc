@@ -79,7 +79,7 @@ ClientCall& ClientConnection::CallOf(uint64_t call_id) {
   return *calls_[index];
 }
 
-void ClientConnection::Start(NewCall call) {
+void ClientConnection::Start(UserCall call) {
   if (shut_down_) return FailLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
   if (ClientCallBinding::IsCancelled(*call.context)) {
     return FailLater(std::move(call), absl::CancelledError("the caller cancelled the call before it was made"));
@@ -99,8 +99,8 @@ void ClientConnection::Start(NewCall call) {
 }
 
 // Not at once: a caller who tries again in `done` would never come to an end.
-void ClientConnection::FailLater(NewCall call, absl::Status status) {
-  loop_.Post([call = std::make_unique<NewCall>(std::move(call)),
+void ClientConnection::FailLater(UserCall call, absl::Status status) {
+  loop_.Post([call = std::make_unique<UserCall>(std::move(call)),
               status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
     CloseStream(0, *call, nullptr, MessageStream::Unread::kDrop);
     call->done(std::move(status));
@@ -142,7 +142,7 @@ void ClientConnection::Perform(ClientSession::Action action) {
       if (call.link() != nullptr) call.link()->CancelFetch(action.call_id);
       return;
     case ClientSession::ActionKind::kComplete: {
-      NewCall user = call.Take();
+      UserCall user = call.Take();
       CloseStream(action.call_id, user, call.link(), MessageStream::Unread::kDrop);
       user.done(std::move(action.status));
       return;
@@ -157,7 +157,7 @@ void ClientConnection::SendRequest(uint64_t call_id) {
 
 absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
   if (link_ == nullptr) return absl::UnavailableError("the connection went before the request was sent");
-  const NewCall& user = call.user();
+  const UserCall& user = call.user();
   if (user.request != nullptr && !user.request->IsInitialized()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the request lacks required fields: ", user.request->InitializationErrorString()));
@@ -192,7 +192,7 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
                                   transport::ReceivedPayload& payload) {
   if (HoldResponse(epoch, head)) return;
   if (!session_.OnResponse(epoch, head.call_id)) return;
-  NewCall call = CallOf(head.call_id).Take();
+  UserCall call = CallOf(head.call_id).Take();
   CloseStream(head.call_id, call, CallOf(head.call_id).link(), MessageStream::Unread::kKeep);
   const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
   if (!header.ok()) {

@@ -36,7 +36,7 @@ class ClientConnection {
   // Connects ahead if the options say so.
   void Open() { Settle(); }
   // Starts a call; its `done` runs here, later, exactly once.
-  void Start(NewCall call);
+  void Start(UserCall call);
   // Ends everything: calls as CANCELLED with `reason`, connections by abort. Not from within a call-back of a
   // connection.
   void Shutdown(absl::string_view reason);
@@ -71,11 +71,11 @@ class ClientConnection {
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);
   void FailStream(uint64_t call_id, const absl::Status& why);
-  static void CloseStream(uint64_t call_id, const NewCall& call, ClientLink* link, MessageStream::Unread unread);
+  static void CloseStream(uint64_t call_id, const UserCall& call, ClientLink* link, MessageStream::Unread unread);
   void ConnectIfDue();
   void OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection);
   void SetTimer();
-  void FailLater(NewCall call, absl::Status status);
+  void FailLater(UserCall call, absl::Status status);
   bool wants_connection() const { return options_.connect_ahead || session_.calls_waiting() > 0; }
   ClientCall& CallOf(uint64_t call_id);
   void Publish(std::string state);

@@ -89,7 +89,7 @@ void ClientConnection::ReleaseResponse(ClientSession::Epoch epoch, uint64_t call
              payload);
 }
 
-void ClientConnection::CloseStream(uint64_t call_id, const NewCall& call, ClientLink* link,
+void ClientConnection::CloseStream(uint64_t call_id, const UserCall& call, ClientLink* link,
                                    MessageStream::Unread unread) {
   if (call.stream == nullptr) return;
   if (call.stream->fetching() && link != nullptr) link->CancelFetch(call_id);

@@ -1,0 +1,68 @@
+#include "rpc/blocking_stream.h"
+#include "rpc/channel.h"
+#include "rpc/channel_core.h"
+#include "rpc/client_context.h"
+#include "rpc/completion_waiter.h"
+#include "rpc/message_stream.h"
+
+namespace verbena::rpc {
+namespace {
+
+using google::protobuf::MessageLite;
+
+std::unique_ptr<MessageLite> CopyOf(const MessageLite* message) {
+  if (message == nullptr) return nullptr;
+  std::unique_ptr<MessageLite> copy(message->New());
+  copy->CheckTypeAndMergeFrom(*message);
+  return copy;
+}
+
+}  // namespace
+
+BlockingClientStream::BlockingClientStream(std::shared_ptr<Channel> channel, const StreamingMethod& method,
+                                           ClientContext* context, const MessageLite* request, MessageLite* reply)
+    : channel_(std::move(channel)),
+      kind_(method.kind),
+      context_(context),
+      request_(CopyOf(request)),
+      finished_(std::make_shared<CompletionWaiter>()) {
+  UserCall call;
+  call.method = method.name;
+  call.kind = method.kind;
+  call.context = context;
+  call.request = request_.get();
+  call.reply = reply;
+  call.done = SharedCompletion(finished_);
+  channel_->core().StartStreaming(std::move(call), [this](const auto& stream) { stream_ = stream; });
+}
+
+BlockingClientStream::~BlockingClientStream() {
+  if (finish_called_) return;
+  context_->TryCancel();
+  channel_->core().Await(*finished_).IgnoreError();
+}
+
+bool BlockingClientStream::Read(MessageLite* message) {
+  if (!channel_->core().CheckMayBlock().ok()) return false;
+  const auto waiter = std::make_shared<CompletionWaiter>();
+  stream_->Read(message, SharedCompletion(waiter));
+  return channel_->core().Await(*waiter).ok();
+}
+
+absl::Status BlockingClientStream::Write(const MessageLite& message) {
+  if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
+  const auto waiter = std::make_shared<CompletionWaiter>();
+  stream_->Write(&message, SharedCompletion(waiter));
+  return channel_->core().Await(*waiter);
+}
+
+void BlockingClientStream::WritesDone() { stream_->EndWrites(); }
+
+absl::Status BlockingClientStream::Finish() {
+  if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
+  if (ClientStreams(kind_)) stream_->EndWrites();
+  finish_called_ = true;
+  return channel_->core().Await(*finished_);
+}
+
+}  // namespace verbena::rpc

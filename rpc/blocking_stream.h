@@ -1,0 +1,167 @@
+// Streams for callers that may block: one thread reads, one writes, each waits until what it asked for is done.
+//
+// Generated stubs return the client's three classes, generated services hand the server's three to their handlers. At
+// either end a slow reader makes the writer at the other end wait in Write.
+//
+// Thread: one at a time reads and one at a time writes, no event loop's; with ChannelOptions::loop on the thread that
+// drives it, which is driven while they wait.
+
+#ifndef VERBENA_RPC_BLOCKING_STREAM_H_
+#define VERBENA_RPC_BLOCKING_STREAM_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message_lite.h"
+#include "rpc/core/method_kind.h"
+
+namespace verbena {
+
+class Channel;
+class ClientContext;
+
+namespace rpc {
+
+class CompletionWaiter;
+class MessageStream;
+
+// A method as stubs name it: "package.Service/Method", in static storage.
+struct StreamingMethod {
+  absl::string_view name;
+  MethodKind kind;
+};
+
+// What the client's streams have in common.
+class BlockingClientStream {
+ public:
+  // Makes the call. `context` and `reply` (null: the server streams) live until Finish has returned or this is
+  // destroyed; `request` (null: the client streams) is copied.
+  BlockingClientStream(std::shared_ptr<Channel> channel, const StreamingMethod& method, ClientContext* context,
+                       const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply);
+  // Cancels the call if Finish was not called, and waits until it is complete.
+  ~BlockingClientStream();
+  BlockingClientStream(const BlockingClientStream&) = delete;
+  BlockingClientStream& operator=(const BlockingClientStream&) = delete;
+
+  bool Read(google::protobuf::MessageLite* message);
+  absl::Status Write(const google::protobuf::MessageLite& message);
+  void WritesDone();
+  absl::Status Finish();
+
+ private:
+  const std::shared_ptr<Channel> channel_;
+  const MethodKind kind_;
+  ClientContext* const context_;
+  const std::unique_ptr<google::protobuf::MessageLite> request_;
+  const std::shared_ptr<CompletionWaiter> finished_;
+  std::shared_ptr<MessageStream> stream_;
+  bool finish_called_ = false;
+};
+
+bool BlockingRead(MessageStream& stream, google::protobuf::MessageLite* message);
+absl::Status BlockingWrite(MessageStream& stream, const google::protobuf::MessageLite& message);
+
+}  // namespace rpc
+
+// --- The client's.
+
+// A stream of replies. Destroyed before Finish, it cancels the call.
+template <typename Reply>
+class ClientReader {
+ public:
+  ClientReader(std::shared_ptr<Channel> channel, const rpc::StreamingMethod& method, ClientContext* context,
+               const google::protobuf::MessageLite& request)
+      : stream_(std::move(channel), method, context, &request, nullptr) {}
+
+  // Waits for the next reply. False: there is none any more; Finish says whether that is as it should be.
+  bool Read(Reply* reply) { return stream_.Read(reply); }
+  // Waits for the call's status. A server that has more to say than the window holds waits for reads, and so would
+  // this: read to the end, or cancel, before.
+  absl::Status Finish() { return stream_.Finish(); }
+
+ private:
+  rpc::BlockingClientStream stream_;
+};
+
+// A stream of requests, answered by one reply.
+template <typename Request>
+class ClientWriter {
+ public:
+  ClientWriter(std::shared_ptr<Channel> channel, const rpc::StreamingMethod& method, ClientContext* context,
+               google::protobuf::MessageLite* reply)
+      : stream_(std::move(channel), method, context, nullptr, reply) {}
+
+  // Waits until the server's window has room and the message is under way; it is the caller's again. Cancelled: the
+  // call is over, and Finish says why. FailedPrecondition (after WritesDone), ResourceExhausted (larger than
+  // message_bytes_max), InvalidArgument (lacks required fields): not sent, and the call goes on.
+  absl::Status Write(const Request& request) { return stream_.Write(request); }
+  // No request follows. Finish implies it.
+  void WritesDone() { stream_.WritesDone(); }
+  // Waits for the call's status and, if that is OK, its reply.
+  absl::Status Finish() { return stream_.Finish(); }
+
+ private:
+  rpc::BlockingClientStream stream_;
+};
+
+// A stream each way. Read and Write may be called by two threads at the same time.
+template <typename Request, typename Reply>
+class ClientReaderWriter {
+ public:
+  ClientReaderWriter(std::shared_ptr<Channel> channel, const rpc::StreamingMethod& method, ClientContext* context)
+      : stream_(std::move(channel), method, context, nullptr, nullptr) {}
+
+  // As of ClientReader and ClientWriter.
+  bool Read(Reply* reply) { return stream_.Read(reply); }
+  absl::Status Write(const Request& request) { return stream_.Write(request); }
+  void WritesDone() { stream_.WritesDone(); }
+  absl::Status Finish() { return stream_.Finish(); }
+
+ private:
+  rpc::BlockingClientStream stream_;
+};
+
+// --- The server's, for handlers on the executor. What they return ends the call.
+
+template <typename Request>
+class ServerReader {
+ public:
+  explicit ServerReader(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
+
+  // Waits for the next request. False: the client has sent all, or nobody waits for the answer any more
+  // (ServerContext::IsCancelled).
+  bool Read(Request* request) { return rpc::BlockingRead(*stream_, request); }
+
+ private:
+  const std::shared_ptr<rpc::MessageStream> stream_;
+};
+
+template <typename Reply>
+class ServerWriter {
+ public:
+  explicit ServerWriter(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
+
+  // As of ClientWriter. Cancelled: nobody waits any more.
+  absl::Status Write(const Reply& reply) { return rpc::BlockingWrite(*stream_, reply); }
+
+ private:
+  const std::shared_ptr<rpc::MessageStream> stream_;
+};
+
+template <typename Reply, typename Request>
+class ServerReaderWriter {
+ public:
+  explicit ServerReaderWriter(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
+
+  bool Read(Request* request) { return rpc::BlockingRead(*stream_, request); }
+  absl::Status Write(const Reply& reply) { return rpc::BlockingWrite(*stream_, reply); }
+
+ private:
+  const std::shared_ptr<rpc::MessageStream> stream_;
+};
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_BLOCKING_STREAM_H_

@@ -1,0 +1,31 @@
+#include "rpc/channel.h"
+#include "rpc/channel_core.h"
+#include "rpc/reactors.h"
+
+namespace verbena::rpc {
+
+void ClientReactor::Bind(Channel* channel, const StreamingMethod& method, ClientContext* context,
+                         const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply) {
+  channel_ = channel;
+  method_ = method;
+  context_ = context;
+  request_ = request;
+  reply_ = reply;
+}
+
+void ClientReactor::StartCall() {
+  UserCall call;
+  call.method = method_.name;
+  call.kind = method_.kind;
+  call.context = context_;
+  call.request = request_;
+  call.reply = reply_;
+  call.done = [this](absl::Status status) {
+    status_ = std::move(status);
+    OnEndKnown();
+  };
+  // Before the call can end, and this with it.
+  channel_->core().StartStreaming(std::move(call), [this](const auto& stream) { BindStream(stream); });
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,119 @@
+// Streams by reaction: operations that are started and return at once, and virtual functions that say what came of
+// them. For callers and handlers that live on event loops. The shape is that of gRPC's callback API.
+//
+// Reactions run on the event loop, one at a time, and must not block. At most one read and one write are in flight;
+// each is followed by its reaction, exactly once, also when the call ends early. OnDone is the last reaction: after it
+// nothing touches the reactor, which may then delete itself.
+
+#ifndef VERBENA_RPC_REACTORS_H_
+#define VERBENA_RPC_REACTORS_H_
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "rpc/blocking_stream.h"
+#include "rpc/service.h"
+#include "rpc/stream_reactor.h"
+
+namespace verbena {
+
+namespace rpc {
+
+class ClientReactor : public StreamReactor {
+ public:
+  // Makes the call; operations may have been started before. Once.
+  void StartCall();
+  // The call is complete. What the stub was given (context, request, reply) is the caller's again.
+  virtual void OnDone(const absl::Status& status) = 0;
+
+  // For generated stubs.
+  void Bind(Channel* channel, const StreamingMethod& method, ClientContext* context,
+            const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply);
+
+ private:
+  void OnAllDone() final { OnDone(status_); }
+
+  Channel* channel_ = nullptr;
+  StreamingMethod method_ = {};
+  ClientContext* context_ = nullptr;
+  const google::protobuf::MessageLite* request_ = nullptr;
+  google::protobuf::MessageLite* reply_ = nullptr;
+  absl::Status status_;
+};
+
+class ServerReactor : public StreamReactor {
+ public:
+  // Ends the call with `status`, from any thread. Once; not while a write is in flight.
+  void Finish(absl::Status status);
+  // The call is over; mostly `delete this`.
+  virtual void OnDone() = 0;
+
+  // For generated services.
+  void Bind(std::shared_ptr<MessageStream> stream, Responder responder);
+
+ private:
+  void OnAllDone() final { OnDone(); }
+
+  std::mutex finish_mu_;
+  Responder responder_ ABSL_GUARDED_BY(finish_mu_);  // Null: the handler has not returned yet, or Finish took it.
+  std::unique_ptr<absl::Status> finished_ ABSL_GUARDED_BY(finish_mu_);  // By Finish before there was a responder.
+};
+
+// What a generated service does with the reactor that its handler returned. Null: the method is not implemented.
+void BindServerReactor(ServerReactor* reactor, absl::string_view method, std::shared_ptr<MessageStream> stream,
+                       Responder responder);
+
+}  // namespace rpc
+
+// --- The client's. Derive, override the reactions, give it to the stub, then StartCall.
+
+template <typename Reply>
+class ClientReadReactor : public rpc::ClientReactor {
+ public:
+  void StartRead(Reply* reply) { StartReadMessage(reply); }
+};
+
+template <typename Request>
+class ClientWriteReactor : public rpc::ClientReactor {
+ public:
+  // `request` is the caller's again with OnWriteDone.
+  void StartWrite(const Request* request) { StartWriteMessage(request); }
+  // After the write in flight, if there is one.
+  void StartWritesDone() { EndWrites(); }
+};
+
+template <typename Request, typename Reply>
+class ClientBidiReactor : public rpc::ClientReactor {
+ public:
+  void StartRead(Reply* reply) { StartReadMessage(reply); }
+  void StartWrite(const Request* request) { StartWriteMessage(request); }
+  void StartWritesDone() { EndWrites(); }
+};
+
+// --- The server's. A handler returns one, which it may have started operations on.
+
+template <typename Request>
+class ServerReadReactor : public rpc::ServerReactor {
+ public:
+  void StartRead(Request* request) { StartReadMessage(request); }
+};
+
+template <typename Reply>
+class ServerWriteReactor : public rpc::ServerReactor {
+ public:
+  void StartWrite(const Reply* reply) { StartWriteMessage(reply); }
+};
+
+template <typename Request, typename Reply>
+class ServerBidiReactor : public rpc::ServerReactor {
+ public:
+  void StartRead(Request* request) { StartReadMessage(request); }
+  void StartWrite(const Reply* reply) { StartWriteMessage(reply); }
+};
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_REACTORS_H_

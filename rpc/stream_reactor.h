@@ -1,0 +1,61 @@
+// What the reactors of both ends have in common: operations on a stream that may not be there yet, and the count of
+// what is still to come, so that the last reaction is the last.
+
+#ifndef VERBENA_RPC_STREAM_REACTOR_H_
+#define VERBENA_RPC_STREAM_REACTOR_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "google/protobuf/message_lite.h"
+
+namespace verbena::rpc {
+
+class MessageStream;
+
+// Users see reactors.h. Thread: operations any, one read and one write at a time; reactions the event loop's.
+class StreamReactor {
+ public:
+  virtual ~StreamReactor();
+
+  // The end of a read or a write; false: it failed, as reads do at the end of the stream.
+  virtual void OnReadDone(bool /*ok*/) {}
+  virtual void OnWriteDone(bool /*ok*/) {}
+
+ protected:
+  StreamReactor();
+  StreamReactor(const StreamReactor&) = delete;
+  StreamReactor& operator=(const StreamReactor&) = delete;
+
+  void StartReadMessage(google::protobuf::MessageLite* into);
+  void StartWriteMessage(const google::protobuf::MessageLite* message);
+  void EndWrites();
+
+  // The stream is there: what was started goes on.
+  void BindStream(std::shared_ptr<MessageStream> stream);
+  // The end is known; OnAllDone follows when no operation is in flight. Once.
+  void OnEndKnown() { Release(); }
+  // Nothing follows: may destroy this.
+  virtual void OnAllDone() = 0;
+
+ private:
+  void Release();
+  void ReadNow(MessageStream& stream, google::protobuf::MessageLite* into);
+  void WriteNow(MessageStream& stream, const google::protobuf::MessageLite* message);
+
+  std::atomic<int> to_come_ = 1;  // Operations in flight, and the end.
+
+  std::mutex mu_;
+  std::shared_ptr<MessageStream> stream_ ABSL_GUARDED_BY(mu_);  // Null: not yet.
+  // Started before there was a stream.
+  google::protobuf::MessageLite* read_ ABSL_GUARDED_BY(mu_) = nullptr;
+  const google::protobuf::MessageLite* write_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool writes_ended_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_STREAM_REACTOR_H_

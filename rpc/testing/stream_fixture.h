@@ -1,0 +1,133 @@
+// Calls that stream, over a network in memory: both ends are driven by the test, operation by operation.
+
+#ifndef VERBENA_RPC_TESTING_STREAM_FIXTURE_H_
+#define VERBENA_RPC_TESTING_STREAM_FIXTURE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/testing/call_fixture.h"
+
+namespace verbena::testing {
+
+using rpc::MessageStream;
+
+// A streaming call with all that its caller must keep.
+struct StreamCall {
+  ClientContext context;
+  Text request;
+  Text reply;
+  Text incoming;
+  std::shared_ptr<MessageStream> stream;
+  std::vector<absl::Status> completions;
+  std::vector<absl::Status> reads;
+  std::vector<absl::Status> writes;
+  std::vector<std::string> received;
+
+  void Read() {
+    stream->Read(&incoming, [this](absl::Status status) {
+      if (status.ok()) received.push_back(incoming.value());
+      reads.push_back(std::move(status));
+    });
+  }
+  void ReadAll() {
+    stream->Read(&incoming, [this](absl::Status status) {
+      const bool ok = status.ok();
+      if (ok) received.push_back(incoming.value());
+      reads.push_back(std::move(status));
+      if (ok) ReadAll();
+    });
+  }
+  // `text` is the user's again when the write is complete.
+  void Write(std::string text) {
+    auto message = std::make_shared<Text>();
+    message->set_value(std::move(text));
+    stream->Write(message.get(), [this, message](absl::Status status) { writes.push_back(std::move(status)); });
+  }
+};
+
+// The server's end of a stream that a test drives by hand.
+struct Served {
+  ServerContext* context;
+  std::string request;
+  Text* reply;
+  std::shared_ptr<MessageStream> stream;
+  Responder done;
+  Text incoming;
+  std::vector<absl::Status> reads;
+  std::vector<absl::Status> writes;
+  std::vector<std::string> received;
+
+  void ReadAll() {
+    stream->Read(&incoming, [this](absl::Status status) {
+      const bool ok = status.ok();
+      if (ok) received.push_back(incoming.value());
+      reads.push_back(std::move(status));
+      if (ok) ReadAll();
+    });
+  }
+  void Write(std::string text) {
+    auto message = std::make_shared<Text>();
+    message->set_value(std::move(text));
+    stream->Write(message.get(), [this, message](absl::Status status) { writes.push_back(std::move(status)); });
+  }
+  // Writes as fast as the client lets it, at most `count` messages.
+  void WriteMany(int count, size_t bytes) {
+    if (count == 0) return;
+    auto message = std::make_shared<Text>();
+    message->set_value(absl::StrCat(writes.size(), std::string(bytes, '.')));
+    stream->Write(message.get(), [this, message, count, bytes](absl::Status status) {
+      const bool ok = status.ok();
+      writes.push_back(std::move(status));
+      if (ok) WriteMany(count - 1, bytes);
+    });
+  }
+};
+
+class StreamFixture : public CallFixture {
+ protected:
+  StreamFixture() {
+    for (const MethodKind kind :
+         {MethodKind::kClientStreaming, MethodKind::kServerStreaming, MethodKind::kBidiStreaming}) {
+      service_.AddStream(std::string(ToString(kind)), kind,
+                         [this](ServerContext* context, const Text& request, Text* reply,
+                                std::shared_ptr<MessageStream> stream, Responder done) {
+                           served_.push_back(std::make_unique<Served>(Served{
+                               context, request.value(), reply, std::move(stream), std::move(done), {}, {}, {}, {}}));
+                         });
+    }
+  }
+
+  std::unique_ptr<StreamCall> Begin(MethodKind kind, absl::Duration timeout = absl::InfiniteDuration()) {
+    auto call = std::make_unique<StreamCall>();
+    call->request.set_value("the request");
+    call->context.set_timeout(timeout);
+    rpc::UserCall made;
+    method_ = absl::StrCat("test.Lambda/", ToString(kind));
+    made.method = method_;
+    made.kind = kind;
+    made.context = &call->context;
+    made.request = ClientStreams(kind) ? nullptr : &call->request;
+    made.reply = ServerStreams(kind) ? nullptr : &call->reply;
+    made.done = [call = call.get()](absl::Status status) { call->completions.push_back(std::move(status)); };
+    channel_->core().StartStreaming(std::move(made), [&call](const auto& stream) { call->stream = stream; });
+    loop_.RunUntilIdle();
+    return call;
+  }
+  Served& served() { return *served_.back(); }
+  static std::vector<std::string> Numbers(int count, size_t bytes) {
+    std::vector<std::string> numbers;
+    for (int i = 0; i < count; ++i) numbers.push_back(absl::StrCat(i, std::string(bytes, '.')));
+    return numbers;
+  }
+
+  std::string method_;
+  std::vector<std::unique_ptr<Served>> served_;
+};
+
+}  // namespace verbena::testing
+
+#endif  // VERBENA_RPC_TESTING_STREAM_FIXTURE_H_
