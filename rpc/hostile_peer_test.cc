@@ -10,52 +10,16 @@
 #include "rpc/core/message_kind.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/testing/call_fixture.h"
+#include "rpc/testing/raw_peer.h"
 
 namespace verbena {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::RawPeer;
 
 constexpr absl::string_view kEcho = "test.Lambda/Echo";
 constexpr absl::string_view kHold = "test.Lambda/Hold";
-
-// The other end of a connection, by hand.
-class RawPeer : public transport::ConnectionHandler {
- public:
-  struct Received {
-    uint64_t call_id;
-    std::string header;
-  };
-
-  explicit RawPeer(std::unique_ptr<transport::Connection> connection) : connection_(std::move(connection)) {
-    connection_->set_handler(this);
-  }
-
-  void Send(rpc::MessageKind kind, uint64_t call_id, absl::string_view header, absl::string_view body = "") {
-    transport::OutboundMessage message;
-    message.kind = static_cast<uint8_t>(kind);
-    message.call_id = call_id;
-    message.header = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(header.data()), header.size());
-    message.attachment = absl::Cord(body);
-    connection_->Send(std::move(message));
-  }
-
-  transport::Verdict OnAnnounced(const transport::MessageHead&) override { return transport::Verdict::kFetch; }
-  void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload&) override {
-    received.push_back(
-        {head.call_id, std::string(reinterpret_cast<const char*>(head.header.data()), head.header.size())});
-  }
-  void OnFetchFailed(const transport::MessageHead&, const absl::Status&) override {}
-  void OnSent(uint64_t, transport::SendOutcome) override {}
-  void OnPeerDraining() override {}
-  void OnClosed(const absl::Status&) override { closed = true; }
-
-  std::vector<Received> received;
-  bool closed = false;
-
- private:
-  std::unique_ptr<transport::Connection> connection_;
-};
 
 std::string RequestHeaderOf(absl::string_view method, uint64_t body_bytes) {
   std::array<std::byte, 256> bytes;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "google/protobuf/wrappers.pb.h"
+#include "rpc/blocking_stream.h"
 #include "rpc/server_context.h"
 #include "rpc/service.h"
 
@@ -53,6 +54,19 @@ class LambdaService : public Service {
                                                             Responder done) {
       handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply), std::move(stream),
               std::move(done));
+    };
+    return *this;
+  }
+
+  // A bidirectional one, on the executor.
+  using BlockingStream = std::function<absl::Status(ServerContext*, ServerReaderWriter<Text, Text>& stream)>;
+  LambdaService& AddBlockingStream(std::string name, BlockingStream handler) {
+    Method& method = Add(std::move(name));
+    method.kind = MethodKind::kBidiStreaming;
+    method.blocking_stream = [handler = std::move(handler)](ServerContext* context, const auto&, auto*,
+                                                            std::shared_ptr<rpc::MessageStream> stream) {
+      ServerReaderWriter<Text, Text> streams(std::move(stream));
+      return handler(context, streams);
     };
     return *this;
   }

@@ -101,8 +101,14 @@ class StreamFixture : public CallFixture {
     }
   }
 
-  std::unique_ptr<StreamCall> Begin(MethodKind kind, absl::Duration timeout = absl::InfiniteDuration()) {
-    auto call = std::make_unique<StreamCall>();
+  ~StreamFixture() override {
+    channel_.reset();  // While the calls are there.
+    StopServer();
+  }
+
+  StreamCall* Begin(MethodKind kind, absl::Duration timeout = absl::InfiniteDuration()) {
+    calls_.push_back(std::make_unique<StreamCall>());
+    StreamCall* const call = calls_.back().get();
     call->request.set_value("the request");
     call->context.set_timeout(timeout);
     rpc::UserCall made;
@@ -112,8 +118,8 @@ class StreamFixture : public CallFixture {
     made.context = &call->context;
     made.request = ClientStreams(kind) ? nullptr : &call->request;
     made.reply = ServerStreams(kind) ? nullptr : &call->reply;
-    made.done = [call = call.get()](absl::Status status) { call->completions.push_back(std::move(status)); };
-    channel_->core().StartStreaming(std::move(made), [&call](const auto& stream) { call->stream = stream; });
+    made.done = [call](absl::Status status) { call->completions.push_back(std::move(status)); };
+    channel_->core().StartStreaming(std::move(made), [call](const auto& stream) { call->stream = stream; });
     loop_.RunUntilIdle();
     return call;
   }
@@ -125,6 +131,7 @@ class StreamFixture : public CallFixture {
   }
 
   std::string method_;
+  std::vector<std::unique_ptr<StreamCall>> calls_;
   std::vector<std::unique_ptr<Served>> served_;
 };
 

@@ -1,0 +1,193 @@
+// Blocking streams on real threads, over a network in memory.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/blocking_stream.h"
+#include "rpc/channel.h"
+#include "rpc/channel_core.h"
+#include "rpc/client_context.h"
+#include "rpc/server.h"
+#include "rpc/server_context.h"
+#include "rpc/server_core.h"
+#include "rpc/testing/lambda_service.h"
+#include "rpc/testing/memory_network.h"
+#include "transport/log.h"
+
+namespace verbena {
+namespace {
+
+using testing::Text;
+using Stream = ClientReaderWriter<Text, Text>;
+
+constexpr absl::string_view kAddress = "server:1";
+constexpr rpc::StreamingMethod kEcho = {"test.Lambda/Echo", MethodKind::kBidiStreaming};
+constexpr rpc::StreamingMethod kFlood = {"test.Lambda/Flood", MethodKind::kBidiStreaming};
+constexpr rpc::StreamingMethod kListen = {"test.Lambda/Listen", MethodKind::kBidiStreaming};
+
+Text TextOf(std::string value) {
+  Text text;
+  text.set_value(std::move(value));
+  return text;
+}
+
+class StreamThreadsTest : public ::testing::Test {
+ protected:
+  StreamThreadsTest() {
+    SetLogSink([](Severity, absl::string_view) {});
+    service_.AddBlockingStream("Echo", [](ServerContext*, auto& stream) {
+      Text text;
+      while (stream.Read(&text)) {
+        if (absl::Status written = stream.Write(text); !written.ok()) return written;
+      }
+      return absl::OkStatus();
+    });
+    // Writes for as long as somebody reads.
+    service_.AddBlockingStream("Flood", [this](ServerContext* context, auto& stream) {
+      const Text text = TextOf(std::string(1000, '.'));
+      while (stream.Write(text).ok()) {
+      }
+      cancelled_ += context->IsCancelled() ? 1 : 0;
+      return absl::CancelledError("nobody reads");
+    });
+    // Reads for as long as somebody writes.
+    service_.AddBlockingStream("Listen", [this](ServerContext* context, auto& stream) {
+      Text text;
+      while (stream.Read(&text)) {
+      }
+      cancelled_ += context->IsCancelled() ? 1 : 0;
+      return absl::OkStatus();
+    });
+    server_options_.loops = 2;
+    channel_options_.loops = 2;
+    channel_options_.connections = 3;
+  }
+  ~StreamThreadsTest() override {
+    channel_.reset();
+    server_.reset();
+    SetLogSink(nullptr);
+  }
+
+  void Start() {
+    server_ = std::make_unique<Server>(
+        *rpc::ServerCore::Start(&network_, server_options_, {std::string(kAddress)}, {&service_}));
+    channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, channel_options_));
+  }
+
+  testing::MemoryNetwork network_;
+  testing::LambdaService service_;
+  ServerOptions server_options_;
+  ChannelOptions channel_options_;
+  std::atomic<int> cancelled_ = 0;
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<Channel> channel_;
+};
+
+TEST_F(StreamThreadsTest, EachReadsItsOwnMessagesInOrderWhileItWrites) {
+  Start();
+  constexpr int kMessages = 200;
+  std::atomic<int> right = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([this, caller, &right] {
+      ClientContext context;
+      Stream stream(channel_, kEcho, &context);
+      const auto text_of = [caller](int i) {
+        return absl::StrCat(caller, ":", i, std::string(i % 10 == 0 ? 10000 : 0, 'x'));
+      };
+      std::thread writer([&stream, &text_of] {
+        for (int i = 0; i < kMessages; ++i) EXPECT_EQ(stream.Write(TextOf(text_of(i))), absl::OkStatus());
+        stream.WritesDone();
+      });
+      Text text;
+      for (int i = 0; i < kMessages && stream.Read(&text); ++i) right += text.value() == text_of(i) ? 1 : 0;
+      EXPECT_FALSE(stream.Read(&text));
+      writer.join();
+      EXPECT_EQ(stream.Finish(), absl::OkStatus());
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(right, 4 * kMessages);
+}
+
+TEST_F(StreamThreadsTest, CancelFreesAHandlerThatWaitsToWrite) {
+  Start();
+  ClientContext context;
+  Stream stream(channel_, kFlood, &context);
+  Text text;
+  ASSERT_TRUE(stream.Read(&text));
+  context.TryCancel();
+  EXPECT_TRUE(absl::IsCancelled(stream.Finish()));
+  server_.reset();  // Waits for the handler.
+  EXPECT_EQ(cancelled_, 1);
+}
+
+TEST_F(StreamThreadsTest, StreamThatIsDestroyedUnfinishedFreesAHandlerThatWaitsToRead) {
+  Start();
+  {
+    ClientContext context;
+    Stream stream(channel_, kListen, &context);
+    ASSERT_EQ(stream.Write(TextOf("a")), absl::OkStatus());
+  }
+  server_.reset();
+  EXPECT_EQ(cancelled_, 1);
+}
+
+TEST_F(StreamThreadsTest, ServersEndFreesWhoReadsAndWhoWrites) {
+  Start();
+  ClientContext context;
+  Stream stream(channel_, kListen, &context);
+  ASSERT_EQ(stream.Write(TextOf("a")), absl::OkStatus());
+  std::thread reader([&stream] {
+    Text text;
+    EXPECT_FALSE(stream.Read(&text));
+  });
+  server_.reset();
+  reader.join();
+  const absl::Status status = stream.Finish();
+  EXPECT_FALSE(status.ok());
+  EXPECT_TRUE(absl::IsCancelled(stream.Write(TextOf("b"))));
+}
+
+TEST_F(StreamThreadsTest, UserThatOwnsTheLoopDrivesItWhileHeWaits) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  channel_options_.loop = loop.get();
+  Start();
+  {
+    ClientContext context;
+    Stream stream(channel_, kEcho, &context);
+    Text text;
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(stream.Write(TextOf(absl::StrCat(i))), absl::OkStatus());
+      ASSERT_TRUE(stream.Read(&text));
+      EXPECT_EQ(text.value(), absl::StrCat(i));
+    }
+    EXPECT_EQ(stream.Finish(), absl::OkStatus());
+  }
+  channel_.reset();
+}
+
+TEST_F(StreamThreadsTest, LoopThatIsStoppedEndsItsStreams) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  channel_options_.loop = loop.get();
+  Start();
+  ClientContext context;
+  {
+    Stream stream(channel_, kListen, &context);
+    ASSERT_EQ(stream.Write(TextOf("a")), absl::OkStatus());
+    loop->Stop();
+    Text text;
+    EXPECT_FALSE(stream.Read(&text));
+    EXPECT_TRUE(absl::IsCancelled(stream.Write(TextOf("b"))));
+  }
+  channel_.reset();
+}
+
+}  // namespace
+}  // namespace verbena
