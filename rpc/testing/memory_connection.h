@@ -48,6 +48,9 @@ class MemoryConnection : public transport::Connection {
   const std::string& peer() const override { return peer_; }
   transport::EventLoop* loop() const override { return loop_; }
 
+  // Expires with this end.
+  std::weak_ptr<MemoryConnection> life() const { return life_; }
+
   // Faults. No credit: sends queue, unwritten, until Unstall.
   void Stall() { stalled_ = true; }
   void Unstall();
@@ -63,6 +66,9 @@ class MemoryConnection : public transport::Connection {
   bool closed() const { return closed_; }
 
  private:
+  // A name for this end, not its owner.
+  const std::shared_ptr<MemoryConnection> life_{this, [](MemoryConnection*) {}};
+
   struct Message {
     uint8_t kind = 0;
     uint64_t call_id = 0;

@@ -122,8 +122,8 @@ void MemoryNetwork::ConnectNow(const std::string& address, transport::EventLoop*
       auto [client_end, server_end] =
           MemoryConnection::MakePair(loop, listener->NextLoop(), absl::StrCat("memory://", address),
                                      absl::StrCat("memory://client:", connects_), connection_options_);
-      latest_client_ = client_end.get();
-      latest_server_ = server_end.get();
+      latest_client_ = client_end->life();
+      latest_server_ = server_end->life();
       client = std::move(client_end);
       listener->Accept(std::move(server_end));
     }

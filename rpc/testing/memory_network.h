@@ -36,9 +36,9 @@ class MemoryNetwork : public rpc::Network {
   // Connects stay unanswered for this long (virtual time).
   void set_connect_delay(absl::Duration delay) { connect_delay_ = delay; }
   size_t connects() const;
-  // The latest connection's ends, while they live: their owners may have destroyed them.
-  MemoryConnection* latest_client() const { return latest_client_; }
-  MemoryConnection* latest_server() const { return latest_server_; }
+  // The latest connection's ends. Null: there was none, or its owner has destroyed it.
+  MemoryConnection* latest_client() const { return latest_client_.lock().get(); }
+  MemoryConnection* latest_server() const { return latest_server_.lock().get(); }
 
  private:
   class MemoryListener;
@@ -48,8 +48,8 @@ class MemoryNetwork : public rpc::Network {
   ManualLoop* const manual_loop_;
   MemoryConnection::Options connection_options_;
   absl::Duration connect_delay_ = absl::ZeroDuration();
-  MemoryConnection* latest_client_ = nullptr;
-  MemoryConnection* latest_server_ = nullptr;
+  std::weak_ptr<MemoryConnection> latest_client_;
+  std::weak_ptr<MemoryConnection> latest_server_;
 
   mutable std::mutex mu_;
   std::map<std::string, MemoryListener*> listeners_ ABSL_GUARDED_BY(mu_);
