@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -21,18 +19,7 @@
 #include "rpc/testing/lambda_service.h"
 #include "rpc/testing/manual_loop.h"
 #include "rpc/unary_call.h"
-
-namespace {
-size_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/allocation_count/allocation_count.h"
 
 namespace verbena {
 namespace {
@@ -138,9 +125,10 @@ TEST(HotPath, CallStartedOnTheLoopAllocatesAndPostsNothingAtTheClient) {
   size_t allocated = 0, posted = 0;
   loop.Post([&] {  // On the loop's thread.
     for (int i = 0; i < kWarmUp; ++i) call_once();
-    const size_t allocations_before = allocations, posted_before = loop.posted();
-    for (int i = 0; i < kMeasured; ++i) call_once();
-    allocated = allocations - allocations_before;
+    const size_t posted_before = loop.posted();
+    allocated = testing::AllocationsOf([&] {
+      for (int i = 0; i < kMeasured; ++i) call_once();
+    });
     posted = loop.posted() - posted_before;
   });
   loop.RunUntilIdle();
@@ -178,9 +166,11 @@ TEST(HotPath, CallbackHandlersCallAllocatesAndPostsNothingAtTheServer) {
     connection.handler->OnSent(connection.last_send, SendOutcome::kDelivered);
   };
   for (int i = 0; i < kWarmUp; ++i) call_once();
-  const size_t allocations_before = allocations, posted_before = loop.posted();
-  for (int i = 0; i < kMeasured; ++i) call_once();
-  EXPECT_EQ(allocations - allocations_before, 0u);
+  const size_t posted_before = loop.posted();
+  EXPECT_EQ(testing::AllocationsOf([&] {
+              for (int i = 0; i < kMeasured; ++i) call_once();
+            }),
+            0u);
   EXPECT_EQ(loop.posted() - posted_before, 0u);
   EXPECT_EQ(server.tally().accepted, uint64_t{kWarmUp + kMeasured});
   EXPECT_EQ(connection.body_bytes, body.size());

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
-#include "benchmarks/rpc_bench/allocation_count.h"
 #include "rpc/client_context.h"
 #include "rpc/options.h"
 #include "rpc/payload.h"
+#include "tests/allocation_count/allocation_count.h"
 
 namespace verbena::benchmarks {
 
@@ -21,7 +21,7 @@ struct RpcLoad::Call {
 };
 
 RpcLoad::Totals RpcLoad::Totals::Read() {
-  return {.doorbells = ReadTransportCounters().doorbells, .allocations = AllocationCount()};
+  return {.doorbells = ReadTransportCounters().doorbells, .allocations = testing::AllocationCount()};
 }
 
 RpcLoad::RpcLoad(std::shared_ptr<Channel> channel, const RpcLoadShape& shape)

@@ -2,36 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "rpc/core/call_header.h"
 #include "rpc/core/call_table.h"
 #include "rpc/core/deadline_queue.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/core/test_bytes.h"
-
-namespace {
-size_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/allocation_count/allocation_count.h"
 
 namespace verbena::rpc {
 namespace {
 
-template <typename Function>
-size_t AllocationsOf(Function&& function) {
-  const size_t before = allocations;
-  function();
-  return allocations - before;
-}
+using testing::AllocationsOf;
 
 TEST(Allocation, IsCounted) {
   EXPECT_GE(AllocationsOf([] { Bytes bytes(1000); }), 1u);

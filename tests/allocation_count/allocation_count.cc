@@ -1,4 +1,4 @@
-#include "benchmarks/rpc_bench/allocation_count.h"
+#include "tests/allocation_count/allocation_count.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -23,11 +23,11 @@ void* AllocateAligned(size_t size, size_t alignment) {
 
 }  // namespace
 
-namespace verbena::benchmarks {
+namespace verbena::testing {
 
 uint64_t AllocationCount() { return allocation_count.load(std::memory_order_relaxed); }
 
-}  // namespace verbena::benchmarks
+}  // namespace verbena::testing
 
 // The replaceable functions [new.delete]; those that are not here (arrays, nothrow) call these.
 void* operator new(size_t size) { return Allocate(size); }
