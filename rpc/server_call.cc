@@ -1,12 +1,11 @@
 #include "rpc/server_call.h"
 
-#include <exception>
-
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/metadata_codec.h"
+#include "rpc/core/run_catching.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/method_registry.h"
 #include "rpc/protobuf_bytes.h"
@@ -17,6 +16,7 @@ namespace verbena::rpc {
 // Messages that held more are not kept with their call: one large message must not hold memory for ever.
 constexpr size_t kRecycledMessageBytesMax = 16 << 10;
 
+constexpr absl::string_view kHandler = "the handler";
 constexpr absl::string_view kDropped = "the handler dropped its responder";
 
 // Where a call lands whose token is dropped while the code that made the token is still on this thread's stack: that
@@ -68,22 +68,6 @@ class HandlerToken {
  private:
   std::unique_ptr<ServerCall> call_;
 };
-
-namespace {
-
-// What `handler` returns, or what it throws as a status.
-template <typename Handler>
-absl::Status RunCatching(Handler&& handler) {
-  try {
-    return handler();
-  } catch (const std::exception& thrown) {
-    return absl::InternalError(absl::StrCat("the handler threw: ", thrown.what()));
-  } catch (...) {
-    return absl::InternalError("the handler threw something that is no std::exception");
-  }
-}
-
-}  // namespace
 
 ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate)
     : method_(method),
@@ -151,7 +135,7 @@ void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call) {
     Finish(std::move(call), absl::CancelledError("cancelled before its handler ran"));
     return;
   }
-  absl::Status status = RunCatching([&call] {
+  absl::Status status = RunCatching(kHandler, [&call] {
     const Method& method = *call->method_;
     if (method.blocking != nullptr) return method.blocking(&call->context_, *call->request_, call->reply_.get());
     return method.blocking_stream(&call->context_, *call->request_, call->reply_.get(), call->stream_);
@@ -163,7 +147,7 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
   // After the responder has been called, the call is no longer ours: only what stands on this stack is used.
   ServerCall* const running = call.get();
   DropScope scope(running);
-  absl::Status status = RunCatching([running, &call] {
+  absl::Status status = RunCatching(kHandler, [running, &call] {
     const Method& method = *running->method_;
     Responder done(HandlerToken(std::move(call)));
     if (method.callback != nullptr) {

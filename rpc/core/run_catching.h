@@ -1,0 +1,31 @@
+// An exception as a status: what a user's code throws ends where it was called, in words.
+//
+// Thread: any.
+
+#ifndef VERBENA_RPC_CORE_RUN_CATCHING_H_
+#define VERBENA_RPC_CORE_RUN_CATCHING_H_
+
+#include <exception>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace verbena::rpc {
+
+// What `work` returns, an absl::Status or an absl::StatusOr, or what it throws as INTERNAL: "<who> threw: …".
+template <typename Work>
+auto RunCatching(absl::string_view who, Work&& work) -> decltype(std::forward<Work>(work)()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::exception& thrown) {
+    return absl::InternalError(absl::StrCat(who, " threw: ", thrown.what()));
+  } catch (...) {
+    return absl::InternalError(absl::StrCat(who, " threw something that is no std::exception"));
+  }
+}
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CORE_RUN_CATCHING_H_
