@@ -53,8 +53,11 @@ TRANSPORT_FOR_RPC = {
     "transport/payload_memory.h",
 }
 
+# All that the coroutine layer knows beside itself: calls stand on it, not under it.
+BELOW_COROUTINES = ("rpc/coroutine/", "rpc/core/run_catching.h", "transport/event_loop.h")
+
 # Headers that must not lead to a verbs header, however far.
-SEAMS = re.compile(r"rpc/[^/]+\.h|" + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC)))
+SEAMS = re.compile(r"rpc/(?:coroutine/)?[^/]+\.h|" + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC)))
 
 # Who may name verbs headers.
 VERBS_USERS = re.compile(r"transport/(verbs/|soft/|[^/]+$)|benchmarks/|tests/")
@@ -134,6 +137,9 @@ def _verbs(path, target):
 def _rpc(path, target):
     if path.startswith("rpc/") and target.startswith("transport/") and target not in TRANSPORT_FOR_RPC:
         yield f"rpc knows of transport only {', '.join(sorted(TRANSPORT_FOR_RPC))}; not {target}"
+    if path.startswith("rpc/coroutine/") and not is_test_code(path):
+        if target.startswith(("rpc/", "transport/")) and not target.startswith(BELOW_COROUTINES):
+            yield f"the coroutine layer knows of Verbena only {', '.join(BELOW_COROUTINES)}; not {target}"
 
 
 def _codegen_and_examples(path, target):

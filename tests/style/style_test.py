@@ -72,6 +72,13 @@ class IncludeCheck(CheckTest):
         self.found("rpc/a.cc", '"transport/buffer_pool.h"', "rpc knows of transport only")
         self.clean("rpc/a.cc", '"transport/connection.h"')
 
+    def test_coroutine_layer_that_knows_calls_is_found(self):
+        self.found("rpc/coroutine/a.h", '"rpc/channel.h"', "the coroutine layer knows")
+        self.found("rpc/coroutine/a.h", '"transport/connection.h"', "the coroutine layer knows")
+        self.clean("rpc/coroutine/a.h", '"transport/event_loop.h"')
+        self.clean("rpc/coroutine/a_test.cc", '"rpc/testing/manual_loop.h"')
+        self.clean("rpc/channel.h", '"rpc/coroutine/task.h"')
+
     def test_generator_on_the_runtime_is_found(self):
         self.found("codegen/a.cc", '"rpc/service.h"', "does not include rpc/service.h")
         self.clean("codegen/testdata/a_test.cc", '"rpc/service.h"')
