@@ -26,6 +26,11 @@ BlockingClientStream::BlockingClientStream(std::shared_ptr<Channel> channel, con
       context_(context),
       request_(CopyOf(request)),
       finished_(std::make_shared<CompletionWaiter>()) {
+  if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) {
+    finish_called_ = true;  // There is no call.
+    finished_->Complete(std::move(checked));
+    return;
+  }
   UserCall call;
   call.method = method.name;
   call.kind = method.kind;
@@ -43,7 +48,7 @@ BlockingClientStream::~BlockingClientStream() {
 }
 
 bool BlockingClientStream::Read(MessageLite* message) {
-  if (!channel_->core().CheckMayBlock().ok()) return false;
+  if (stream_ == nullptr || !channel_->core().CheckMayBlock().ok()) return false;
   const auto waiter = std::make_shared<CompletionWaiter>();
   stream_->Read(message, SharedCompletion(waiter));
   return channel_->core().Await(*waiter).ok();
@@ -51,16 +56,19 @@ bool BlockingClientStream::Read(MessageLite* message) {
 
 absl::Status BlockingClientStream::Write(const MessageLite& message) {
   if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
+  if (stream_ == nullptr) return finished_->Wait();
   const auto waiter = std::make_shared<CompletionWaiter>();
   stream_->Write(&message, SharedCompletion(waiter));
   return channel_->core().Await(*waiter);
 }
 
-void BlockingClientStream::WritesDone() { stream_->EndWrites(); }
+void BlockingClientStream::WritesDone() {
+  if (stream_ != nullptr) stream_->EndWrites();
+}
 
 absl::Status BlockingClientStream::Finish() {
   if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
-  if (ClientStreams(kind_)) stream_->EndWrites();
+  if (ClientStreams(kind_)) WritesDone();
   finish_called_ = true;
   return channel_->core().Await(*finished_);
 }

@@ -36,11 +36,12 @@ struct StreamingMethod {
 // What the client's streams have in common.
 class BlockingClientStream {
  public:
-  // Makes the call. `context` and `reply` (null: the server streams) live until Finish has returned or this is
-  // destroyed; `request` (null: the client streams) is copied.
+  // Makes the call; on an event loop's thread, none: every operation then fails as FAILED_PRECONDITION. `context` and
+  // `reply` (null: the server streams) live until Finish has returned or this is destroyed; `request` (null: the client
+  // streams) is copied.
   BlockingClientStream(std::shared_ptr<Channel> channel, const StreamingMethod& method, ClientContext* context,
                        const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply);
-  // Cancels the call if Finish was not called, and waits until it is complete.
+  // Cancels the call if Finish was not called, and waits until it is complete; so not on an event loop's thread.
   ~BlockingClientStream();
   BlockingClientStream(const BlockingClientStream&) = delete;
   BlockingClientStream& operator=(const BlockingClientStream&) = delete;
@@ -56,7 +57,7 @@ class BlockingClientStream {
   ClientContext* const context_;
   const std::unique_ptr<google::protobuf::MessageLite> request_;
   const std::shared_ptr<CompletionWaiter> finished_;
-  std::shared_ptr<MessageStream> stream_;
+  std::shared_ptr<MessageStream> stream_;  // Null: there is no call.
   bool finish_called_ = false;
 };
 

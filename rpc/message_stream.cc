@@ -132,7 +132,9 @@ void MessageStream::AdvanceReads() {
 absl::Status MessageStream::CheckWrite(const google::protobuf::MessageLite& message) const {
   if (closed_) return CallIsOver();
   if (writes_ended_) return absl::FailedPreconditionError("the stream was written to after its end was declared");
-  if (write_.has_value()) return absl::FailedPreconditionError("another write of this stream is under way");
+  if (write_.has_value() || unserialized_ != nullptr) {
+    return absl::FailedPreconditionError("another write of this stream is under way");
+  }
   if (!message.IsInitialized()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the message lacks required fields: ", message.InitializationErrorString()));
@@ -164,21 +166,29 @@ void MessageStream::AdvanceWrites() {
 void MessageStream::Send(PendingWrite write) {
   Outgoing* const outgoing = TakeOutgoing();
   outgoing->Begin(std::move(write));
+  unserialized_ = outgoing;
   const uint64_t bytes = outgoing->size();
   outgoing->set_send_id(wire_->SendMessage({sender_.Send(bytes), bytes}, outgoing));
   if (bytes == 0) OnSerialized(*outgoing);  // The transport need not ask for nothing.
 }
 
 MessageStream::Outgoing* MessageStream::TakeOutgoing() {
-  for (const std::unique_ptr<Outgoing>& outgoing : outgoing_) {
-    if (!outgoing->in_use()) return outgoing.get();
+  if (free_outgoing_.empty()) {
+    outgoing_.push_back(std::make_unique<Outgoing>(this));
+    return outgoing_.back().get();
   }
-  outgoing_.push_back(std::make_unique<Outgoing>(this));
-  return outgoing_.back().get();
+  Outgoing* const outgoing = free_outgoing_.back();
+  free_outgoing_.pop_back();
+  return outgoing;
+}
+
+std::optional<MessageStream::Done> MessageStream::TakeDone(Outgoing& outgoing) {
+  if (unserialized_ == &outgoing) unserialized_ = nullptr;
+  return outgoing.TakeDone();
 }
 
 void MessageStream::OnSerialized(Outgoing& outgoing) {
-  std::optional<Done> done = outgoing.TakeDone();
+  std::optional<Done> done = TakeDone(outgoing);
   if (!done.has_value()) return;
   Complete(*std::move(done), absl::OkStatus());
   RunCompletionsLater();  // The transport is on the stack.
@@ -186,8 +196,9 @@ void MessageStream::OnSerialized(Outgoing& outgoing) {
 
 void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
   auto& outgoing = static_cast<Outgoing&>(*payload);
+  if (std::optional<Done> done = TakeDone(outgoing)) Complete(*std::move(done), CallIsOver());
   outgoing.Free();
-  if (std::optional<Done> done = outgoing.TakeDone()) Complete(*std::move(done), CallIsOver());
+  free_outgoing_.push_back(&outgoing);
   if (outcome == transport::SendOutcome::kNoMemory && wire_ != nullptr) {
     wire_->Fail(absl::ResourceExhaustedError("no payload memory to send a message of the stream from"));
   }
@@ -251,7 +262,7 @@ void MessageStream::Close(Unread unread) {
   StreamWire* const wire = std::exchange(wire_, nullptr);
   for (const std::unique_ptr<Outgoing>& outgoing : outgoing_) {
     if (!outgoing->in_use()) continue;
-    if (std::optional<Done> done = outgoing->TakeDone()) Complete(*std::move(done), CallIsOver());
+    if (std::optional<Done> done = TakeDone(*outgoing)) Complete(*std::move(done), CallIsOver());
     if (wire != nullptr) wire->CancelSend(outgoing->send_id());
   }
   if (write_.has_value()) {

@@ -121,6 +121,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void AdvanceWrites();
   void Send(PendingWrite write);
   Outgoing* TakeOutgoing();
+  std::optional<Done> TakeDone(Outgoing& outgoing);
   void OnSerialized(Outgoing& outgoing);
   absl::Status JudgeSize(uint64_t payload_bytes) const;
   void Complete(Done done, absl::Status status) { completions_.emplace_back(std::move(done), std::move(status)); }
@@ -141,6 +142,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   std::optional<PendingRead> read_;
   std::optional<PendingWrite> write_;  // Waits for the window, or for the call to be there.
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
+  std::vector<Outgoing*> free_outgoing_;
+  Outgoing* unserialized_ = nullptr;  // The one whose write is not complete. Null: none.
   std::deque<std::pair<Done, absl::Status>> completions_;
   bool completing_ = false;
   bool completions_posted_ = false;

@@ -35,7 +35,6 @@ TEST_F(StreamEndTest, WriteAfterTheEndIsRefusedAndDisturbsNothing) {
 
 TEST_F(StreamEndTest, SecondReadOrWriteBesideOneIsRefused) {
   Start();
-  stream_options_.window_bytes = rpc::kStreamWindowInitial;
   auto call = Begin(MethodKind::kBidiStreaming);
   call->Read();
   call->Read();
@@ -52,6 +51,22 @@ TEST_F(StreamEndTest, SecondReadOrWriteBesideOneIsRefused) {
   loop_.RunUntilIdle();
   EXPECT_EQ(call->reads.size(), 2u);
   EXPECT_EQ(call->writes.size(), 3u);
+}
+
+TEST_F(StreamEndTest, SecondWriteBesideOneThatWaitsForCreditIsRefused) {
+  Start();
+  auto call = Begin(MethodKind::kBidiStreaming);
+  network_.latest_client()->Stall();
+  call->Write("a");
+  call->Write("b");
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->writes.size(), 1u);
+  EXPECT_TRUE(absl::IsFailedPrecondition(call->writes[0]));
+  network_.latest_client()->Unstall();
+  call->stream->EndWrites();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->writes.size(), 2u);
+  EXPECT_TRUE(call->writes[1].ok());
 }
 
 TEST_F(StreamEndTest, MessagePastTheLimitIsRefusedAndTheStreamGoesOn) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "rpc/server_core.h"
 #include "rpc/testing/lambda_service.h"
 #include "rpc/testing/memory_network.h"
+#include "rpc/unary_call.h"
 #include "transport/log.h"
 
 namespace verbena {
@@ -64,6 +66,7 @@ class StreamThreadsTest : public ::testing::Test {
       cancelled_ += context->IsCancelled() ? 1 : 0;
       return absl::OkStatus();
     });
+    service_.AddBlocking("Unary", [](ServerContext*, const Text&, Text*) { return absl::OkStatus(); });
     server_options_.loops = 2;
     channel_options_.loops = 2;
     channel_options_.connections = 3;
@@ -153,6 +156,25 @@ TEST_F(StreamThreadsTest, ServersEndFreesWhoReadsAndWhoWrites) {
   const absl::Status status = stream.Finish();
   EXPECT_FALSE(status.ok());
   EXPECT_TRUE(absl::IsCancelled(stream.Write(TextOf("b"))));
+}
+
+TEST_F(StreamThreadsTest, StreamOnALoopsThreadIsRefusedInWords) {
+  Start();
+  std::promise<absl::Status> status;
+  ClientContext outer;
+  Text request;
+  Text reply;
+  CallbackUnaryCall(*channel_, "test.Lambda/Unary", &outer, &request, &reply, [this, &status](absl::Status) {
+    ClientContext context;
+    Stream stream(channel_, kEcho, &context);
+    Text text;
+    EXPECT_FALSE(stream.Read(&text));
+    EXPECT_TRUE(absl::IsFailedPrecondition(stream.Write(text)));
+    stream.WritesDone();
+    status.set_value(stream.Finish());
+  });
+  const absl::Status refused = status.get_future().get();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
 }
 
 TEST_F(StreamThreadsTest, UserThatOwnsTheLoopDrivesItWhileHeWaits) {
