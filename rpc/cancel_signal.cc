@@ -8,11 +8,13 @@ void CancelSignal::Cancel() {
   // Who uses this later sees that it is cancelled.
   if ((state_.fetch_or(kCancelled) & kUsed) == 0) return;
   std::unique_lock lock(mu_);
+  const std::shared_ptr<NestedCalls> nested_calls = nested_calls_;
   Callback callback = std::exchange(callback_, nullptr);
-  if (callback == nullptr) return;
   Run run;
-  running_ = &run;
+  if (callback != nullptr) running_ = &run;
   lock.unlock();
+  if (nested_calls != nullptr) nested_calls->Cancel();
+  if (callback == nullptr) return;
   callback();
   callback = nullptr;  // What it holds is no longer used when others hear that it has returned.
   if (run.finished) return;
@@ -36,11 +38,24 @@ void CancelSignal::SetCallback(Callback callback) {
   if (callback != nullptr) callback();
 }
 
+std::shared_ptr<NestedCalls> CancelSignal::nested_calls(absl::Time deadline) {
+  state_.fetch_or(kUsed);
+  const std::lock_guard lock(mu_);
+  // With the lock: who finishes at the same time comes here next.
+  if ((state_.load() & kFinished) != 0) return nullptr;
+  if (nested_calls_ == nullptr) {
+    nested_calls_ = std::make_shared<NestedCalls>(deadline);
+    if (cancelled()) nested_calls_->Cancel();
+  }
+  return nested_calls_;
+}
+
 void CancelSignal::Finish() {
   if ((state_.fetch_or(kFinished) & kUsed) == 0) return;
   Callback dropped;  // Destroyed without the lock.
   std::unique_lock lock(mu_);
   dropped = std::exchange(callback_, nullptr);
+  if (nested_calls_ != nullptr) std::exchange(nested_calls_, nullptr)->Release();
   if (running_ != nullptr && running_->thread == std::this_thread::get_id()) {
     std::exchange(running_, nullptr)->finished = true;
     return;

@@ -1,11 +1,11 @@
 // Joins the two sides of a server's call that may be cancelled: the event loop, which cancels, and the handler, which
-// wants to know, and which finishes at the same time perhaps.
+// wants to know, whose own calls are to end as well, and which finishes at the same time perhaps.
 //
 // One atomic word says what each side has done; a call whose handler never asks for anything costs one exchange. The
 // lock is for those that do.
 //
 // Owner: the call's context. Thread: Cancel the loop's; SetCallback and Finish the handler's, one at a time; cancelled
-// any.
+// and nested_calls any.
 
 #ifndef VERBENA_RPC_CANCEL_SIGNAL_H_
 #define VERBENA_RPC_CANCEL_SIGNAL_H_
@@ -13,11 +13,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "rpc/nested_calls.h"
 
 namespace verbena::rpc {
 
@@ -25,13 +28,18 @@ class CancelSignal {
  public:
   using Callback = absl::AnyInvocable<void()>;
 
-  // Runs the callback, if there is one; it may finish the call, and with it the life of this.
+  // Cancels the calls that follow, then runs the callback, if there is one; it may finish the call, and with it the
+  // life of this.
   void Cancel();
   bool cancelled() const { return (state_.load(std::memory_order_acquire) & kCancelled) != 0; }
 
   // See ServerContext::SetCancelCallback.
   void SetCallback(Callback callback);
-  // The handler has finished: no callback runs from here on; one that runs on another thread has returned.
+  // What calls that follow this one join; made when it is first asked for, with this call's `deadline`. Null: the
+  // handler has finished.
+  std::shared_ptr<NestedCalls> nested_calls(absl::Time deadline);
+  // The handler has finished: the calls that follow go on by themselves, and no callback runs from here on; one that
+  // runs on another thread has returned.
   void Finish();
 
   // As newly made. After Finish, with nobody else left who knows of it.
@@ -54,6 +62,7 @@ class CancelSignal {
   std::condition_variable returned_;
   Callback callback_ ABSL_GUARDED_BY(mu_);
   Run* running_ ABSL_GUARDED_BY(mu_) = nullptr;
+  std::shared_ptr<NestedCalls> nested_calls_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace verbena::rpc

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/client_call_binding.h"
 #include "rpc/completion_waiter.h"
 
 namespace verbena::rpc {
@@ -142,6 +143,7 @@ ClientConnection& ChannelCore::NextConnection(Lane& lane) {
 }
 
 void ChannelCore::Start(UserCall call) {
+  ClientCallBinding::FollowHandler(*call.context);
   if (Lane* lane = LaneOfThisThread()) {
     NextConnection(*lane).Start(std::move(call));
   } else {
@@ -150,6 +152,7 @@ void ChannelCore::Start(UserCall call) {
 }
 
 void ChannelCore::StartStreaming(UserCall call, absl::FunctionRef<void(const std::shared_ptr<MessageStream>&)> take) {
+  ClientCallBinding::FollowHandler(*call.context);
   Lane* const here = LaneOfThisThread();
   Lane& lane = here != nullptr ? *here : NextLane();
   call.stream = std::make_shared<MessageStream>(
@@ -175,6 +178,7 @@ absl::Status ChannelCore::CheckMayBlock() {
 
 absl::Status ChannelCore::Block(UserCall call) {
   if (absl::Status checked = CheckMayBlock(); !checked.ok()) return checked;
+  ClientCallBinding::FollowHandler(*call.context);
   BlockedCall blocked(std::move(call));
   Lane& lane = NextLane();
   // A pointer and a reference: no allocation.

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "rpc/client_call_binding.h"
 #include "rpc/client_context.h"
 #include "rpc/core/method_kind.h"
 #include "rpc/message_stream.h"
@@ -48,6 +49,7 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   }
   // Hands the user's part over, to be completed; what is left is a source of nothing.
   UserCall Take() {
+    ClientCallBinding::Unbind(*user_.context);
     measured_ = nullptr;
     return std::exchange(user_, UserCall());
   }

@@ -1,6 +1,6 @@
 // The runtime's side of a ClientContext: what the user asked of the call, and the ends of TryCancel.
 //
-// Thread: the loop's, but for Canceller.
+// Thread: the loop's, but for FollowHandler.
 
 #ifndef VERBENA_RPC_CLIENT_CALL_BINDING_H_
 #define VERBENA_RPC_CLIENT_CALL_BINDING_H_
@@ -11,21 +11,21 @@
 
 #include "absl/strings/cord.h"
 #include "absl/time/time.h"
+#include "rpc/call_canceller.h"
 #include "rpc/client_context.h"
+#include "rpc/nested_calls.h"
 
 namespace verbena::rpc {
 
-// Where TryCancel turns to. Shared with contexts, so it may outlive the channel. Any thread.
-class CallCanceller {
- public:
-  virtual ~CallCanceller() = default;
-  virtual void CancelCall(uint64_t call_id) = 0;
-};
-
 class ClientCallBinding {
  public:
-  // What the context says of the call's time, as a timeout from now.
-  static absl::Duration TimeoutOf(const ClientContext& context);
+  // When a call is made, on the caller's thread: if that is within a handler, the call follows the handler's, unless
+  // the context says otherwise.
+  static void FollowHandler(ClientContext& context);
+
+  // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
+  // has that this one follows.
+  static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout);
   static const absl::Cord& RequestAttachment(const ClientContext& context) { return context.request_attachment_; }
   static void SetResponseAttachment(ClientContext& context, absl::Cord attachment) {
     context.response_attachment_ = std::move(attachment);
@@ -33,9 +33,18 @@ class ClientCallBinding {
   static const Metadata& RequestMetadata(const ClientContext& context) { return context.request_metadata_; }
   static ResponseMetadata& ResponseMetadataOf(ClientContext& context) { return context.response_metadata_; }
 
-  // From here on TryCancel reaches the call. True: it was asked for already.
+  // From here on TryCancel and the call that this one follows reach it. True: it is cancelled already.
   static bool Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller, uint64_t call_id);
-  static bool IsCancelled(const ClientContext& context) { return context.cancelled_.load(); }
+  // The call is complete, bound or not; before its completion runs.
+  static void Unbind(ClientContext& context) {
+    if (context.parent_ != nullptr) LeaveParent(context);
+  }
+  static bool IsCancelled(const ClientContext& context) {
+    return context.cancelled_.load() || (context.parent_ != nullptr && context.parent_->cancelled());
+  }
+
+ private:
+  static void LeaveParent(ClientContext& context);
 };
 
 }  // namespace verbena::rpc

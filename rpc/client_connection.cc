@@ -34,12 +34,12 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
  public:
   explicit Handle(ClientConnection* connection) : connection_(connection), loop_(&connection->loop_) {}
 
-  void CancelCall(uint64_t call_id) override {
+  void CancelCall(uint64_t call_id, absl::string_view reason) override {
     const std::lock_guard lock(mu_);
     if (loop_ == nullptr) return;
-    loop_->Post([self = shared_from_this(), call_id] {
+    loop_->Post([self = shared_from_this(), call_id, reason] {
       if (self->connection_ == nullptr) return;
-      self->connection_->session_.Cancel(call_id, self->connection_->loop_.Now());
+      self->connection_->session_.Fail(call_id, absl::CancelledError(reason), self->connection_->loop_.Now());
       self->connection_->Settle();
     });
   }
@@ -82,11 +82,10 @@ ClientCall& ClientConnection::CallOf(uint64_t call_id) {
 void ClientConnection::Start(UserCall call) {
   if (shut_down_) return FailLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
   if (ClientCallBinding::IsCancelled(*call.context)) {
-    return FailLater(std::move(call), absl::CancelledError("the caller cancelled the call before it was made"));
+    return FailLater(std::move(call), absl::CancelledError("the call was cancelled before it was made"));
   }
   const absl::Time now = loop_.Now();
-  absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context);
-  if (timeout == absl::InfiniteDuration()) timeout = options_.default_timeout;
+  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout);
   const std::optional<uint64_t> call_id = session_.Start(now + timeout, now);
   if (!call_id.has_value()) {
     return FailLater(std::move(call), absl::ResourceExhaustedError(absl::StrCat(
@@ -100,6 +99,7 @@ void ClientConnection::Start(UserCall call) {
 
 // Not at once: a caller who tries again in `done` would never come to an end.
 void ClientConnection::FailLater(UserCall call, absl::Status status) {
+  ClientCallBinding::Unbind(*call.context);
   loop_.Post([call = std::make_unique<UserCall>(std::move(call)),
               status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
     CloseStream(0, *call, nullptr, MessageStream::Unread::kDrop);

@@ -1,9 +1,13 @@
 #include "rpc/client_context.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "rpc/client_call_binding.h"
+#include "rpc/handler_scope.h"
+#include "rpc/nested_calls.h"
+#include "rpc/server_context.h"
 
 namespace verbena {
 
@@ -17,12 +21,18 @@ void ClientContext::set_deadline(absl::Time deadline) { deadline_ = deadline; }
 void ClientContext::TryCancel() {
   cancelled_.store(true);
   const uint64_t call_id = call_id_.load();
-  if (call_id != 0) canceller_->CancelCall(call_id);
+  if (call_id != 0) canceller_->CancelCall(call_id, "the caller cancelled the call");
+}
+
+void ClientContext::FollowServerContext(const ServerContext& parent) {
+  parent_ = parent.signal_.nested_calls(parent.deadline());
 }
 
 void ClientContext::Reset() {
   timeout_ = absl::InfiniteDuration();
   deadline_ = absl::InfiniteFuture();
+  propagate_ = true;
+  parent_ = nullptr;
   request_attachment_.Clear();
   request_metadata_.Clear();
   response_attachment_.Clear();
@@ -33,9 +43,18 @@ void ClientContext::Reset() {
 
 namespace rpc {
 
-absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context) {
-  if (context.deadline_ == absl::InfiniteFuture()) return context.timeout_;
-  return std::min(context.timeout_, context.deadline_ - absl::Now());
+void ClientCallBinding::FollowHandler(ClientContext& context) {
+  if (!context.propagate_ || context.parent_ != nullptr) return;
+  if (const ServerContext* handled = HandlerScope::current()) context.FollowServerContext(*handled);
+}
+
+absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context, absl::Duration default_timeout) {
+  const auto until = [](absl::Time deadline) {
+    return deadline == absl::InfiniteFuture() ? absl::InfiniteDuration() : deadline - absl::Now();
+  };
+  absl::Duration timeout = std::min(context.timeout_, until(context.deadline_));
+  if (timeout == absl::InfiniteDuration()) timeout = default_timeout;
+  return context.parent_ == nullptr ? timeout : std::min(timeout, until(context.parent_->deadline()));
 }
 
 bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
@@ -45,7 +64,12 @@ bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallC
   // A context that is used again and again does not touch the canceller's count.
   if (context.canceller_ != canceller) context.canceller_ = canceller;
   context.call_id_.store(call_id);
-  return context.cancelled_.load();
+  const bool follows = context.parent_ == nullptr || context.parent_->Add(canceller, call_id);
+  return context.cancelled_.load() || !follows;
+}
+
+void ClientCallBinding::LeaveParent(ClientContext& context) {
+  std::exchange(context.parent_, nullptr)->Remove(context.canceller_, context.call_id_.load(std::memory_order_relaxed));
 }
 
 }  // namespace rpc

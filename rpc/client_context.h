@@ -19,9 +19,12 @@
 
 namespace verbena {
 
+class ServerContext;
+
 namespace rpc {
 class CallCanceller;
 class ClientCallBinding;
+class NestedCalls;
 }  // namespace rpc
 
 class ClientContext {
@@ -35,6 +38,16 @@ class ClientContext {
   void set_timeout(absl::Duration timeout);
   // When the call must be complete, on the wall clock (absl::Now); turned into a timeout when the call is made.
   void set_deadline(absl::Time deadline);
+
+  // A call that a handler makes while it runs, from its own thread, follows the call that it handles: it has no more
+  // time than that has left, and is cancelled with it. False: this one does not, such as one that cleans up.
+  void set_propagate(bool propagate) { propagate_ = propagate; }
+  // Says so in words, for a handler that goes on elsewhere (in completions, on threads of its own) and is not finished
+  // yet: the next call of this context follows `parent`, whatever set_propagate says.
+  //
+  // A call may go on when the handler of the call that it follows has finished: from then on it is by itself, with the
+  // deadline that it has. So is one that is made later with this context.
+  void FollowServerContext(const ServerContext& parent);
 
   // Bytes that travel beside the request, not copied where they stand in memory from AllocatePayload.
   void set_attachment(absl::Cord attachment) { request_attachment_ = std::move(attachment); }
@@ -63,8 +76,12 @@ class ClientContext {
   // Set by the user before the call.
   absl::Duration timeout_ = absl::InfiniteDuration();
   absl::Time deadline_ = absl::InfiniteFuture();
+  bool propagate_ = true;
   absl::Cord request_attachment_;
   Metadata request_metadata_;
+
+  // What the call follows. Set by the user or when the call is made; null again when it is complete.
+  std::shared_ptr<rpc::NestedCalls> parent_;
 
   // Set by the call.
   absl::Cord response_attachment_;

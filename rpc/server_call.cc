@@ -7,6 +7,7 @@
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/run_catching.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/handler_scope.h"
 #include "rpc/method_registry.h"
 #include "rpc/protobuf_bytes.h"
 #include "rpc/server_connection.h"
@@ -136,6 +137,7 @@ void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call) {
     return;
   }
   absl::Status status = RunCatching(kHandler, [&call] {
+    const HandlerScope handler(&call->context_);
     const Method& method = *call->method_;
     if (method.blocking != nullptr) return method.blocking(&call->context_, *call->request_, call->reply_.get());
     return method.blocking_stream(&call->context_, *call->request_, call->reply_.get(), call->stream_);
@@ -148,6 +150,7 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
   ServerCall* const running = call.get();
   DropScope scope(running);
   absl::Status status = RunCatching(kHandler, [running, &call] {
+    const HandlerScope handler(&running->context_);
     const Method& method = *running->method_;
     Responder done(HandlerToken(std::move(call)));
     if (method.callback != nullptr) {
@@ -170,6 +173,7 @@ void ServerCall::MarkCancelled() {
 }
 
 void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
+  HandlerScope::Forget(&call->context_);
   call->context_.signal_.Finish();
   SetCertainty(&status, Certainty::kExecuted);
   call->status_ = std::move(status);

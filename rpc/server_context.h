@@ -19,6 +19,8 @@
 
 namespace verbena {
 
+class ClientContext;
+
 namespace rpc {
 class ServerCall;
 }  // namespace rpc
@@ -68,6 +70,7 @@ class ServerContext {
   const std::string& peer() const { return peer_; }
 
  private:
+  friend class ClientContext;  // Follows.
   friend class rpc::ServerCall;
 
   absl::Time deadline_ = absl::InfiniteFuture();
@@ -76,7 +79,7 @@ class ServerContext {
   Metadata client_metadata_;
   rpc::ResponseMetadata response_metadata_;
   std::string peer_;
-  rpc::CancelSignal signal_;
+  mutable rpc::CancelSignal signal_;
 };
 
 }  // namespace verbena

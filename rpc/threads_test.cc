@@ -5,8 +5,6 @@
 #include <atomic>
 #include <latch>
 #include <memory>
-#include <mutex>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,79 +16,15 @@
 #include "rpc/client_context.h"
 #include "rpc/server.h"
 #include "rpc/server_core.h"
-#include "rpc/testing/lambda_service.h"
-#include "rpc/testing/memory_network.h"
+#include "rpc/testing/threads_fixture.h"
 #include "rpc/unary_call.h"
-#include "transport/log.h"
 
 namespace verbena {
 namespace {
 
 using testing::Text;
 
-constexpr absl::string_view kAddress = "server:1";
-
-class ThreadsTest : public ::testing::Test {
- protected:
-  ThreadsTest() {
-    SetLogSink([](Severity, absl::string_view) {});
-    service_.AddBlocking("Echo", [](ServerContext*, const Text& request, Text* reply) {
-      reply->set_value(request.value());
-      return absl::OkStatus();
-    });
-    service_.AddBlocking("Block", [this](ServerContext* context, const Text&, Text*) {
-      ++blocked_;
-      while (!released_ && !context->IsCancelled()) std::this_thread::yield();
-      ++unblocked_;
-      return absl::OkStatus();
-    });
-    service_.AddBlocking(
-        "Throw", [](ServerContext*, const Text&, Text*) -> absl::Status { throw std::runtime_error("out of luck"); });
-    service_.AddCallback("Later", [this](ServerContext*, const Text& request, Text* reply, Responder done) {
-      reply->set_value(request.value());
-      const std::lock_guard lock(mu_);
-      answerers_.emplace_back([done = std::move(done)]() mutable { done(absl::OkStatus()); });
-    });
-  }
-  ~ThreadsTest() override {
-    released_ = true;
-    channel_.reset();
-    server_.reset();
-    for (std::thread& answerer : answerers_) answerer.join();
-    SetLogSink(nullptr);
-  }
-
-  void Start() {
-    server_ = std::make_unique<Server>(
-        *rpc::ServerCore::Start(&network_, server_options_, {std::string(kAddress)}, {&service_}));
-    channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, channel_options_));
-  }
-  absl::Status Call(absl::string_view method, std::string text, Text* reply) {
-    ClientContext context;
-    Text request;
-    request.set_value(std::move(text));
-    return BlockingUnaryCall(*channel_, absl::StrCat("test.Lambda/", method), &context, request, reply);
-  }
-  absl::Status Call(absl::string_view method) {
-    Text reply;
-    return Call(method, "x", &reply);
-  }
-  void AwaitBlocked(int count) {
-    while (blocked_ < count) std::this_thread::yield();
-  }
-
-  testing::MemoryNetwork network_;
-  testing::LambdaService service_;
-  ServerOptions server_options_;
-  ChannelOptions channel_options_;
-  std::atomic<bool> released_ = false;
-  std::atomic<int> blocked_ = 0;
-  std::atomic<int> unblocked_ = 0;
-  std::mutex mu_;
-  std::vector<std::thread> answerers_;  // Guarded by mu_ while the server runs.
-  std::unique_ptr<Server> server_;
-  std::shared_ptr<Channel> channel_;
-};
+class ThreadsTest : public testing::ThreadsFixture {};
 
 TEST_F(ThreadsTest, BlockingCallsFromManyThreadsGetTheirOwnReplies) {
   server_options_.loops = 2;
@@ -179,40 +113,6 @@ TEST_F(ThreadsTest, CancelledCallInTheExecutorsQueueNeverRuns) {
   running.join();
   while (server_->counters().calls_in_flight > 0) std::this_thread::yield();
   EXPECT_EQ(blocked_, 1);
-}
-
-TEST_F(ThreadsTest, BlockingHandlersAreToldOfTheirCancelWheneverItComes) {
-  constexpr int kCalls = 200;
-  struct Kept {
-    ClientContext context;
-    Text request, reply;
-    std::atomic<bool> began = false;
-  };
-  std::vector<Kept> kept(kCalls);
-  service_.AddBlocking("AwaitCancel", [&](ServerContext* context, const Text& request, Text*) {
-    std::latch told(1);
-    ++blocked_;
-    kept[std::stoi(request.value())].began = true;
-    context->SetCancelCallback([&told] { told.count_down(); });
-    told.wait();
-    context->SetCancelCallback(nullptr);  // It uses what stands on this stack.
-    ++unblocked_;
-    return absl::OkStatus();
-  });
-  Start();
-  std::latch all(kCalls);
-  for (int i = 0; i < kCalls; ++i) {
-    kept[i].request.set_value(absl::StrCat(i));
-    CallbackUnaryCall(*channel_, "test.Lambda/AwaitCancel", &kept[i].context, &kept[i].request, &kept[i].reply,
-                      [&all](absl::Status) { all.count_down(); });
-    while (i % 2 == 0 && !kept[i].began) std::this_thread::yield();  // The others may never begin.
-    kept[i].context.TryCancel();
-  }
-  all.wait();
-  channel_.reset();
-  server_.reset();  // Waits for the handlers that run.
-  EXPECT_GE(blocked_, kCalls / 2);
-  EXPECT_EQ(unblocked_, blocked_);
 }
 
 TEST_F(ThreadsTest, ShutdownLetsCallsFinishAndWaitReturns) {

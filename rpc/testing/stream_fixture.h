@@ -106,7 +106,13 @@ class StreamFixture : public CallFixture {
     StopServer();
   }
 
+  // Begins a call and lets everything run that can run at this instant.
   StreamCall* Begin(MethodKind kind, absl::Duration timeout = absl::InfiniteDuration()) {
+    StreamCall* const call = BeginOnly(kind, timeout);
+    loop_.RunUntilIdle();
+    return call;
+  }
+  StreamCall* BeginOnly(MethodKind kind, absl::Duration timeout) {
     calls_.push_back(std::make_unique<StreamCall>());
     StreamCall* const call = calls_.back().get();
     call->request.set_value("the request");
@@ -120,7 +126,6 @@ class StreamFixture : public CallFixture {
     made.reply = ServerStreams(kind) ? nullptr : &call->reply;
     made.done = [call](absl::Status status) { call->completions.push_back(std::move(status)); };
     channel_->core().StartStreaming(std::move(made), [call](const auto& stream) { call->stream = stream; });
-    loop_.RunUntilIdle();
     return call;
   }
   Served& served() { return *served_.back(); }

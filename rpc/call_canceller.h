@@ -1,0 +1,23 @@
+// What can end a call in flight by its id: a channel's connection, for contexts and for calls that others follow.
+//
+// Owner: shared; it may outlive the channel, and then does nothing. Thread: any.
+
+#ifndef VERBENA_RPC_CALL_CANCELLER_H_
+#define VERBENA_RPC_CALL_CANCELLER_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace verbena::rpc {
+
+class CallCanceller {
+ public:
+  virtual ~CallCanceller() = default;
+  // The call ends as CANCELLED with `reason`, which is in static storage. An id whose call is complete is none's.
+  virtual void CancelCall(uint64_t call_id, absl::string_view reason) = 0;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_CALL_CANCELLER_H_
