@@ -15,6 +15,7 @@
 #include "rpc/core/call_header.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata.h"
+#include "rpc/core/stream_header.h"
 #include "tests/golden/hex_file.h"
 #include "tests/golden/markdown_tables.h"
 #include "transport/protocol/limits.h"
@@ -79,7 +80,10 @@ TEST(WireDocument, MessageKindsAndFieldTypesAreTheCodes) {
   const std::map<uint64_t, std::string> kinds = {{number(MessageKind::kRequest), "request"},
                                                  {number(MessageKind::kResponse), "response"},
                                                  {number(MessageKind::kCancel), "cancel"},
-                                                 {number(MessageKind::kDrain), "drain"}};
+                                                 {number(MessageKind::kDrain), "drain"},
+                                                 {number(MessageKind::kStreamMessage), "stream message"},
+                                                 {number(MessageKind::kStreamEnd), "stream end"},
+                                                 {number(MessageKind::kStreamWindow), "stream window"}};
   EXPECT_EQ(NamesIn("Message kind"), kinds);
   const std::map<uint64_t, std::string> fields = {{number(HeaderFieldType::kMetadata), "metadata"},
                                                   {number(HeaderFieldType::kStatusDetail), "status detail"},
@@ -100,8 +104,8 @@ TEST(WireDocument, EveryFrameTypeHasGoldenBytes) {
 // Fields stand one behind the other, and end where the code says.
 TEST(WireDocument, ByteTablesAddUp) {
   const size_t expected[] = {
-      wire::kHelloBytes,    wire::kRejectionBytes,         wire::kFrameHeaderBytes,       wire::kSegmentBytes,
-      wire::kIdentityBytes, rpc::kRequestHeaderFixedBytes, rpc::kResponseHeaderFixedBytes};
+      wire::kHelloBytes,    wire::kRejectionBytes,         wire::kFrameHeaderBytes,        wire::kSegmentBytes,
+      wire::kIdentityBytes, rpc::kRequestHeaderFixedBytes, rpc::kResponseHeaderFixedBytes, rpc::kStreamHeaderBytes};
   const std::vector<MarkdownTable> tables = testing::TablesOf(AllTables(), "Offset");
   ASSERT_EQ(tables.size(), std::size(expected));
   for (size_t i = 0; i < tables.size(); ++i) {
