@@ -16,6 +16,7 @@
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata.h"
 #include "rpc/core/stream_header.h"
+#include "rpc/core/stream_sender.h"
 #include "tests/golden/hex_file.h"
 #include "tests/golden/markdown_tables.h"
 #include "transport/protocol/limits.h"
@@ -136,6 +137,8 @@ TEST(WireDocument, LimitsAreTheCodes) {
       {"status message, at most", rpc::kStatusMessageBytesMax},
       {"metadata key, at most", kMetadataKeyBytesMax},
       {"one list of metadata, at most", kMetadataBytesMax},
+      {"window of a stream, at first", rpc::kStreamWindowInitial},
+      {"a message of a stream, beyond its payload", rpc::kStreamMessageOverhead},
   };
   EXPECT_EQ(limits, expected);
 }
