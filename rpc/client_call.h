@@ -80,8 +80,11 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
     send_id_ = send_id;
     if (user_.stream != nullptr) user_.stream->Attach(this);
   }
-  // The link is gone.
-  void OnLinkGone() { link_ = nullptr; }
+  // The link is gone: what is done to the stream from here on stays here.
+  void OnLinkGone() {
+    link_ = nullptr;
+    if (user_.stream != nullptr) user_.stream->Attach(nullptr);
+  }
 
   // The header of a response that waits for messages of the server's stream; empty: none does.
   const std::string& held_response() const { return held_response_; }

@@ -102,6 +102,7 @@ void ClientConnection::FailLater(UserCall call, absl::Status status) {
   ClientCallBinding::Unbind(*call.context);
   loop_.Post([call = std::make_unique<UserCall>(std::move(call)),
               status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
+    const CallbackScope scope(call.get());
     CloseStream(0, *call, nullptr, MessageStream::Unread::kDrop);
     call->done(std::move(status));
   });
@@ -117,6 +118,7 @@ void ClientConnection::FailCallLater(uint64_t call_id, absl::Status status) {
 
 void ClientConnection::Settle() {
   if (settling_) return;
+  const CallbackScope scope(this);  // Completions run in here, whatever it follows.
   settling_ = true;
   while (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
   settling_ = false;

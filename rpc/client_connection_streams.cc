@@ -6,6 +6,7 @@
 #include "rpc/client_connection.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 namespace {
@@ -52,9 +53,8 @@ void ClientConnection::OnStreamMessage(ClientSession::Epoch epoch, const transpo
 }
 
 void ClientConnection::OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t call_id, const absl::Status& status) {
-  if (StreamOf(epoch, call_id) == nullptr) return;
-  FailStream(call_id,
-             absl::ResourceExhaustedError(absl::StrCat("a message of the stream was not fetched: ", status.message())));
+  if (StreamOf(epoch, call_id) == nullptr || absl::IsCancelled(status)) return;  // Withdrawn: the reason follows.
+  FailStream(call_id, StreamNotFetched(status));
 }
 
 void ClientConnection::FailStream(uint64_t call_id, const absl::Status& why) {
@@ -76,10 +76,10 @@ bool ClientConnection::HoldResponse(ClientSession::Epoch epoch, const transport:
 }
 
 void ClientConnection::ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id) {
-  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, call_id);
-  if (stream == nullptr || !stream->complete()) return;
   const std::string header = CallOf(call_id).held_response();
   if (header.empty()) return;
+  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, call_id);
+  if (stream == nullptr || !stream->complete()) return;
   NoPayload payload;
   OnResponse(epoch,
              {static_cast<uint8_t>(MessageKind::kResponse),

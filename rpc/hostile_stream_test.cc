@@ -167,6 +167,44 @@ TEST_F(HostileStreamTest, BodyLongerThanItsPayloadEndsTheCall) {
   ExpectEndedAtTheServer(absl::StatusCode::kInvalidArgument, "says that 4 bytes of a payload of 3 are the body");
 }
 
+// Its reader could take the failed read for the end of the stream, and answer OK.
+TEST_F(HostileStreamTest, BytesThatAreNoMessageAreReadWhenTheCallHasEnded) {
+  ConnectRawClient(Reading::kNo);
+  bool cancelled_by_then = false;
+  served().stream->Read(&served().incoming, [&](absl::Status status) {
+    EXPECT_FALSE(status.ok());
+    cancelled_by_then = served().context->IsCancelled();
+    served().done(absl::OkStatus());
+  });
+  Send(MessageKind::kStreamMessage, StreamHeaderOf(0, 3), "\xff\xff\xff");
+  EXPECT_TRUE(cancelled_by_then);
+  ASSERT_EQ(Responses().size(), 1u);
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+// The id of a call that has ended, with a fetch of its stream still under way, is that of another kind of call now.
+TEST_F(HostileStreamTest, FetchOfAnEarlierCallFailsNobodyElses) {
+  ConnectRawClient();
+  network_.latest_server()->HoldFetches();
+  Send(MessageKind::kStreamMessage, StreamHeaderOf(0, 0), std::string(100'000, 'x'));
+  Send(MessageKind::kCancel, "");
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  std::array<std::byte, 256> bytes;
+  rpc::RequestHeader header;
+  header.method = "test.Lambda/Hold";
+  Send(MessageKind::kRequest,
+       AsString(absl::MakeConstSpan(bytes).first(*rpc::EncodeRequestHeader(header, absl::MakeSpan(bytes)))));
+  ASSERT_EQ(held_.size(), 1u);
+  network_.latest_server()->ReleaseFetches();
+  peer_->CancelSends();
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(held_[0].context->IsCancelled());
+  held_[0].done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->tally().calls, 0u);
+}
+
 TEST_F(HostileStreamTest, MessagesOfNoCallAreForNobody) {
   ConnectRawClient();
   call_id_ = kCall + 1;

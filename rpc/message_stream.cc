@@ -9,6 +9,10 @@
 namespace verbena::rpc {
 namespace {
 
+absl::Status Unreadable() {
+  return absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
+}
+
 absl::Status CallIsOver() { return absl::CancelledError("the call is over"); }
 
 // Parses the body from a Cord that is mostly one piece.
@@ -113,20 +117,25 @@ void MessageStream::StartRead(google::protobuf::MessageLite* into, Done done) {
 void MessageStream::AdvanceReads() {
   if (!read_.has_value()) return;
   if (receiver_.has_next()) {
-    PendingRead read = *std::exchange(read_, std::nullopt);
     const Incoming incoming = receiver_.TakeNext();
-    absl::Status parsed =
-        ParseBody(incoming.payload, incoming.body_bytes, read.into)
-            ? absl::OkStatus()
-            : absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
-    Complete(std::move(read.done), parsed);
+    if (!ParseBody(incoming.payload, incoming.body_bytes, read_->into)) return OnUnreadable();
+    PendingRead read = *std::exchange(read_, std::nullopt);
+    Complete(std::move(read.done), absl::OkStatus());
     if (wire_ == nullptr) return;
-    if (!parsed.ok()) return wire_->Fail(parsed);
     if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
   } else if (closed_ || receiver_.at_end()) {
     PendingRead read = *std::exchange(read_, std::nullopt);
     Complete(std::move(read.done), absl::OutOfRangeError("the stream has ended"));
   }
+}
+
+// The reader learns of it when the call has ended: he must not take it for the end of the stream.
+void MessageStream::OnUnreadable() {
+  receiver_.Drop();
+  unreadable_ = true;
+  if (wire_ != nullptr) return wire_->Fail(Unreadable());
+  PendingRead read = *std::exchange(read_, std::nullopt);
+  Complete(std::move(read.done), Unreadable());
 }
 
 absl::Status MessageStream::CheckWrite(const google::protobuf::MessageLite& message) const {
@@ -199,8 +208,10 @@ void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOut
   if (std::optional<Done> done = TakeDone(outgoing)) Complete(*std::move(done), CallIsOver());
   outgoing.Free();
   free_outgoing_.push_back(&outgoing);
-  if (outcome == transport::SendOutcome::kNoMemory && wire_ != nullptr) {
+  if (wire_ != nullptr && outcome == transport::SendOutcome::kNoMemory) {
     wire_->Fail(absl::ResourceExhaustedError("no payload memory to send a message of the stream from"));
+  } else if (wire_ != nullptr && outcome == transport::SendOutcome::kNotSent) {
+    wire_->Fail(absl::UnavailableError("a message of the stream was not sent"));  // The gap would never be filled.
   }
   RunCompletions();
 }
@@ -215,6 +226,7 @@ absl::Status MessageStream::JudgeSize(uint64_t payload_bytes) const {
 absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes) {
   const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
   if (!decoded.ok()) return decoded.status();
+  if (unreadable_) return Unreadable();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
   return receiver_.OnAnnounced(decoded->number, payload_bytes);
 }
@@ -222,6 +234,7 @@ absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint
 absl::Status MessageStream::OnMessage(absl::Span<const std::byte> header, transport::ReceivedPayload& payload) {
   const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
   if (!decoded.ok()) return decoded.status();
+  if (unreadable_) return Unreadable();
   const uint64_t payload_bytes = payload.bytes().size();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
   if (decoded->value > payload_bytes) {
@@ -241,6 +254,7 @@ absl::Status MessageStream::OnMessage(absl::Span<const std::byte> header, transp
 absl::Status MessageStream::OnEnd(absl::Span<const std::byte> header) {
   const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
   if (!decoded.ok()) return decoded.status();
+  if (unreadable_) return Unreadable();
   if (absl::Status ended = receiver_.OnEnd(decoded->number); !ended.ok()) return ended;
   AdvanceReads();
   RunCompletions();
@@ -265,18 +279,22 @@ void MessageStream::Close(Unread unread) {
     if (std::optional<Done> done = TakeDone(*outgoing)) Complete(*std::move(done), CallIsOver());
     if (wire != nullptr) wire->CancelSend(outgoing->send_id());
   }
-  if (write_.has_value()) {
-    PendingWrite write = *std::exchange(write_, std::nullopt);
-    Complete(std::move(write.done), CallIsOver());
-  }
+  DropWrite();
   if (unread == Unread::kDrop) receiver_.Drop();
   AdvanceReads();
   RunCompletionsLater();
 }
 
+void MessageStream::DropWrite() {
+  if (!write_.has_value()) return;
+  PendingWrite write = *std::exchange(write_, std::nullopt);
+  Complete(std::move(write.done), CallIsOver());
+}
+
 uint64_t MessageStream::Finish() {
   closed_ = true;
   wire_ = nullptr;
+  DropWrite();
   AdvanceReads();
   RunCompletionsLater();
   return sender_.count();

@@ -118,7 +118,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void StartWrite(const google::protobuf::MessageLite* message, Done done);
   absl::Status CheckWrite(const google::protobuf::MessageLite& message) const;
   void AdvanceReads();
+  void OnUnreadable();
   void AdvanceWrites();
+  void DropWrite();  // The one that waits for the window, if there is one.
   void Send(PendingWrite write);
   Outgoing* TakeOutgoing();
   std::optional<Done> TakeDone(Outgoing& outgoing);
@@ -137,6 +139,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool writes_ended_ = false;  // By the user.
   bool end_sent_ = false;
   bool closed_ = false;
+  bool unreadable_ = false;  // A message was none: the call is to end.
   StreamReceiver<Incoming> receiver_;
   StreamSender sender_;
   std::optional<PendingRead> read_;

@@ -2,8 +2,9 @@
 // them. For callers and handlers that live on event loops. The shape is that of gRPC's callback API.
 //
 // Reactions run on the event loop, one at a time, and must not block. At most one read and one write are in flight;
-// each is followed by its reaction, exactly once, also when the call ends early. OnDone is the last reaction: after it
-// nothing touches the reactor, which may then delete itself.
+// each is followed by its reaction, exactly once, also when the call ends early. Operations that several threads start
+// have no order between them. OnDone is the last reaction: after it nothing touches the reactor, which may then delete
+// itself.
 
 #ifndef VERBENA_RPC_REACTORS_H_
 #define VERBENA_RPC_REACTORS_H_
@@ -46,7 +47,8 @@ class ClientReactor : public StreamReactor {
 
 class ServerReactor : public StreamReactor {
  public:
-  // Ends the call with `status`, from any thread. Once; not while a write is in flight.
+  // Ends the call with `status`, from any thread. Once; a write that waits for the client's window then fails. The
+  // handler's context, request and reply end with it. With no operation in flight OnDone runs in here.
   void Finish(absl::Status status);
   // The call is over; mostly `delete this`.
   virtual void OnDone() = 0;

@@ -168,7 +168,6 @@ void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
 
 void ServerCall::MarkCancelled() {
   const CallbackScope scope(gate_.get());
-  if (stream_ != nullptr) stream_->Close(MessageStream::Unread::kDrop);  // What it completes runs later.
   context_.signal_.Cancel();
 }
 

@@ -9,6 +9,7 @@
 #include "rpc/core/message_kind.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/server_loop.h"
+#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 namespace {
@@ -36,6 +37,7 @@ ServerConnection::~ServerConnection() {
   for (Slot& slot : slots_) {
     if (slot.running == nullptr) continue;
     slot.running->Detach();
+    CloseStream(*slot.running);
     slot.running->MarkCancelled();
   }
   connection_.reset();  // Before the answers that it may still read.
@@ -121,7 +123,7 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
 
 void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   SlotOf(call->local()).running = nullptr;
-  const uint64_t written = call->stream() == nullptr ? 0 : call->stream()->Finish();
+  const uint64_t written = FinishStream(*call);
   if (!session_.OnHandlerDone(call->local())) {
     loop_.RecycleCall(std::move(call));
   } else if (sends_over_) {
@@ -182,8 +184,8 @@ uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& st
 
 void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {
   if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
-    FailStream(head.call_id, absl::ResourceExhaustedError(
-                                 absl::StrCat("a message of the stream was not fetched: ", status.message())));
+    if (!absl::IsCancelled(status))
+      FailStream(head.call_id, StreamNotFetched(status));  // Withdrawn: the reason follows.
     return Settle();
   }
   const ServerSession::Decision decision = session_.OnFetchFailed(head.call_id, status);
@@ -215,7 +217,10 @@ void ServerConnection::OnClosed(const absl::Status&) {
   session_.OnClosed();
   sends_over_ = true;
   connection_.reset();
-  for (Slot& slot : slots_) slot.responding = nullptr;
+  for (Slot& slot : slots_) {
+    slot.responding = nullptr;
+    if (slot.running != nullptr) CloseStream(*slot.running);  // All, before a handler that is told may use another's.
+  }
   loop_.OnConnectionClosed();
   Settle();  // May be the end of this object.
 }
@@ -265,7 +270,9 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
   Slot& slot = SlotOf(action.local);
   switch (action.kind) {
     case ServerSession::ActionKind::kMarkCancelled:
-      if (slot.running != nullptr) slot.running->MarkCancelled();
+      if (slot.running == nullptr) return;
+      CloseStream(*slot.running);  // What that completes runs later.
+      slot.running->MarkCancelled();
       return;
     case ServerSession::ActionKind::kCancelFetch:
       if (!closed()) connection_->CancelFetch(action.call_id);

@@ -73,6 +73,9 @@ class ServerConnection : public transport::ConnectionHandler {
   bool OnStreamAnnounced(const transport::MessageHead& head);  // Whether to fetch it.
   void OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   void FailStream(uint64_t call_id, const absl::Status& status);
+  void CloseStream(ServerCall& call);       // Nobody waits for the call any more.
+  uint64_t FinishStream(ServerCall& call);  // Its handler is done. How many messages it wrote.
+  void CancelFetches(const ServerCall& call);
   void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
   void Reject(uint64_t call_id, const absl::Status& status);

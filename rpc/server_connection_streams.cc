@@ -51,20 +51,35 @@ void ServerConnection::OnStreamMessage(const transport::MessageHead& head, trans
 }
 
 void ServerConnection::FailStream(uint64_t call_id, const absl::Status& status) {
-  const std::optional<uint64_t> local = session_.FindRunning(call_id);
-  if (!local.has_value()) return;
-  if (StreamOf(call_id)->fetching() && !closed()) connection_->CancelFetch(call_id);
-  Reject(call_id, session_.OnStreamFailed(*local, status).status);
+  // What fails may belong to an earlier call of this id, which need not have been of a kind that streams.
+  if (StreamOf(call_id) == nullptr) return;
+  Reject(call_id, session_.OnStreamFailed(*session_.FindRunning(call_id), status).status);
 }
 
 void ServerConnection::FailStreamLater(uint64_t local, absl::Status status) {
-  loop_.event_loop().Post([weak = weak_self_, call_id = session_.CallIdOf(local), status = std::move(status)] {
+  loop_.event_loop().Post([weak = weak_self_, local, status = std::move(status)] {
     ServerConnection* const connection = *weak;
     if (connection == nullptr) return;
     const CallbackScope scope(connection->loop_.gate());
-    connection->FailStream(call_id, status);
+    connection->FailStream(connection->session_.CallIdOf(local), status);  // 0, which is no call's, if it has ended.
     connection->Settle();
   });
+}
+
+void ServerConnection::CloseStream(ServerCall& call) {
+  if (call.stream() == nullptr) return;
+  CancelFetches(call);
+  call.stream()->Close(MessageStream::Unread::kDrop);
+}
+
+uint64_t ServerConnection::FinishStream(ServerCall& call) {
+  if (call.stream() == nullptr) return 0;
+  CancelFetches(call);
+  return call.stream()->Finish();
+}
+
+void ServerConnection::CancelFetches(const ServerCall& call) {
+  if (call.stream()->fetching() && !closed()) connection_->CancelFetch(session_.CallIdOf(call.local()));
 }
 
 }  // namespace verbena::rpc

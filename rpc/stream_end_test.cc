@@ -164,6 +164,48 @@ TEST_F(StreamEndTest, LostConnectionEndsBothEndsOnce) {
   EXPECT_EQ(call->completions.size(), 1u);
 }
 
+// As in a proxy: what ends one stream is passed on to another, of the same connection, that does not know its end yet.
+TEST_F(StreamEndTest, LostConnectionsCompletionsMayUseItsOtherStreams) {
+  Start();
+  std::vector<testing::StreamCall*> calls;
+  for (int i = 0; i < 4; ++i) calls.push_back(Begin(MethodKind::kBidiStreaming));
+  for (size_t i = 0; i < calls.size(); ++i) {
+    testing::StreamCall* const call = calls[i];
+    call->stream->Read(&call->incoming, [&calls](absl::Status) {
+      for (testing::StreamCall* other : calls) {
+        other->Write("passed on");
+        other->stream->EndWrites();
+      }
+    });
+    served_[i]->context->SetCancelCallback([this] {
+      for (const auto& other : served_) other->Write("passed on");
+    });
+  }
+  loop_.RunUntilIdle();
+  network_.latest_client()->Sever();
+  loop_.RunUntilIdle();
+  for (const testing::StreamCall* call : calls) {
+    EXPECT_EQ(call->completions.size(), 1u);
+    EXPECT_EQ(call->writes.size(), calls.size());
+  }
+}
+
+TEST_F(StreamEndTest, WriteThatWaitsForTheWindowFailsWithTheHandlersEnd) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  served().WriteMany(2000, 1000);
+  loop_.RunUntilIdle();
+  const size_t written = served().writes.size();
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  ASSERT_EQ(served().writes.size(), written + 1);
+  EXPECT_TRUE(absl::IsCancelled(served().writes.back()));
+  call->ReadAll();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(call->received.size(), written);
+  EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+}
+
 TEST_F(StreamEndTest, ChannelsEndCancelsIt) {
   Start();
   auto call = Begin(MethodKind::kBidiStreaming);

@@ -44,19 +44,11 @@ void StreamReactor::EndWrites() {
 }
 
 void StreamReactor::BindStream(std::shared_ptr<MessageStream> stream) {
-  MessageLite* read;
-  const MessageLite* write;
-  bool writes_ended;
-  {
-    const std::lock_guard lock(mu_);
-    stream_ = stream;
-    read = read_;
-    write = write_;
-    writes_ended = writes_ended_;
-  }
-  if (read != nullptr) ReadNow(*stream, read);
-  if (write != nullptr) WriteNow(*stream, write);
-  if (writes_ended) stream->EndWrites();
+  const std::lock_guard lock(mu_);  // What another thread starts comes behind. No reaction runs in here.
+  if (read_ != nullptr) ReadNow(*stream, read_);
+  if (write_ != nullptr) WriteNow(*stream, write_);
+  if (writes_ended_) stream->EndWrites();
+  stream_ = std::move(stream);
 }
 
 void StreamReactor::ReadNow(MessageStream& stream, MessageLite* into) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/stream_header.h"
 #include "transport/connection.h"
@@ -23,6 +25,13 @@ inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageK
   message.header = bytes;
   message.payload = payload;
   return connection.Send(std::move(message));
+}
+
+// Why a call ends one of whose stream's messages was not fetched.
+inline absl::Status StreamNotFetched(const absl::Status& status) {
+  const absl::StatusCode code =
+      absl::IsResourceExhausted(status) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
+  return {code, absl::StrCat("a message of the stream was not fetched: ", status.message())};
 }
 
 }  // namespace verbena::rpc

@@ -35,7 +35,11 @@ class RawPeer : public transport::ConnectionHandler {
     message.call_id = call_id;
     message.header = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(header.data()), header.size());
     message.attachment = absl::Cord(body);
-    connection_->Send(std::move(message));
+    sends_.push_back(connection_->Send(std::move(message)));
+  }
+  // Withdraws what is still on its way.
+  void CancelSends() {
+    for (const uint64_t send_id : sends_) connection_->CancelSend(send_id);
   }
 
   transport::Verdict OnAnnounced(const transport::MessageHead&) override { return transport::Verdict::kFetch; }
@@ -53,6 +57,7 @@ class RawPeer : public transport::ConnectionHandler {
 
  private:
   std::unique_ptr<transport::Connection> connection_;
+  std::vector<uint64_t> sends_;
 };
 
 }  // namespace verbena::testing
