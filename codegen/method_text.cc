@@ -4,6 +4,7 @@ namespace verbena::codegen {
 namespace {
 
 constexpr MethodText kUnaryText = {
+    .kind_field = "",
     .stub_declaration =
         "::absl::Status $method$(::verbena::ClientContext* context, const $request$& request,\n"
         "    $reply$* reply);\n",
@@ -57,6 +58,7 @@ constexpr MethodText kUnaryText = {
 };
 
 constexpr MethodText kClientStreamingText = {
+    .kind_field = "    .kind = ::verbena::MethodKind::kClientStreaming,\n",
     .stub_declaration =
         "::std::unique_ptr<::verbena::ClientWriter<$request$>> $method$(\n"
         "    ::verbena::ClientContext* context, $reply$* reply);\n",
@@ -115,6 +117,7 @@ constexpr MethodText kClientStreamingText = {
 };
 
 constexpr MethodText kServerStreamingText = {
+    .kind_field = "    .kind = ::verbena::MethodKind::kServerStreaming,\n",
     .stub_declaration =
         "::std::unique_ptr<::verbena::ClientReader<$reply$>> $method$(\n"
         "    ::verbena::ClientContext* context, const $request$& request);\n",
@@ -174,6 +177,7 @@ constexpr MethodText kServerStreamingText = {
 };
 
 constexpr MethodText kBidiStreamingText = {
+    .kind_field = "    .kind = ::verbena::MethodKind::kBidiStreaming,\n",
     .stub_declaration =
         "::std::unique_ptr<::verbena::ClientReaderWriter<$request$, $reply$>> $method$(\n"
         "    ::verbena::ClientContext* context);\n",

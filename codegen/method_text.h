@@ -9,6 +9,7 @@
 namespace verbena::codegen {
 
 struct MethodText {
+  const char* kind_field;  // Of a ::verbena::Method; empty for the default.
   // In the header: members of Stub, Stub::Async, Service and CallbackService.
   const char* stub_declaration;
   const char* async_declaration;

@@ -1,8 +1,5 @@
 #include "codegen/source_printer.h"
 
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "codegen/method_text.h"
 #include "codegen/shared_printing.h"
 
@@ -17,16 +14,6 @@ void PrintStubMethods(const ServiceModel& service, Printer& printer) {
   }
 }
 
-// A unary method's is the default.
-std::string KindLine(const MethodModel& method) {
-  if (!method.client_streams && !method.server_streams) return "";
-  return absl::StrCat("    .kind = ::verbena::MethodKind::",
-                      method.client_streams && method.server_streams ? "kBidiStreaming"
-                      : method.client_streams                        ? "kClientStreaming"
-                                                                     : "kServerStreaming",
-                      ",\n");
-}
-
 // The constructor, which lists the methods, and full_name. A handler captures `this`: services are not copied.
 void PrintMethodTable(const ServiceModel& service, const char* class_name, const char* MethodText::*handler,
                       Printer& printer) {
@@ -35,7 +22,7 @@ void PrintMethodTable(const ServiceModel& service, const char* class_name, const
   printer.Print(variables, "$service$::$class$::$class$() {\n");
   for (const MethodModel& method : service.methods) {
     Variables method_variables = VariablesOf(service, method);
-    method_variables["kind"] = KindLine(method);
+    method_variables["kind"] = TextOf(method).kind_field;
     printer.Print(method_variables,
                   "  methods_.push_back({\n"
                   "    .name = \"$name$\",\n"

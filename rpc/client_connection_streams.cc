@@ -44,10 +44,7 @@ void ClientConnection::OnStreamMessage(ClientSession::Epoch epoch, const transpo
                                        transport::ReceivedPayload& payload) {
   const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
   if (stream == nullptr) return;
-  const auto kind = static_cast<MessageKind>(head.kind);
-  const absl::Status received = kind == MessageKind::kStreamMessage ? stream->OnMessage(head.header, payload)
-                                : kind == MessageKind::kStreamEnd   ? stream->OnEnd(head.header)
-                                                                    : stream->OnWindow(head.header);
+  const absl::Status received = stream->OnInbound(static_cast<MessageKind>(head.kind), head.header, payload);
   if (!received.ok()) return FailStream(head.call_id, received);
   ReleaseResponse(epoch, head.call_id);
 }

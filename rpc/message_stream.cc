@@ -231,42 +231,42 @@ absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint
   return receiver_.OnAnnounced(decoded->number, payload_bytes);
 }
 
-absl::Status MessageStream::OnMessage(absl::Span<const std::byte> header, transport::ReceivedPayload& payload) {
+absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::byte> header,
+                                      transport::ReceivedPayload& payload) {
   const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
   if (!decoded.ok()) return decoded.status();
-  if (unreadable_) return Unreadable();
+  absl::Status taken;
+  if (kind == MessageKind::kStreamWindow) {
+    sender_.OnWindow(decoded->value);
+    AdvanceWrites();
+  } else if (unreadable_) {
+    return Unreadable();
+  } else {
+    taken = kind == MessageKind::kStreamMessage ? OnMessage(*decoded, payload) : OnEnd(decoded->number);
+  }
+  if (taken.ok()) RunCompletions();
+  return taken;
+}
+
+absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload) {
   const uint64_t payload_bytes = payload.bytes().size();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
-  if (decoded->value > payload_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("a stream header says that ", decoded->value,
+  if (header.value > payload_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a stream header says that ", header.value,
                                                    " bytes of a payload of ", payload_bytes, " are the body"));
   }
-  absl::Status received = receiver_.OnMessage(decoded->number, payload_bytes, {payload.Share(0), decoded->value});
+  absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});
   if (!received.ok()) return received;
   AdvanceReads();
   if (wire_ != nullptr) {
     if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
   }
-  RunCompletions();
   return absl::OkStatus();
 }
 
-absl::Status MessageStream::OnEnd(absl::Span<const std::byte> header) {
-  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
-  if (!decoded.ok()) return decoded.status();
-  if (unreadable_) return Unreadable();
-  if (absl::Status ended = receiver_.OnEnd(decoded->number); !ended.ok()) return ended;
+absl::Status MessageStream::OnEnd(uint64_t count) {
+  if (absl::Status ended = receiver_.OnEnd(count); !ended.ok()) return ended;
   AdvanceReads();
-  RunCompletions();
-  return absl::OkStatus();
-}
-
-absl::Status MessageStream::OnWindow(absl::Span<const std::byte> header) {
-  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
-  if (!decoded.ok()) return decoded.status();
-  sender_.OnWindow(decoded->value);
-  AdvanceWrites();
-  RunCompletions();
   return absl::OkStatus();
 }
 

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "google/protobuf/message_lite.h"
+#include "rpc/core/message_kind.h"
 #include "rpc/core/stream_header.h"
 #include "rpc/core/stream_receiver.h"
 #include "rpc/core/stream_sender.h"
@@ -79,12 +80,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Attach(StreamWire* wire) { wire_ = wire; }
   // What is written is sent from here on.
   void OpenWrites();
-  // A message that is to be fetched, or is here; the peer's end; its window. Errors: the peer breaks the protocol
-  // (InvalidArgument) or message_bytes_max (ResourceExhausted).
+  // A message that is to be fetched; what has arrived, of one of the kinds of streams. Errors: the peer breaks the
+  // protocol (InvalidArgument) or message_bytes_max (ResourceExhausted).
   absl::Status OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes);
-  absl::Status OnMessage(absl::Span<const std::byte> header, transport::ReceivedPayload& payload);
-  absl::Status OnEnd(absl::Span<const std::byte> header);
-  absl::Status OnWindow(absl::Span<const std::byte> header);
+  absl::Status OnInbound(MessageKind kind, absl::Span<const std::byte> header, transport::ReceivedPayload& payload);
   void OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome);
 
   // The call is over: what is on its way out is withdrawn, reads and writes complete, in a task of the loop or with
@@ -117,6 +116,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void StartRead(google::protobuf::MessageLite* into, Done done);
   void StartWrite(const google::protobuf::MessageLite* message, Done done);
   absl::Status CheckWrite(const google::protobuf::MessageLite& message) const;
+  absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
+  absl::Status OnEnd(uint64_t count);
   void AdvanceReads();
   void OnUnreadable();
   void AdvanceWrites();

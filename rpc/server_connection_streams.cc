@@ -43,10 +43,7 @@ bool ServerConnection::OnStreamAnnounced(const transport::MessageHead& head) {
 void ServerConnection::OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
   const std::shared_ptr<MessageStream> stream = StreamOf(head.call_id);
   if (stream == nullptr) return;
-  const auto kind = static_cast<MessageKind>(head.kind);
-  const absl::Status received = kind == MessageKind::kStreamMessage ? stream->OnMessage(head.header, payload)
-                                : kind == MessageKind::kStreamEnd   ? stream->OnEnd(head.header)
-                                                                    : stream->OnWindow(head.header);
+  const absl::Status received = stream->OnInbound(static_cast<MessageKind>(head.kind), head.header, payload);
   if (!received.ok()) FailStream(head.call_id, received);
 }
 

@@ -15,30 +15,20 @@ namespace verbena::testing {
 
 using rpc::MessageStream;
 
-// A streaming call with all that its caller must keep.
-struct StreamCall {
-  ClientContext context;
-  Text request;
-  Text reply;
-  Text incoming;
+// One end of a stream that a test drives by hand.
+struct DrivenEnd {
   std::shared_ptr<MessageStream> stream;
-  std::vector<absl::Status> completions;
+  Text incoming;
   std::vector<absl::Status> reads;
   std::vector<absl::Status> writes;
   std::vector<std::string> received;
 
   void Read() {
-    stream->Read(&incoming, [this](absl::Status status) {
-      if (status.ok()) received.push_back(incoming.value());
-      reads.push_back(std::move(status));
-    });
+    stream->Read(&incoming, [this](absl::Status status) { OnRead(std::move(status)); });
   }
   void ReadAll() {
     stream->Read(&incoming, [this](absl::Status status) {
-      const bool ok = status.ok();
-      if (ok) received.push_back(incoming.value());
-      reads.push_back(std::move(status));
-      if (ok) ReadAll();
+      if (OnRead(std::move(status))) ReadAll();
     });
   }
   // `text` is the user's again when the write is complete.
@@ -47,33 +37,29 @@ struct StreamCall {
     message->set_value(std::move(text));
     stream->Write(message.get(), [this, message](absl::Status status) { writes.push_back(std::move(status)); });
   }
+  bool OnRead(absl::Status status) {
+    const bool ok = status.ok();
+    if (ok) received.push_back(incoming.value());
+    reads.push_back(std::move(status));
+    return ok;
+  }
 };
 
-// The server's end of a stream that a test drives by hand.
-struct Served {
-  ServerContext* context;
-  std::string request;
-  Text* reply;
-  std::shared_ptr<MessageStream> stream;
-  Responder done;
-  Text incoming;
-  std::vector<absl::Status> reads;
-  std::vector<absl::Status> writes;
-  std::vector<std::string> received;
+// A streaming call with all that its caller must keep.
+struct StreamCall : DrivenEnd {
+  ClientContext context;
+  Text request;
+  Text reply;
+  std::vector<absl::Status> completions;
+};
 
-  void ReadAll() {
-    stream->Read(&incoming, [this](absl::Status status) {
-      const bool ok = status.ok();
-      if (ok) received.push_back(incoming.value());
-      reads.push_back(std::move(status));
-      if (ok) ReadAll();
-    });
-  }
-  void Write(std::string text) {
-    auto message = std::make_shared<Text>();
-    message->set_value(std::move(text));
-    stream->Write(message.get(), [this, message](absl::Status status) { writes.push_back(std::move(status)); });
-  }
+// The server's end.
+struct Served : DrivenEnd {
+  ServerContext* context = nullptr;
+  std::string request;
+  Text* reply = nullptr;
+  Responder done;
+
   // Writes as fast as the client lets it, at most `count` messages.
   void WriteMany(int count, size_t bytes) {
     if (count == 0) return;
@@ -95,8 +81,13 @@ class StreamFixture : public CallFixture {
       service_.AddStream(std::string(ToString(kind)), kind,
                          [this](ServerContext* context, const Text& request, Text* reply,
                                 std::shared_ptr<MessageStream> stream, Responder done) {
-                           served_.push_back(std::make_unique<Served>(Served{
-                               context, request.value(), reply, std::move(stream), std::move(done), {}, {}, {}, {}}));
+                           served_.push_back(std::make_unique<Served>());
+                           Served& served = *served_.back();
+                           served.context = context;
+                           served.request = request.value();
+                           served.reply = reply;
+                           served.stream = std::move(stream);
+                           served.done = std::move(done);
                          });
     }
   }
