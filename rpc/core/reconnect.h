@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "rpc/core/split_mix.h"
 
 namespace verbena::rpc {
 
@@ -48,7 +49,6 @@ class Reconnect {
 
  private:
   void BackOff(absl::Time now);
-  double NextJitterFactor();
 
   const ReconnectOptions options_;
 
@@ -56,7 +56,7 @@ class Reconnect {
   uint32_t failures_ = 0;
   absl::Time not_before_ = absl::InfinitePast();
   absl::Time connected_at_;
-  uint64_t random_;
+  SplitMix64 random_;
 };
 
 const char* ToString(Reconnect::State state);
