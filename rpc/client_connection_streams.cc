@@ -62,12 +62,10 @@ void ClientConnection::FailStream(uint64_t call_id, const absl::Status& why) {
                 loop_.Now());
 }
 
-// An OK overtakes large messages of the stream that are being fetched still.
+// A response overtakes large messages of the stream that are being fetched still: they were written before it.
 bool ClientConnection::HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head) {
   const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
   if (stream == nullptr || !stream->ended() || stream->complete() || head.payload_bytes > 0) return false;
-  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, 0);
-  if (!header.ok() || header->code != absl::StatusCode::kOk) return false;
   CallOf(head.call_id).HoldResponse(head.header);
   return true;
 }

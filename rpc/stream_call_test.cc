@@ -106,17 +106,35 @@ TEST_F(StreamCallTest, OkWaitsForLargeMessagesThatItOvertook) {
   EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
 }
 
-TEST_F(StreamCallTest, AnErrorDoesNotWaitForThem) {
+TEST_F(StreamCallTest, AnErrorOfTheHandlersWaitsForWhatItWroteBefore) {
   Start();
   auto call = Begin(MethodKind::kServerStreaming);
   network_.latest_client()->HoldFetches();
   served().Write(std::string(10'000, '.'));
   loop_.RunUntilIdle();
-  served().done(absl::AbortedError("never mind"));
+  served().done(absl::AbortedError("no more"));
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->completions, IsEmpty());
+  network_.latest_client()->ReleaseFetches();
+  call->ReadAll();
   loop_.RunUntilIdle();
   ASSERT_EQ(call->completions.size(), 1u);
   EXPECT_TRUE(absl::IsAborted(call->completions[0]));
-  network_.latest_client()->ReleaseFetches();
+  EXPECT_EQ(call->received.size(), 1u);
+}
+
+TEST_F(StreamCallTest, EndOfTheUsersPatienceDoesNotWaitForThem) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  network_.latest_client()->HoldFetches();
+  served().Write(std::string(10'000, '.'));
+  loop_.RunUntilIdle();
+  served().done(absl::AbortedError("no more"));
+  loop_.RunUntilIdle();
+  call->context.TryCancel();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsCancelled(call->completions[0]));
   call->ReadAll();
   loop_.RunUntilIdle();
   EXPECT_THAT(call->received, IsEmpty());
