@@ -131,6 +131,7 @@ void EpollEventLoop::Stop() {
 
 void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
   const std::thread::id outer = thread_.exchange(std::this_thread::get_id(), std::memory_order_relaxed);
+  const ThreadScope scope(this);
   clock_.Read();
   last_work_ = clock_.now();
   while (!stopped_.load(std::memory_order_relaxed) && !done()) Turn();

@@ -70,6 +70,9 @@ class EventLoop {
   virtual void RunUntil(absl::FunctionRef<bool()> done) = 0;
   virtual void Stop() = 0;
   virtual bool InLoopThread() const = 0;
+  // The loop that the calling thread runs at the moment, the innermost if it runs one within another. Null: none. Any
+  // thread.
+  static EventLoop* OfThisThread() { return of_this_thread_; }
 
   // What a layer keeps for each loop, under a key of its own (an address that is nobody else's): empty until it is set,
   // destroyed with the loop, last made first. Loop's thread only.
@@ -90,12 +93,26 @@ class EventLoop {
   }
 
  protected:
+  // For implementations: while it lives, the calling thread runs `loop`.
+  class ThreadScope {
+   public:
+    explicit ThreadScope(EventLoop* loop) : outer_(std::exchange(of_this_thread_, loop)) {}
+    ~ThreadScope() { of_this_thread_ = outer_; }
+    ThreadScope(const ThreadScope&) = delete;
+    ThreadScope& operator=(const ThreadScope&) = delete;
+
+   private:
+    EventLoop* const outer_;
+  };
+
   // For destructors of implementations: destroys the locals while the loop can still be called.
   void DestroyLocals() {
     while (!locals_.empty()) locals_.pop_back();
   }
 
  private:
+  static constinit inline thread_local EventLoop* of_this_thread_ = nullptr;
+
   std::list<std::pair<const void*, std::shared_ptr<void>>> locals_;  // Few; a reference stays valid.
 };
 

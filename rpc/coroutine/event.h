@@ -42,7 +42,7 @@ class EventAwaiter : public WaiterLink {
 
  private:
   OneShotEvent* const event_;  // Not used once this is suspended.
-  std::coroutine_handle<> coroutine_;
+  Suspended coroutine_;
   TimedResume resume_;
 };
 

@@ -37,22 +37,26 @@ class ResumeOnAwaiter {
   ResumeOnAwaiter(const ResumeOnAwaiter&) = delete;
   ResumeOnAwaiter& operator=(const ResumeOnAwaiter&) = delete;
   ~ResumeOnAwaiter() {
-    if (hop_ != nullptr) hop_->exchange(nullptr, std::memory_order_acq_rel);
+    if (hop_ != nullptr) hop_->waits.exchange(false, std::memory_order_acq_rel);
   }
 
   bool await_ready() const { return loop_->InLoopThread(); }
   void await_suspend(std::coroutine_handle<> coroutine) {
-    hop_ = std::make_shared<Hop>(coroutine.address());
+    hop_ = std::make_shared<Hop>(coroutine);
     // When Post returns, the coroutine may have gone on over there, and this be gone.
     loop_->Post([hop = hop_] {
-      void* const hopping = hop->exchange(nullptr, std::memory_order_acq_rel);
-      if (hopping != nullptr) Resume(std::coroutine_handle<>::from_address(hopping));
+      if (hop->waits.exchange(false, std::memory_order_acq_rel)) Resume(hop->coroutine);
     });
   }
   void await_resume() const noexcept {}
 
  private:
-  using Hop = std::atomic<void*>;  // The coroutine's address; null: it has arrived, or was destroyed.
+  struct Hop {
+    explicit Hop(Suspended of) : coroutine(of) {}
+
+    const Suspended coroutine;
+    std::atomic<bool> waits = true;  // False: it has arrived, or was destroyed.
+  };
 
   transport::EventLoop* const loop_;
   std::shared_ptr<Hop> hop_;  // With the posted task.

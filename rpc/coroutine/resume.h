@@ -6,9 +6,10 @@
 // ten thousand rounds. Here the coroutine that hands over only names the next one and suspends, and the Resume below
 // it on the stack goes on with that: the same depth in every build, for a nanosecond each time.
 //
-// Who writes an awaitable resumes with Resume. handle.resume() works as well; the first hand-over then takes a second
-// place on the stack. Either way do it from the event loop's call-back, not from within another coroutine's code: that
-// one may be destroyed by what is resumed (WhenAny does), and nothing can be destroyed while it runs.
+// Who writes an awaitable keeps the coroutine as a Suspended and resumes it with Resume. handle.resume() works as well;
+// the first hand-over then takes a second place on the stack. Either way do it from the event loop's call-back, not
+// from within another coroutine's code: that one may be destroyed by what is resumed (WhenAny does), and nothing can be
+// destroyed while it runs.
 //
 // Thread: each for itself. Allocates nothing.
 
@@ -18,14 +19,29 @@
 #include <coroutine>
 #include <utility>
 
+#include "rpc/coroutine/ambient.h"
+
 namespace verbena::coroutine {
+
+// A coroutine that was suspended, and on whose behalf it works (ambient.h): that of the thread where this is made, in
+// await_suspend.
+struct Suspended {
+  Suspended() = default;
+  Suspended(std::coroutine_handle<> suspended) : handle(suspended), ambient(AmbientScope::current()) {}
+  Suspended(std::coroutine_handle<> suspended, const void* on_behalf_of) : handle(suspended), ambient(on_behalf_of) {}
+
+  std::coroutine_handle<> handle;  // Null: none.
+  const void* ambient = nullptr;
+};
 
 class ResumeScope {
  public:
   // Resumes `coroutine` and then, one after the other, those that are handed over to. Returns when the last of them has
   // suspended otherwise.
-  static void Run(std::coroutine_handle<> coroutine) {
+  static void Run(Suspended suspended) {
+    const AmbientScope ambient(suspended.ambient);
     ResumeScope scope;
+    std::coroutine_handle<> coroutine = suspended.handle;
     while (coroutine != nullptr) {
       scope.running_ = coroutine;
       coroutine.resume();
@@ -55,7 +71,7 @@ class ResumeScope {
 };
 
 // Resumes a suspended coroutine. Returns when it, and whatever it handed over to, has suspended.
-inline void Resume(std::coroutine_handle<> coroutine) { ResumeScope::Run(coroutine); }
+inline void Resume(Suspended coroutine) { ResumeScope::Run(coroutine); }
 
 // Lets `to` go on in place of `from`. To be called last in await_suspend of `from`, which returns nothing: the awaiter
 // and `from` may be gone when this returns.

@@ -70,7 +70,7 @@ class StartedTaskOf final : public StartedTask, private TaskWaiter {
 
   StartedTaskOf(Task<T> task, Done done) : done_(std::move(done)), task_(std::move(task)) {}
 
-  void Start() { Resume(task_.Begin(this)); }
+  void Start(const void* on_behalf_of) { Resume({task_.Begin(this), on_behalf_of}); }
 
  private:
   std::coroutine_handle<> OnTaskFinished(std::coroutine_handle<>) noexcept override {
@@ -101,11 +101,21 @@ class [[nodiscard]] RunningTask {
   std::unique_ptr<coroutine::StartedTask> started_;
 };
 
+namespace coroutine {
+
+// StartTask, on behalf of one (ambient.h) who must outlive the task.
+template <typename T>
+RunningTask StartTaskFor(const void* whom, Task<T> task, typename StartedTaskOf<T>::Done done) {
+  auto started = std::make_unique<StartedTaskOf<T>>(std::move(task), std::move(done));
+  started->Start(whom);
+  return RunningTask(std::move(started));
+}
+
+}  // namespace coroutine
+
 template <typename T>
 RunningTask StartTask(Task<T> task, typename coroutine::StartedTaskOf<T>::Done done) {
-  auto started = std::make_unique<coroutine::StartedTaskOf<T>>(std::move(task), std::move(done));
-  started->Start();
-  return RunningTask(std::move(started));
+  return coroutine::StartTaskFor(nullptr, std::move(task), std::move(done));
 }
 
 }  // namespace verbena

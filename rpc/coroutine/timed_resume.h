@@ -6,8 +6,6 @@
 #ifndef VERBENA_RPC_COROUTINE_TIMED_RESUME_H_
 #define VERBENA_RPC_COROUTINE_TIMED_RESUME_H_
 
-#include <coroutine>
-
 #include "absl/time/time.h"
 #include "rpc/coroutine/resume.h"
 #include "transport/event_loop.h"
@@ -25,7 +23,7 @@ class TimedResume {
 
   // Resumes `coroutine` at or after `when` (the loop's clock), in order of scheduling where times are the same. Never
   // within this call. Once.
-  void Schedule(absl::Time when, std::coroutine_handle<> coroutine) {
+  void Schedule(absl::Time when, Suspended coroutine) {
     coroutine_ = coroutine;
     timer_ = loop_->AddTimer(when, [this] {
       timer_ = 0;
@@ -37,7 +35,7 @@ class TimedResume {
 
  private:
   transport::EventLoop* const loop_;
-  std::coroutine_handle<> coroutine_;
+  Suspended coroutine_;
   transport::TimerId timer_ = 0;  // 0: not scheduled, or resumed.
 };
 

@@ -3,21 +3,18 @@
 #include <algorithm>
 
 namespace verbena::testing {
-namespace {
-
 // While it lives, the calling thread is the loop's thread.
-class ThreadScope {
+class ManualLoop::Driving {
  public:
-  explicit ThreadScope(std::atomic<std::thread::id>& thread)
-      : thread_(thread), outer_(thread.exchange(std::this_thread::get_id())) {}
-  ~ThreadScope() { thread_ = outer_; }
+  explicit Driving(ManualLoop* loop)
+      : thread_(loop->thread_), outer_(thread_.exchange(std::this_thread::get_id())), scope_(loop) {}
+  ~Driving() { thread_ = outer_; }
 
  private:
   std::atomic<std::thread::id>& thread_;
   const std::thread::id outer_;
+  const ThreadScope scope_;
 };
-
-}  // namespace
 
 void ManualLoop::Post(absl::AnyInvocable<void()> task) {
   const std::lock_guard lock(mu_);
@@ -45,7 +42,7 @@ bool ManualLoop::RunOneTask() {
     task = std::move(tasks_.front());
     tasks_.pop_front();
   }
-  const ThreadScope scope(thread_);
+  const Driving driving(this);
   task();
   task = nullptr;  // What it captured dies on the loop's thread as well.
   return true;
@@ -55,7 +52,7 @@ bool ManualLoop::RunTimerDueBy(absl::Time until) {
   if (timers_.empty() || timers_.begin()->first.first > until) return false;
   auto timer = timers_.extract(timers_.begin());
   now_ = std::max(now_, timer.key().first);
-  const ThreadScope scope(thread_);
+  const Driving driving(this);
   timer.mapped()();
   return true;
 }

@@ -44,6 +44,8 @@ class ManualLoop : public transport::EventLoop {
   bool InLoopThread() const override { return thread_ == std::this_thread::get_id(); }
 
  private:
+  class Driving;
+
   bool RunTimerDueBy(absl::Time until);
   bool Step();
 

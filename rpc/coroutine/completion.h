@@ -1,0 +1,70 @@
+// Where a coroutine and the end of something meet that goes on without it: a call, an operation of a stream. The
+// coroutine may be destroyed while it waits, and nothing resumes it then; whatever ends keeps its own memory.
+//
+// It is for one coroutine at a time and, after Reset, for one end after the other.
+//
+// Owner: whatever ends, by a shared_ptr: the coroutine has a share, and so has who calls Complete. Thread: the
+// coroutine's side is for the loop that made this (home), Complete for any. Who made it on a thread that runs no loop
+// goes on where Complete is called. Home outlives who waits.
+//
+// Allocates nothing, but for the task that Complete posts from another thread.
+
+#ifndef VERBENA_RPC_COROUTINE_COMPLETION_H_
+#define VERBENA_RPC_COROUTINE_COMPLETION_H_
+
+#include <atomic>
+#include <coroutine>
+#include <memory>
+#include <utility>
+
+#include "rpc/coroutine/resume.h"
+#include "transport/event_loop.h"
+
+namespace verbena::coroutine {
+
+class Completion {
+ public:
+  Completion() : home_(transport::EventLoop::OfThisThread()) {}
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+
+  // In await_suspend, last: the awaiter may be gone when it returns. False: complete already, nothing is to suspend.
+  bool Suspend(std::coroutine_handle<> coroutine) {
+    ambient_ = AmbientScope::current();
+    void* none = nullptr;
+    return waiter_.compare_exchange_strong(none, coroutine.address(), std::memory_order_acq_rel);
+  }
+  // In the awaiter's destructor: whoever waits is gone.
+  void Abandon() {
+    void* waiter = waiter_.load(std::memory_order_relaxed);
+    if (waiter != Done()) waiter_.compare_exchange_strong(waiter, nullptr, std::memory_order_acq_rel);
+  }
+  bool complete() const { return waiter_.load(std::memory_order_acquire) == Done(); }
+  // For the next end; complete, or never begun.
+  void Reset() { waiter_.store(nullptr, std::memory_order_relaxed); }
+
+  // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
+  // it is kept.
+  static void Complete(std::shared_ptr<Completion> self) {
+    transport::EventLoop* const home = self->home_;
+    if (home == nullptr || home->InLoopThread()) return self->Arrive();
+    home->Post([self = std::move(self)] { self->Arrive(); });
+  }
+
+ private:
+  static void* Done() { return &done_; }
+  void Arrive() {
+    void* const waiter = waiter_.exchange(Done(), std::memory_order_acq_rel);
+    if (waiter != nullptr) Resume({std::coroutine_handle<>::from_address(waiter), ambient_});
+  }
+
+  static inline char done_ = 0;  // Its address is no coroutine's.
+
+  transport::EventLoop* const home_;     // Null: none.
+  std::atomic<void*> waiter_ = nullptr;  // Null: nobody. Done(): it has ended.
+  const void* ambient_ = nullptr;        // The waiter's.
+};
+
+}  // namespace verbena::coroutine
+
+#endif  // VERBENA_RPC_COROUTINE_COMPLETION_H_
