@@ -9,6 +9,15 @@ namespace {
 
 using google::protobuf::io::Printer;
 
+std::string StreamIncludes(const FileModel& file, const Options& options) {
+  if (!file.has_streams) return "";
+  std::string includes;
+  for (const char* header : {"co_client_stream.h", "co_server_stream.h", "reactors.h"}) {
+    absl::StrAppend(&includes, "#include \"", options.runtime_include_dir, "rpc/", header, "\"\n");
+  }
+  return includes;
+}
+
 void PrintIncludes(const FileModel& file, const Options& options, Printer& printer) {
   printer.Print(
       "#ifndef $guard$\n"
@@ -21,35 +30,39 @@ void PrintIncludes(const FileModel& file, const Options& options, Printer& print
       "\n"
       "#include \"absl/status/status.h\"\n"
       "#include \"$messages_header$\"\n"
-      "$reactors$"
+      "$streams$"
+      "#include \"$runtime$rpc/co_handler.h\"\n"
+      "#include \"$runtime$rpc/co_unary_call.h\"\n"
       "#include \"$runtime$rpc/service.h\"\n"
       "#include \"$runtime$rpc/unary_call.h\"\n"
       "\n",
-      "guard", file.include_guard, "messages_header", file.messages_header, "reactors",
-      file.has_streams ? absl::StrCat("#include \"", options.runtime_include_dir, "rpc/reactors.h\"\n") : "", "runtime",
-      options.runtime_include_dir);
+      "guard", file.include_guard, "messages_header", file.messages_header, "streams", StreamIncludes(file, options),
+      "runtime", options.runtime_include_dir);
 }
 
-void PrintAsyncClass(const ServiceModel& service, Printer& printer) {
+// A member class of the stub: its calls in another form.
+void PrintFormClass(const ServiceModel& service, const char* name, const char* introduction,
+                    const char* MethodText::*declaration, Printer& printer) {
+  printer.Print(introduction);
   printer.Print(
-      "// The calls with a callback, which runs exactly once, on the channel's event loop, and must not block.\n"
-      "// context, request and reply must live until then.\n"
-      "class Async {\n"
-      " public:\n");
+      "class $class$ {\n"
+      " public:\n",
+      "class", name);
   for (const MethodModel& method : service.methods) {
     printer.Indent();
     PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method), TextOf(method).async_declaration);
+    printer.Print(VariablesOf(service, method), TextOf(method).*declaration);
     printer.Outdent();
   }
   printer.Print(
       "\n"
       " private:\n"
       "  friend class Stub;\n"
-      "  explicit Async(::verbena::Channel* channel) : channel_(channel) {}\n"
+      "  explicit $class$(::verbena::Channel* channel) : channel_(channel) {}\n"
       "\n"
       "  ::verbena::Channel* channel_;\n"
-      "};\n");
+      "};\n",
+      "class", name);
 }
 
 void PrintStubClass(const ServiceModel& service, Printer& printer) {
@@ -58,23 +71,37 @@ void PrintStubClass(const ServiceModel& service, Printer& printer) {
       "class Stub {\n"
       " public:\n");
   printer.Indent();
-  PrintAsyncClass(service, printer);
+  PrintFormClass(
+      service, "Async",
+      "// The calls with a callback, which runs exactly once, on the channel's event loop, and must not block.\n"
+      "// context, request and reply must live until then.\n",
+      &MethodText::async_declaration, printer);
+  printer.Print("\n");
+  PrintFormClass(
+      service, "Co",
+      "// The calls for coroutines: what they return is awaited. context, request and reply must live until\n"
+      "// then, or until the coroutine is destroyed, which cancels the call.\n",
+      &MethodText::co_declaration, printer);
   printer.Print(
       "\n"
       "explicit Stub(::std::shared_ptr<::verbena::Channel> channel)\n"
-      "    : channel_(::std::move(channel)), async_(channel_.get()) {}\n"
+      "    : channel_(::std::move(channel)), async_(channel_.get()), co_(channel_.get()) {}\n"
       "\n");
   for (const MethodModel& method : service.methods) {
     PrintComment(method.comment, printer);
     printer.Print(VariablesOf(service, method), TextOf(method).stub_declaration);
   }
-  printer.Print("\nAsync* async() { return &async_; }\n");
+  printer.Print(
+      "\n"
+      "Async* async() { return &async_; }\n"
+      "Co* co() { return &co_; }\n");
   printer.Outdent();
   printer.Print(
       "\n"
       " private:\n"
       "  ::std::shared_ptr<::verbena::Channel> channel_;\n"
       "  Async async_;\n"
+      "  Co co_;\n"
       "};\n");
 }
 
@@ -130,6 +157,12 @@ void PrintService(const ServiceModel& service, Printer& printer) {
       "// A server's side, on the event loop: handlers must not block. request and reply live until `done`\n"
       "// has been called. A method that is not overridden fails as UNIMPLEMENTED.\n",
       &MethodText::callback_declaration, printer);
+  printer.Print("\n");
+  PrintServiceClass(
+      service, "CoService",
+      "// A server's side, as coroutines on the event loop: handlers must not block. What they are given lives\n"
+      "// until their task has finished. A method that is not overridden fails as UNIMPLEMENTED.\n",
+      &MethodText::co_service_declaration, printer);
   printer.Outdent();
   printer.Print("};\n\n");
 }

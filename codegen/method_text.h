@@ -10,19 +10,23 @@ namespace verbena::codegen {
 
 struct MethodText {
   const char* kind_field;  // Of a ::verbena::Method; empty for the default.
-  // In the header: members of Stub, Stub::Async, Service and CallbackService.
+  // In the header: members of Stub, Stub::Async, Stub::Co, Service, CallbackService and CoService.
   const char* stub_declaration;
   const char* async_declaration;
+  const char* co_declaration;
   const char* service_declaration;
   const char* callback_declaration;
-  // In the source: of the stubs, both.
+  const char* co_service_declaration;
+  // In the source: of the stubs, all three.
   const char* stub_definitions;
-  // Fields of a ::verbena::Method, for a Service and a CallbackService.
+  // Fields of a ::verbena::Method, for a Service, a CallbackService and a CoService.
   const char* blocking_handler;
   const char* callback_handler;
+  const char* co_handler;
   // What a method does that is not overridden.
   const char* service_default;
   const char* callback_default;
+  const char* co_default;
 };
 
 const MethodText& TextOf(const MethodModel& method);

@@ -63,6 +63,8 @@ std::string PrintSource(const FileModel& file) {
       PrintDefaults(service, &MethodText::service_default, printer);
       PrintMethodTable(service, "CallbackService", &MethodText::callback_handler, printer);
       PrintDefaults(service, &MethodText::callback_default, printer);
+      PrintMethodTable(service, "CoService", &MethodText::co_handler, printer);
+      PrintDefaults(service, &MethodText::co_default, printer);
     }
     PrintNamespaceEnd(file, printer);
   });

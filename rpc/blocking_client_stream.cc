@@ -4,20 +4,11 @@
 #include "rpc/client_context.h"
 #include "rpc/completion_waiter.h"
 #include "rpc/message_stream.h"
+#include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
-namespace {
 
 using google::protobuf::MessageLite;
-
-std::unique_ptr<MessageLite> CopyOf(const MessageLite* message) {
-  if (message == nullptr) return nullptr;
-  std::unique_ptr<MessageLite> copy(message->New());
-  copy->CheckTypeAndMergeFrom(*message);
-  return copy;
-}
-
-}  // namespace
 
 BlockingClientStream::BlockingClientStream(std::shared_ptr<Channel> channel, const StreamingMethod& method,
                                            ClientContext* context, const MessageLite* request, MessageLite* reply)

@@ -22,6 +22,7 @@ namespace verbena {
 class ServerContext;
 
 namespace rpc {
+class AdoptedContext;
 class CallCanceller;
 class ClientCallBinding;
 class NestedCalls;
@@ -71,6 +72,7 @@ class ClientContext {
   void Reset();
 
  private:
+  friend class rpc::AdoptedContext;
   friend class rpc::ClientCallBinding;
 
   // Set by the user before the call.

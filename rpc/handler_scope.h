@@ -1,11 +1,12 @@
-// Marks that the calling thread is within a handler, and for which call: the calls that are made there follow it.
+// Marks that the calling thread is within a handler, and for which call: the calls that are made there follow it. A
+// coroutine's handler is, wherever it goes on.
 //
 // Owner: a stack frame of the runtime, around the handler. Thread: its own.
 
 #ifndef VERBENA_RPC_HANDLER_SCOPE_H_
 #define VERBENA_RPC_HANDLER_SCOPE_H_
 
-#include <utility>
+#include "rpc/coroutine/ambient.h"
 
 namespace verbena {
 class ServerContext;
@@ -15,24 +16,17 @@ namespace verbena::rpc {
 
 class HandlerScope {
  public:
-  explicit HandlerScope(const ServerContext* context) : context_(context), outer_(std::exchange(innermost_, this)) {}
-  ~HandlerScope() { innermost_ = outer_; }
-  HandlerScope(const HandlerScope&) = delete;
-  HandlerScope& operator=(const HandlerScope&) = delete;
+  explicit HandlerScope(const ServerContext* context) : scope_(context) {}
 
   // Of the handler that this thread is within; null: none, or one that has finished its call.
-  static const ServerContext* current() { return innermost_ == nullptr ? nullptr : innermost_->context_; }
-  // The call is finished: a handler of it that goes on has no context any more.
-  static void Forget(const ServerContext* context) {
-    for (HandlerScope* scope = innermost_; scope != nullptr; scope = scope->outer_) {
-      if (scope->context_ == context) scope->context_ = nullptr;
-    }
+  static const ServerContext* current() {
+    return static_cast<const ServerContext*>(coroutine::AmbientScope::current());
   }
+  // The call is finished: a handler of it that goes on has no context any more.
+  static void Forget(const ServerContext* context) { coroutine::AmbientScope::Forget(context); }
 
  private:
-  static inline thread_local HandlerScope* innermost_ = nullptr;
-  const ServerContext* context_;
-  HandlerScope* const outer_;
+  const coroutine::AmbientScope scope_;
 };
 
 }  // namespace verbena::rpc

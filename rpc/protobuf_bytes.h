@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,14 @@ inline constexpr size_t kProtobufBytesMax = std::numeric_limits<int>::max();  //
 // False: the bytes are no such message, or lack a required field.
 inline bool ParseMessage(absl::Span<const std::byte> bytes, google::protobuf::MessageLite* message) {
   return bytes.size() <= kProtobufBytesMax && message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+// Null for null.
+inline std::unique_ptr<google::protobuf::MessageLite> CopyOf(const google::protobuf::MessageLite* message) {
+  if (message == nullptr) return nullptr;
+  std::unique_ptr<google::protobuf::MessageLite> copy(message->New());
+  copy->CheckTypeAndMergeFrom(*message);
+  return copy;
 }
 
 // Writes a message that has not changed since its ByteSizeLong was taken: that many bytes.

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "rpc/executor.h"
+#include "rpc/executor/executor.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
 #include "rpc/server_context.h"

@@ -15,7 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "rpc/executor.h"
+#include "rpc/executor/executor.h"
 #include "rpc/method_registry.h"
 #include "rpc/network.h"
 #include "rpc/server.h"

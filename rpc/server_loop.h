@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "rpc/core/server_session.h"
-#include "rpc/executor.h"
+#include "rpc/executor/executor.h"
 #include "rpc/loop_gate.h"
 #include "rpc/loop_handle.h"
 #include "rpc/message_stream.h"

@@ -6,14 +6,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "rpc/client_context.h"
+#include "rpc/server_context.h"
 #include "rpc/unary_call.h"
 
 namespace verbena {
 
-// The runtime's classes, as far as generated code touches them: it passes pointers on and no more.
-class ClientContext {};
-class ServerContext {};
-
+// The runtime's, as far as generated code touches it: a pointer that is passed on.
 class Channel {
  public:
   // What calls answer: their reply is parsed from `reply_bytes` when `status` is OK.

@@ -1,5 +1,6 @@
 #include "tests/integration/interop_service.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -142,9 +143,54 @@ class LoopService : public TestService::CallbackService {
   }
 };
 
+class CoroutineService : public TestService::CoService {
+ public:
+  Task<absl::Status> EmptyCall(ServerContext*, const Empty*, Empty*) override { co_return absl::OkStatus(); }
+
+  Task<absl::Status> UnaryCall(ServerContext*, const SimpleRequest* request, SimpleResponse* response) override {
+    if (request->has_response_status()) co_return StatusOf(request->response_status());
+    Fill(request->response_size(), response->mutable_payload());
+    co_return absl::OkStatus();
+  }
+
+  Task<absl::Status> StreamingOutputCall(ServerContext*, const OutputRequest* request,
+                                         CoServerWriter<OutputResponse>* writer) override {
+    for (const int size : request->response_sizes()) {
+      OutputResponse response;
+      Fill(size, response.mutable_payload());
+      if (absl::Status written = co_await writer->Write(std::move(response)); !written.ok()) co_return written;
+    }
+    co_return absl::OkStatus();
+  }
+
+  Task<absl::Status> StreamingInputCall(ServerContext*, CoServerReader<InputRequest>* reader,
+                                        InputResponse* response) override {
+    InputRequest request;
+    int64_t bytes = 0;
+    while (co_await reader->Read(&request)) bytes += static_cast<int64_t>(request.payload().body().size());
+    response->set_aggregated_payload_size(bytes);
+    co_return absl::OkStatus();
+  }
+
+  Task<absl::Status> FullDuplexCall(ServerContext*,
+                                    CoServerReaderWriter<OutputResponse, OutputRequest>* stream) override {
+    AsyncGenerator<OutputRequest> requests = stream->Messages();
+    while (std::optional<OutputRequest> request = co_await requests.Next()) {
+      if (request->has_response_status()) co_return StatusOf(request->response_status());
+      for (const int size : request->response_sizes()) {
+        OutputResponse response;
+        Fill(size, response.mutable_payload());
+        if (absl::Status written = co_await stream->Write(std::move(response)); !written.ok()) co_return written;
+      }
+    }
+    co_return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Service> MakeBlockingService() { return std::make_unique<BlockingService>(); }
 std::unique_ptr<Service> MakeCallbackService() { return std::make_unique<LoopService>(); }
+std::unique_ptr<Service> MakeCoroutineService() { return std::make_unique<CoroutineService>(); }
 
 }  // namespace verbena::interop

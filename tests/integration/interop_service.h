@@ -1,4 +1,5 @@
-// The test service of interop.proto in the two forms that handlers have: blocking, and on the event loop.
+// The test service of interop.proto in the three forms that handlers have: blocking, by call-backs and reactions, and
+// as coroutines.
 
 #ifndef VERBENA_TESTS_INTEGRATION_INTEROP_SERVICE_H_
 #define VERBENA_TESTS_INTEGRATION_INTEROP_SERVICE_H_
@@ -11,6 +12,7 @@ namespace verbena::interop {
 
 std::unique_ptr<Service> MakeBlockingService();
 std::unique_ptr<Service> MakeCallbackService();
+std::unique_ptr<Service> MakeCoroutineService();
 
 }  // namespace verbena::interop
 

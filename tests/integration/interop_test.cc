@@ -253,7 +253,8 @@ TEST_P(InteropTest, PingPongByReactions) {
 
 INSTANTIATE_TEST_SUITE_P(, InteropTest,
                          ::testing::Values(Form{"Blocking", &MakeBlockingService},
-                                           Form{"OnTheLoop", &MakeCallbackService}),
+                                           Form{"OnTheLoop", &MakeCallbackService},
+                                           Form{"Coroutine", &MakeCoroutineService}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "rpc/executor.h"
+#include "rpc/executor/executor.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 // Owner: the server. Thread: any submits; the pool's threads run.
 
-#ifndef VERBENA_RPC_EXECUTOR_H_
-#define VERBENA_RPC_EXECUTOR_H_
+#ifndef VERBENA_RPC_EXECUTOR_EXECUTOR_H_
+#define VERBENA_RPC_EXECUTOR_EXECUTOR_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -54,4 +54,4 @@ class Executor {
 
 }  // namespace verbena::rpc
 
-#endif  // VERBENA_RPC_EXECUTOR_H_
+#endif  // VERBENA_RPC_EXECUTOR_EXECUTOR_H_

@@ -1,0 +1,28 @@
+#include "rpc/adopted_context.h"
+
+#include <utility>
+
+namespace verbena::rpc {
+
+void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientContext& user) {
+  ClientContext& own = self->context_;
+  own.timeout_ = user.timeout_;
+  own.deadline_ = user.deadline_;
+  own.propagate_ = user.propagate_;
+  own.parent_ = std::move(user.parent_);
+  own.request_attachment_ = user.request_attachment_;
+  own.request_metadata_ = user.request_metadata_;
+  user.response_attachment_.Clear();
+  user.response_metadata_.Clear();
+  // As for any call that is bound to a context.
+  user.canceller_ = self;
+  user.call_id_.store(1);
+  if (user.cancelled_.load()) own.TryCancel();
+}
+
+void AdoptedContext::Return(ClientContext& user) {
+  user.response_attachment_ = std::move(context_.response_attachment_);
+  user.response_metadata_ = std::move(context_.response_metadata_);
+}
+
+}  // namespace verbena::rpc

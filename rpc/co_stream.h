@@ -1,0 +1,153 @@
+// The two ways of a call's streams, as coroutines read and write them: what the streams of both ends are made of
+// (co_client_stream.h, co_server_stream.h).
+//
+// Owner: the user. It has one read and one write in flight at most. Thread: the event loop on which it was made, which
+// is where its awaiter goes on (made on a thread that runs none: the channel's).
+//
+// A coroutine that is destroyed while it awaits loses nothing and leaves nothing dangling: the message of a read that
+// was given up is what the next Read brings; a write that was given up is made all the same.
+//
+// Allocations: one for each way of a stream, none for a read or a write, beside what the messages allocate and the
+// tasks by which threads reach each other.
+
+#ifndef VERBENA_RPC_CO_STREAM_H_
+#define VERBENA_RPC_CO_STREAM_H_
+
+#include <coroutine>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "google/protobuf/message_lite.h"
+#include "rpc/coroutine/async_generator.h"
+#include "rpc/coroutine/awaitable.h"
+#include "rpc/coroutine/completion.h"
+
+namespace verbena {
+namespace rpc {
+
+class MessageStream;
+
+// One way's operation, with the message that it is about: lives until the stream has let go of it.
+struct StreamOperation {
+  explicit StreamOperation(std::shared_ptr<MessageStream> of) : stream(std::move(of)) {}
+
+  const std::shared_ptr<MessageStream> stream;
+  coroutine::Completion completion;
+  bool begun = false;   // And its end not taken.
+  absl::Status status;  // Of the complete one.
+};
+
+template <typename Message>
+struct StreamOperationOn : StreamOperation {
+  using StreamOperation::StreamOperation;
+
+  Message message;
+};
+
+void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protobuf::MessageLite* into);
+void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message);
+
+template <typename Message>
+class StreamAwaiter {
+ public:
+  explicit StreamAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation) : operation_(std::move(operation)) {}
+  StreamAwaiter(const StreamAwaiter&) = delete;
+  StreamAwaiter& operator=(const StreamAwaiter&) = delete;
+  ~StreamAwaiter() {
+    if (operation_->begun) operation_->completion.Abandon();
+  }
+
+  bool await_ready() const { return operation_->completion.complete(); }
+  bool await_suspend(std::coroutine_handle<> coroutine) { return operation_->completion.Suspend(coroutine); }
+
+ protected:
+  StreamOperationOn<Message>& Take() {
+    operation_->begun = false;
+    return *operation_;
+  }
+
+ private:
+  const std::shared_ptr<StreamOperationOn<Message>> operation_;
+};
+
+template <typename Message>
+class ReadAwaiter : public StreamAwaiter<Message> {
+ public:
+  ReadAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation, Message* into)
+      : StreamAwaiter<Message>(std::move(operation)), into_(into) {}
+
+  bool await_resume() {
+    StreamOperationOn<Message>& read = this->Take();
+    if (!read.status.ok()) return false;
+    *into_ = std::move(read.message);
+    return true;
+  }
+
+ private:
+  Message* const into_;
+};
+
+template <typename Message>
+class WriteAwaiter : public StreamAwaiter<Message> {
+ public:
+  using StreamAwaiter<Message>::StreamAwaiter;
+
+  absl::Status await_resume() { return std::move(this->Take().status); }
+};
+
+}  // namespace rpc
+
+template <typename Message>
+class CoReads {
+ public:
+  // To be awaited: the next message, into `*into`. False: there is none, or the call has ended otherwise; its status
+  // says which.
+  auto Read(Message* into) {
+    if (!read_->begun) rpc::BeginRead(read_, &read_->message);
+    return coroutine::Awaitable<rpc::ReadAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>, Message*>(
+        read_, into);
+  }
+
+  // All that are still to come, one after the other. This outlives it.
+  AsyncGenerator<Message> Messages() {
+    Message message;
+    while (co_await Read(&message)) co_yield std::exchange(message, Message());
+  }
+
+ protected:
+  explicit CoReads(std::shared_ptr<rpc::MessageStream> stream)
+      : read_(std::make_shared<rpc::StreamOperationOn<Message>>(std::move(stream))) {}
+
+ private:
+  const std::shared_ptr<rpc::StreamOperationOn<Message>> read_;
+};
+
+template <typename Message>
+class CoWrites {
+ public:
+  // To be awaited: OK when the message is on its way, which a slow reader delays. InvalidArgument, ResourceExhausted:
+  // it was not written and the stream is as before. FailedPrecondition: another write is under way, or no more is
+  // allowed. Cancelled: the call is over; its status says why.
+  auto Write(Message message) {
+    // One that was given up has its message until it is made.
+    if (write_->begun && !write_->completion.complete()) write_ = MakeWrite(write_->stream);
+    write_->message = std::move(message);
+    rpc::BeginWrite(write_, &write_->message);
+    return coroutine::Awaitable<rpc::WriteAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>>(write_);
+  }
+
+ protected:
+  explicit CoWrites(std::shared_ptr<rpc::MessageStream> stream) : write_(MakeWrite(std::move(stream))) {}
+
+ private:
+  static auto MakeWrite(std::shared_ptr<rpc::MessageStream> stream) {
+    return std::make_shared<rpc::StreamOperationOn<Message>>(std::move(stream));
+  }
+
+  std::shared_ptr<rpc::StreamOperationOn<Message>> write_;
+};
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_CO_STREAM_H_

@@ -1,0 +1,22 @@
+#include "rpc/co_unary_call.h"
+
+#include "rpc/channel.h"
+#include "rpc/channel_core.h"
+
+namespace verbena::rpc {
+
+void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user, const std::shared_ptr<CoCall>& call) {
+  AdoptedContext::Adopt({call, &call->context}, user);
+  UserCall made;
+  made.method = method;
+  made.context = call->context.context();
+  made.request = call->request;
+  made.reply = call->reply;
+  made.done = [call](absl::Status status) {
+    call->status = std::move(status);
+    coroutine::Completion::Complete({call, &call->completion});
+  };
+  channel.core().Start(std::move(made));
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,101 @@
+// A unary call as something to be awaited: what generated stubs return from stub.co().
+//
+//   absl::Status status = co_await stub.co()->SayHello(&context, request, &reply);
+//
+// The call is made when it is awaited; the coroutine goes on on the event loop that it was on, whatever loops the
+// channel has (on a thread that runs no loop: on the channel's).
+//
+// Owner: the awaiting coroutine. Destroyed meanwhile, it cancels the call and lets go of context and reply at once:
+// neither is touched any more. The request is the caller's again as soon as the coroutine is suspended.
+//
+// Allocations: one, for all that the call needs where its caller is gone, a copy of the request and a reply among them,
+// beside what those messages allocate themselves.
+
+#ifndef VERBENA_RPC_CO_UNARY_CALL_H_
+#define VERBENA_RPC_CO_UNARY_CALL_H_
+
+#include <coroutine>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message_lite.h"
+#include "rpc/adopted_context.h"
+#include "rpc/coroutine/awaitable.h"
+#include "rpc/coroutine/completion.h"
+
+namespace verbena {
+
+class Channel;
+
+namespace rpc {
+
+// What lives as long as the call.
+struct CoCall {
+  CoCall(const google::protobuf::MessageLite* of_request, google::protobuf::MessageLite* of_reply)
+      : request(of_request), reply(of_reply) {}
+
+  AdoptedContext context;
+  coroutine::Completion completion;
+  absl::Status status;                                 // Of the complete call.
+  const google::protobuf::MessageLite* const request;  // Both are the derived's.
+  google::protobuf::MessageLite* const reply;
+};
+
+template <typename Request, typename Reply>
+struct CoCallOf : CoCall {
+  explicit CoCallOf(const Request& user_request) : CoCall(&own_request, &own_reply), own_request(user_request) {}
+
+  const Request own_request;
+  Reply own_reply;
+};
+
+void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user, const std::shared_ptr<CoCall>& call);
+
+template <typename Request, typename Reply>
+class CoUnaryAwaiter {
+ public:
+  CoUnaryAwaiter(Channel* channel, absl::string_view method, ClientContext* context, const Request* request,
+                 Reply* reply)
+      : channel_(channel), method_(method), context_(context), request_(request), reply_(reply) {}
+  CoUnaryAwaiter(const CoUnaryAwaiter&) = delete;
+  CoUnaryAwaiter& operator=(const CoUnaryAwaiter&) = delete;
+  ~CoUnaryAwaiter() {
+    if (call_ == nullptr) return;
+    call_->completion.Abandon();
+    call_->context.context()->TryCancel();
+  }
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> coroutine) {
+    const auto call = std::make_shared<CoCallOf<Request, Reply>>(*request_);
+    call_ = call;
+    StartCoCall(*channel_, method_, *context_, call);
+    return call->completion.Suspend(coroutine);
+  }
+  absl::Status await_resume() {
+    const std::shared_ptr<CoCallOf<Request, Reply>> call = std::exchange(call_, nullptr);
+    if (call->status.ok()) *reply_ = std::move(call->own_reply);
+    call->context.Return(*context_);
+    return std::move(call->status);
+  }
+
+ private:
+  Channel* const channel_;
+  const absl::string_view method_;
+  ClientContext* const context_;
+  const Request* const request_;
+  Reply* const reply_;
+  std::shared_ptr<CoCallOf<Request, Reply>> call_;  // Null: not made, or complete.
+};
+
+}  // namespace rpc
+
+template <typename Request, typename Reply>
+using CoUnaryCall = coroutine::Awaitable<rpc::CoUnaryAwaiter<Request, Reply>, Channel*, absl::string_view,
+                                         ClientContext*, const Request*, Reply*>;
+
+}  // namespace verbena
+
+#endif  // VERBENA_RPC_CO_UNARY_CALL_H_

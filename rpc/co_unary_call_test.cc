@@ -1,0 +1,282 @@
+// Unary calls as coroutines make and handle them, over a network in memory.
+
+#include "rpc/co_unary_call.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "rpc/cancelled.h"
+#include "rpc/co_handler.h"
+#include "rpc/coroutine/loop_awaitables.h"
+#include "rpc/coroutine/when_any.h"
+#include "rpc/testing/call_fixture.h"
+
+namespace verbena {
+namespace {
+
+using testing::Text;
+
+constexpr absl::string_view kEcho = "test.Lambda/Echo";
+constexpr absl::string_view kHold = "test.Lambda/Hold";
+constexpr absl::Duration kAWhile = absl::Seconds(1000);
+
+Task<void> SleepAWhile(transport::EventLoop& loop) { co_await SleepFor(loop, kAWhile); }
+
+Task<void> Turn(transport::EventLoop& loop) { co_await Yield(loop); }
+
+CoUnaryCall<Text, Text> MakeCoCall(Channel& channel, absl::string_view method, ClientContext* context,
+                                   const Text& request, Text* reply) {
+  return CoUnaryCall<Text, Text>(&channel, method, context, &request, reply);
+}
+
+class CoUnaryCallTest : public testing::CallFixture {
+ protected:
+  // What a coroutine that calls has on its frame.
+  Task<absl::Status> Call(absl::string_view method, std::string text) {
+    Text request;
+    request.set_value(std::move(text));
+    co_return co_await MakeCoCall(*channel_, method, &context_, request, &reply_);
+  }
+  RunningTask StartCoCall(absl::string_view method, std::string text = "hello") {
+    RunningTask task;
+    loop_.Post([&] {
+      task = StartTask(Call(method, std::move(text)), [this](absl::Status status) { end_ = std::move(status); });
+    });
+    loop_.RunUntilIdle();
+    return task;
+  }
+  // Serves `method` by a coroutine.
+  template <typename Handler>
+  void AddCoroutine(std::string method, Handler handler) {
+    service_.AddCallback(std::move(method),
+                         [handler](ServerContext* context, const Text& request, Text* reply, Responder done) {
+                           rpc::RunCoHandler(context, handler(context, &request, reply), std::move(done));
+                         });
+  }
+
+  ClientContext context_;
+  Text reply_;
+  std::optional<absl::Status> end_;
+};
+
+TEST_F(CoUnaryCallTest, ReplyIsThereWhenTheCoroutineGoesOn) {
+  Start();
+  const RunningTask task = StartCoCall(kEcho, "to and fro");
+  EXPECT_EQ(end_, absl::OkStatus());
+  EXPECT_EQ(reply_.value(), "to and fro");
+}
+
+TEST_F(CoUnaryCallTest, AttachmentsAndMetadataTravelBothWays) {
+  service_.AddCallback("Tell", [](ServerContext* context, const Text&, Text*, Responder done) {
+    context->set_attachment(context->attachment());
+    EXPECT_TRUE(context->AddInitialMetadata("initial", "i").ok());
+    EXPECT_TRUE(context->AddTrailingMetadata("trailing", std::string(*context->client_metadata().Find("asked"))).ok());
+    done(absl::OkStatus());
+  });
+  Start();
+  context_.set_attachment(absl::Cord("beside"));
+  ASSERT_TRUE(context_.AddMetadata("asked", "yes").ok());
+  const RunningTask task = StartCoCall("test.Lambda/Tell");
+  EXPECT_EQ(end_, absl::OkStatus());
+  EXPECT_EQ(context_.attachment(), "beside");
+  EXPECT_EQ(context_.initial_metadata().Find("initial"), "i");
+  EXPECT_EQ(context_.trailing_metadata().Find("trailing"), "yes");
+}
+
+TEST_F(CoUnaryCallTest, FailureComesOutOfTheAwaitAndLeavesTheReply) {
+  Start();
+  reply_.set_value("as it was");
+  const RunningTask task = StartCoCall("test.Lambda/Nonesuch");
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(reply_.value(), "as it was");
+}
+
+TEST_F(CoUnaryCallTest, CallThatFailsWhileItIsMadeDoesNotSuspend) {
+  Start();
+  context_.set_timeout(absl::ZeroDuration());
+  const RunningTask task = StartCoCall(kEcho);
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(GetCertainty(*end_), Certainty::kNotSent);
+}
+
+TEST_F(CoUnaryCallTest, TimeoutEndsTheAwait) {
+  Start();
+  context_.set_timeout(absl::Seconds(1));
+  const RunningTask task = StartCoCall(kHold);
+  EXPECT_EQ(end_, std::nullopt);
+  loop_.Advance(absl::Seconds(1));
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(CoUnaryCallTest, TryCancelOfTheUsersContextReachesTheCall) {
+  Start();
+  const RunningTask task = StartCoCall(kHold);
+  context_.TryCancel();
+  loop_.RunUntilIdle();
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(held_.at(0).context->IsCancelled());
+}
+
+TEST_F(CoUnaryCallTest, ContextThatIsCancelledBeforeMakesNoCall) {
+  Start();
+  context_.TryCancel();
+  const RunningTask task = StartCoCall(kHold);
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(held_.empty());
+}
+
+TEST_F(CoUnaryCallTest, DestroyedCoroutineCancelsItsCallAndLetsGoOfItsMemory) {
+  Start();
+  auto context = std::make_unique<ClientContext>();
+  auto reply = std::make_unique<Text>();
+  const auto call = [](Channel& channel, ClientContext* of, Text* into) -> Task<absl::Status> {
+    const Text request;
+    co_return co_await MakeCoCall(channel, kHold, of, request, into);
+  };
+  RunningTask task =
+      StartTask(call(*channel_, context.get(), reply.get()), [this](absl::Status status) { end_ = std::move(status); });
+  loop_.RunUntilIdle();
+  ASSERT_EQ(held_.size(), 1u);
+  task = {};
+  context.reset();  // Sanitizers would find a touch.
+  reply.reset();
+  held_.at(0).reply->set_value("too late");
+  held_.at(0).done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(end_, std::nullopt);
+  EXPECT_THAT(channel_->DescribeState(), ::testing::HasSubstr("0 calls in flight"));
+}
+
+TEST_F(CoUnaryCallTest, DestroyedBeforeThereIsAConnectionIsNeverSent) {
+  OpenChannel();  // There is no server.
+  RunningTask task = StartCoCall(kHold);
+  task = {};
+  StartServer();
+  loop_.Advance(kAWhile);
+  EXPECT_TRUE(held_.empty());
+  EXPECT_EQ(end_, std::nullopt);
+}
+
+TEST_F(CoUnaryCallTest, LoserOfWhenAnyIsCancelled) {
+  Start();
+  const auto race = [this]() -> Task<absl::Status> {
+    ClientContext other_context;
+    Text other_reply;
+    const auto other = [&]() -> Task<absl::Status> {
+      const Text request;
+      co_return co_await MakeCoCall(*channel_, kHold, &other_context, request, &other_reply);
+    };
+    auto first = co_await WhenAny(other(), Call(kEcho, "first"));
+    EXPECT_EQ(first.index(), 1u);
+    co_return std::get<1>(first);
+  };
+  const RunningTask task = StartTask(race(), [this](absl::Status status) { end_ = std::move(status); });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(end_, absl::OkStatus());
+  EXPECT_TRUE(held_.at(0).context->IsCancelled());
+}
+
+TEST_F(CoUnaryCallTest, ContextMayBeUsedForOneCallAfterTheOther) {
+  Start();
+  const auto calls = [this]() -> Task<absl::Status> {
+    for (int i = 0; i < 1000; ++i) {
+      context_.Reset();
+      absl::Status status = co_await Call(kEcho, std::to_string(i));
+      if (!status.ok() || reply_.value() != std::to_string(i)) co_return absl::InternalError(reply_.value());
+    }
+    co_return absl::OkStatus();
+  };
+  const RunningTask task = StartTask(calls(), [this](absl::Status status) { end_ = std::move(status); });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(end_, absl::OkStatus());
+}
+
+// --- Handlers.
+
+TEST_F(CoUnaryCallTest, HandlerAnswersWhenItsTaskHasFinished) {
+  AddCoroutine("Slow", [this](ServerContext*, const Text* request, Text* reply) -> Task<absl::Status> {
+    co_await SleepFor(loop_, absl::Seconds(1));
+    reply->set_value(request->value() + ", at last");
+    co_return absl::OkStatus();
+  });
+  Start();
+  const RunningTask task = StartCoCall("test.Lambda/Slow");
+  EXPECT_EQ(end_, std::nullopt);
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(end_, absl::OkStatus());
+  EXPECT_EQ(reply_.value(), "hello, at last");
+}
+
+TEST_F(CoUnaryCallTest, HandlerThatThrowsIsInternal) {
+  AddCoroutine("Throw", [this](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
+    co_await Yield(loop_);
+    throw std::runtime_error("out of luck");
+  });
+  Start();
+  const RunningTask task = StartCoCall("test.Lambda/Throw");
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(end_->message()), ::testing::HasSubstr("out of luck"));
+}
+
+TEST_F(CoUnaryCallTest, HandlerMayAwaitTheEndOfInterest) {
+  int given_up = 0;
+  AddCoroutine("Wait", [&](ServerContext* context, const Text*, Text*) -> Task<absl::Status> {
+    co_await WhenAny(SleepAWhile(loop_), UntilCancelled(context));
+    given_up += context->IsCancelled();
+    co_return absl::OkStatus();
+  });
+  Start();
+  RunningTask task = StartCoCall("test.Lambda/Wait");
+  EXPECT_EQ(given_up, 0);
+  task = {};
+  loop_.RunUntilIdle();
+  EXPECT_EQ(given_up, 1);
+}
+
+TEST_F(CoUnaryCallTest, EndOfInterestThatIsNotAwaitedAnyMoreIsNotHeard) {
+  AddCoroutine("Wait", [this](ServerContext* context, const Text*, Text*) -> Task<absl::Status> {
+    co_await WhenAny(UntilCancelled(context), Turn(loop_));
+    co_await SleepFor(loop_, absl::Seconds(1));
+    co_return absl::OkStatus();
+  });
+  Start();
+  context_.set_timeout(absl::Milliseconds(10));
+  const RunningTask task = StartCoCall("test.Lambda/Wait");
+  loop_.Advance(kAWhile);
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+// The call that a handler makes after it was suspended follows the handler's, as one does that it makes at once.
+TEST_F(CoUnaryCallTest, CallOfASuspendedHandlerFollowsItsOwn) {
+  AddCoroutine("Nest", [this](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
+    co_await SleepFor(loop_, absl::Milliseconds(1));
+    ClientContext nested;
+    const Text request;
+    Text reply;
+    co_return co_await MakeCoCall(*channel_, kHold, &nested, request, &reply);
+  });
+  Start();
+  context_.set_timeout(kAWhile);
+  const RunningTask task = StartCoCall("test.Lambda/Nest");
+  loop_.Advance(absl::Milliseconds(1));
+  ASSERT_EQ(held_.size(), 1u);
+  EXPECT_LT(held_.at(0).context->deadline(), absl::InfiniteFuture());
+  context_.TryCancel();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(held_.at(0).context->IsCancelled());
+}
+
+}  // namespace
+}  // namespace verbena
