@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,8 +62,7 @@ class StreamThreadsTest : public ::testing::Test {
     // Reads for as long as somebody writes.
     service_.AddBlockingStream("Listen", [this](ServerContext* context, auto& stream) {
       Text text;
-      while (stream.Read(&text)) {
-      }
+      while (stream.Read(&text)) heard_.release();
       cancelled_ += context->IsCancelled() ? 1 : 0;
       return absl::OkStatus();
     });
@@ -87,6 +87,7 @@ class StreamThreadsTest : public ::testing::Test {
   testing::LambdaService service_;
   ServerOptions server_options_;
   ChannelOptions channel_options_;
+  std::counting_semaphore<> heard_{0};  // A message by Listen.
   std::atomic<int> cancelled_ = 0;
   std::unique_ptr<Server> server_;
   std::shared_ptr<Channel> channel_;
@@ -137,6 +138,7 @@ TEST_F(StreamThreadsTest, StreamThatIsDestroyedUnfinishedFreesAHandlerThatWaitsT
     ClientContext context;
     Stream stream(channel_, kListen, &context);
     ASSERT_EQ(stream.Write(TextOf("a")), absl::OkStatus());
+    heard_.acquire();  // Else the handler may never run.
   }
   server_.reset();
   EXPECT_EQ(cancelled_, 1);
