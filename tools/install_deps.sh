@@ -7,8 +7,10 @@ packages=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-skylib bazel-platforms g++ git pkg-config python3
   # libraries
   libibverbs-dev librdmacm-dev libprotobuf-dev libprotoc-dev protobuf-compiler libabsl-dev libisal-dev libssl-dev
-  # tests: GoogleTest, libFuzzer with clang, network tools, programs for RDMA devices
+  libc-ares-dev libcurl4-openssl-dev nlohmann-json3-dev
+  # tests: GoogleTest, libFuzzer with clang, network tools, an etcd to look names up in, programs for RDMA devices
   libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
+  etcd-server
   ibverbs-utils rdmacm-utils perftest qperf python3-pyverbs
   # guests with RDMA in their kernel (tests/soft_roce): what building kernel modules takes, drivers of rdma-core
   make flex bison bc libelf-dev xz-utils kmod ibverbs-providers

@@ -79,6 +79,17 @@ class IncludeCheck(CheckTest):
         self.clean("rpc/coroutine/a_test.cc", '"rpc/testing/manual_loop.h"')
         self.clean("rpc/channel.h", '"rpc/coroutine/task.h"')
 
+    def test_name_source_that_knows_calls_is_found(self):
+        self.found("rpc/names/a.h", '"rpc/channel.h"', "name sources know")
+        self.found("rpc/names/a.cc", '"rpc/core/balancing/balancer.h"', "name sources know")
+        self.found("rpc/names/a_test.cc", '"transport/event_loop.h"', "name sources know")
+        self.clean("rpc/names/a.h", '"rpc/core/balancing/server_address.h"')
+        self.clean("rpc/channel.h", '"rpc/names/name_source.h"')
+
+    def test_balancing_with_clocks_or_names_is_found(self):
+        self.found("rpc/core/balancing/a.cc", "<mutex>", "sans-IO code includes")
+        self.found("rpc/core/balancing/a.h", '"rpc/names/name_source.h"', "floor 4 includes")
+
     def test_generator_on_the_runtime_is_found(self):
         self.found("codegen/a.cc", '"rpc/service.h"', "does not include rpc/service.h")
         self.clean("codegen/testdata/a_test.cc", '"rpc/service.h"')

@@ -1,0 +1,89 @@
+#include "rpc/names/dns_lookup.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/names/dns_query.h"
+
+namespace verbena::rpc {
+namespace {
+
+constexpr double kIntervalJitter = 0.2;
+
+bool ByText(const ServerAddress& a, const ServerAddress& b) { return a.text < b.text; }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<NameLookup>> DnsLookup::Create(absl::string_view text, Watcher watcher,
+                                                              const NameSourceOptions& options) {
+  const size_t slash = text.find('/');
+  if (slash == absl::string_view::npos) return absl::InvalidArgumentError("write dns:///name:port");
+  absl::StatusOr<HostPort> name = ParseHostPort(text.substr(slash + 1));
+  if (!name.ok()) return name.status();
+  return std::make_shared<DnsLookup>(std::string(text.substr(0, slash)), *std::move(name), std::move(watcher), options);
+}
+
+DnsLookup::DnsLookup(std::string server, HostPort name, Watcher watcher, const NameSourceOptions& options)
+    : NameLookup(std::move(watcher)),
+      server_(std::move(server)),
+      name_(std::move(name)),
+      options_(options),
+      random_(options.seed) {}
+
+void DnsLookup::Run() {
+  std::optional<Reconnect> retry;  // Since the last success.
+  while (true) {
+    TakeRefresh();
+    const absl::Time asked = MonotonicNow();
+    List list = Resolve();
+    if (stopping()) return;
+    if (list.ok()) {
+      std::vector<ServerAddress> sorted = *list;
+      std::sort(sorted.begin(), sorted.end(), ByText);
+      if (std::exchange(sorted_, sorted) != sorted) Report(list);
+      retry.reset();
+      AwaitNext(asked, asked + options_.dns_interval * random_.NextJitterFactor(kIntervalJitter));
+    } else {
+      sorted_.clear();  // The list is told again after an error.
+      Report(list);
+      if (!retry.has_value()) retry.emplace(RetryOptions(options_), options_.seed);
+      retry->BeginConnect();
+      retry->OnConnectFailed(MonotonicNow());
+      AwaitNext(asked, retry->NextAttempt());
+    }
+  }
+}
+
+void DnsLookup::AwaitNext(absl::Time asked, absl::Time next) {
+  while (!stopping() && MonotonicNow() < next) {
+    Await(next);
+    if (TakeRefresh()) next = std::min(next, asked + options_.dns_refresh_interval_min);
+  }
+}
+
+NameLookup::List DnsLookup::Resolve() {
+  DnsQuery query;
+  query.Begin(name_.host, server_, options_.dns_try_timeout);
+  while (!query.done() && !stopping()) {
+    const std::vector<pollfd> descriptors = query.Descriptors();
+    Await(MonotonicNow() + query.Timeout(), descriptors);
+    query.Process(descriptors);
+  }
+  if (!query.done()) return absl::CancelledError("stopping");
+  if (query.status() != ARES_SUCCESS) return Failure(query.status());
+  std::vector<ServerAddress> servers;
+  for (const std::string& address : query.addresses()) servers.push_back({FormatHostPort(address, name_.port)});
+  if (servers.empty()) return Failure(ARES_ENODATA);
+  return servers;
+}
+
+absl::Status DnsLookup::Failure(int ares_status) const {
+  const bool no_such_name = ares_status == ARES_ENOTFOUND || ares_status == ARES_ENODATA || ares_status == ARES_ENONAME;
+  return absl::Status(no_such_name ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
+                      absl::StrCat("DNS name \"", name_.host, "\": ", ares_strerror(ares_status), ", says ",
+                                   server_.empty() ? "the system's resolver" : server_));
+}
+
+}  // namespace verbena::rpc

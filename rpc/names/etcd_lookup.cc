@@ -1,0 +1,75 @@
+#include "rpc/names/etcd_lookup.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace verbena::rpc {
+
+absl::StatusOr<std::shared_ptr<NameLookup>> EtcdLookup::Create(absl::string_view text, Watcher watcher,
+                                                               const NameSourceOptions& options) {
+  absl::StatusOr<EtcdPlace> place = ParseEtcdPlace(text);
+  if (!place.ok()) return place.status();
+  return std::make_shared<EtcdLookup>(*std::move(place), std::move(watcher), options);
+}
+
+EtcdLookup::EtcdLookup(EtcdPlace place, Watcher watcher, const NameSourceOptions& options)
+    : NameLookup(std::move(watcher)),
+      prefix_(std::move(place.prefix)),
+      client_(std::move(place.endpoints), options.etcd_timeout, this),
+      retry_(RetryOptions(options), options.seed) {}
+
+void EtcdLookup::Run() {
+  while (!stopping()) {
+    const absl::Status end = Follow();
+    // A watch that ends once is no news: most often the next endpoint goes on at once.
+    if (retry_.failures() > 1) Report(end);
+    SleepUntil(retry_.NextAttempt());
+  }
+}
+
+absl::Status EtcdLookup::Follow() {
+  retry_.BeginConnect();
+  absl::StatusOr<EtcdSnapshot> snapshot = client_.Range(prefix_);
+  if (!snapshot.ok()) {
+    retry_.OnConnectFailed(MonotonicNow());
+    return snapshot.status();
+  }
+  retry_.OnConnected(MonotonicNow());
+  values_ = std::move(snapshot->values);
+  ReportValues();
+  const absl::Status end = client_.Watch(prefix_, snapshot->revision + 1,
+                                         [this](const std::vector<EtcdChange>& changes) { Apply(changes); });
+  retry_.OnLost(MonotonicNow());
+  return end;
+}
+
+void EtcdLookup::Apply(const std::vector<EtcdChange>& changes) {
+  for (const EtcdChange& change : changes) {
+    if (change.deleted) {
+      values_.erase(change.key);
+    } else {
+      values_[change.key] = change.value;
+    }
+  }
+  ReportValues();
+}
+
+void EtcdLookup::ReportValues() {
+  std::vector<ServerAddress> servers;
+  for (const auto& [key, value] : values_) {
+    absl::StatusOr<ServerAddress> server = ParseEtcdValue(value);
+    if (server.ok()) {
+      servers.push_back(*std::move(server));
+    } else {
+      Report(absl::InvalidArgumentError(absl::StrCat("etcd key \"", key, "\": ", server.status().message())));
+    }
+  }
+  if (!servers.empty()) {
+    Report(std::move(servers));
+  } else if (values_.empty()) {
+    Report(absl::NotFoundError(absl::StrCat("etcd has no server under \"", prefix_, "\"")));
+  }
+}
+
+}  // namespace verbena::rpc

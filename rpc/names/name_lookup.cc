@@ -1,0 +1,28 @@
+#include "rpc/names/name_lookup.h"
+
+#include "rpc/core/run_catching.h"
+
+namespace verbena::rpc {
+
+ReconnectOptions RetryOptions(const NameSourceOptions& options) {
+  ReconnectOptions retry;
+  retry.delay_min = options.retry_delay_min;
+  retry.delay_max = options.retry_delay_max;
+  return retry;
+}
+
+void NameLookup::Refresh() {
+  refresh_.store(true);
+  Wake();
+}
+
+void NameLookup::Report(const List& list) {
+  if (stopping() || told_ == list) return;
+  told_ = list;
+  RunCatching("the watcher", [this] {
+    watcher_(*told_);
+    return absl::OkStatus();
+  }).IgnoreError();
+}
+
+}  // namespace verbena::rpc
