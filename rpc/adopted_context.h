@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "rpc/call_canceller.h"
+#include "rpc/cancel/call_canceller.h"
 #include "rpc/client_context.h"
 
 namespace verbena::rpc {

@@ -11,9 +11,9 @@
 
 #include "absl/strings/cord.h"
 #include "absl/time/time.h"
-#include "rpc/call_canceller.h"
+#include "rpc/cancel/call_canceller.h"
+#include "rpc/cancel/nested_calls.h"
 #include "rpc/client_context.h"
-#include "rpc/nested_calls.h"
 
 namespace verbena::rpc {
 

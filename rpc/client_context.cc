@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "rpc/cancel/nested_calls.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/handler_scope.h"
-#include "rpc/nested_calls.h"
 #include "rpc/server_context.h"
 
 namespace verbena {

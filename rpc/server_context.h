@@ -14,7 +14,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "rpc/cancel_signal.h"
+#include "rpc/cancel/cancel_signal.h"
 #include "rpc/metadata.h"
 
 namespace verbena {

@@ -1,4 +1,4 @@
-#include "rpc/cancel_signal.h"
+#include "rpc/cancel/cancel_signal.h"
 
 #include <utility>
 

@@ -7,8 +7,8 @@
 // Owner: the call's context. Thread: Cancel the loop's; SetCallback and Finish the handler's, one at a time; cancelled
 // and nested_calls any.
 
-#ifndef VERBENA_RPC_CANCEL_SIGNAL_H_
-#define VERBENA_RPC_CANCEL_SIGNAL_H_
+#ifndef VERBENA_RPC_CANCEL_CANCEL_SIGNAL_H_
+#define VERBENA_RPC_CANCEL_CANCEL_SIGNAL_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -20,7 +20,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "rpc/nested_calls.h"
+#include "rpc/cancel/nested_calls.h"
 
 namespace verbena::rpc {
 
@@ -67,4 +67,4 @@ class CancelSignal {
 
 }  // namespace verbena::rpc
 
-#endif  // VERBENA_RPC_CANCEL_SIGNAL_H_
+#endif  // VERBENA_RPC_CANCEL_CANCEL_SIGNAL_H_

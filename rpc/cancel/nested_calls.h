@@ -5,8 +5,8 @@
 // Owner: shared between the server's call, until its handler has finished, and the client contexts of the calls that
 // follow it. Thread: any.
 
-#ifndef VERBENA_RPC_NESTED_CALLS_H_
-#define VERBENA_RPC_NESTED_CALLS_H_
+#ifndef VERBENA_RPC_CANCEL_NESTED_CALLS_H_
+#define VERBENA_RPC_CANCEL_NESTED_CALLS_H_
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
-#include "rpc/call_canceller.h"
+#include "rpc/cancel/call_canceller.h"
 
 namespace verbena::rpc {
 
@@ -54,4 +54,4 @@ class NestedCalls {
 
 }  // namespace verbena::rpc
 
-#endif  // VERBENA_RPC_NESTED_CALLS_H_
+#endif  // VERBENA_RPC_CANCEL_NESTED_CALLS_H_

@@ -1,4 +1,4 @@
-#include "rpc/nested_calls.h"
+#include "rpc/cancel/nested_calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "rpc/cancel_signal.h"
+#include "rpc/cancel/cancel_signal.h"
 
 namespace verbena::rpc {
 namespace {

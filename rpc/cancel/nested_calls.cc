@@ -1,4 +1,4 @@
-#include "rpc/nested_calls.h"
+#include "rpc/cancel/nested_calls.h"
 
 namespace verbena::rpc {
 

@@ -1,6 +1,6 @@
 // Both sides of a signal on threads of their own. Run under TSan.
 
-#include "rpc/cancel_signal.h"
+#include "rpc/cancel/cancel_signal.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 // Owner: shared; it may outlive the channel, and then does nothing. Thread: any.
 
-#ifndef VERBENA_RPC_CALL_CANCELLER_H_
-#define VERBENA_RPC_CALL_CANCELLER_H_
+#ifndef VERBENA_RPC_CANCEL_CALL_CANCELLER_H_
+#define VERBENA_RPC_CANCEL_CALL_CANCELLER_H_
 
 #include <cstdint>
 
@@ -20,4 +20,4 @@ class CallCanceller {
 
 }  // namespace verbena::rpc
 
-#endif  // VERBENA_RPC_CALL_CANCELLER_H_
+#endif  // VERBENA_RPC_CANCEL_CALL_CANCELLER_H_
