@@ -28,9 +28,9 @@ const std::set<std::string>& ReservedServiceNames() {
 
 // What a stub or a service has as members besides the methods of the .proto.
 const std::set<std::string>& ReservedMethodNames() {
-  static const auto* names =
-      new std::set<std::string>{"Stub",      "Service", "CallbackService", "Async",  "async",   "kFullName",
-                                "full_name", "methods", "methods_",        "async_", "channel_"};
+  static const auto* names = new std::set<std::string>{
+      "Stub",    "Service",  "CallbackService", "Async",    "async",         "kFullName",    "full_name",
+      "methods", "methods_", "async_",          "channel_", "OnServerStart", "OnServerDrain"};
   return *names;
 }
 

@@ -94,9 +94,9 @@ class Server {
   // Blocks until Shutdown is done.
   void Wait();
 
-  // Drains: rejects new connections and new calls, lets the calls in flight finish and their replies leave, then closes
-  // the connections. At the deadline (wall clock), drops what is left. Blocks until it is done. A second caller waits
-  // for the first.
+  // Drains: tells the services (Service::OnServerDrain), rejects new connections and new calls, lets the calls in
+  // flight finish and their replies leave, then closes the connections. At the deadline (wall clock), drops what is
+  // left. Blocks until it is done. A second caller waits for the first.
   void Shutdown(absl::Time deadline);
   void Shutdown(absl::Duration grace) { Shutdown(absl::Now() + grace); }
 

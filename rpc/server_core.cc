@@ -31,6 +31,12 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
   return absl::OkStatus();
 }
 
+void TellOfStart(const std::vector<Service*>& services) {
+  std::vector<std::string> names;
+  for (const Service* service : services) names.push_back(service->full_name());
+  for (Service* service : services) service->OnServerStart(names);
+}
+
 // How many loops have yet to finish something.
 class Countdown {
  public:
@@ -67,7 +73,9 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, 
   if (!methods.ok()) return methods.status();
   std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods)));
   if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
+  TellOfStart(services);
   if (absl::Status listening = core->Listen(network, addresses); !listening.ok()) return listening;
+  core->services_ = services;
   core->LogStart();
   return core;
 }
@@ -153,6 +161,7 @@ void ServerCore::Shutdown(absl::Time deadline) {
     }
     phase_ = Phase::kShuttingDown;
   }
+  for (Service* service : services_) service->OnServerDrain();
   CloseListeners();
   if (deadline <= absl::Now() || !DrainLoops(deadline)) {
     OnEveryLoop([](ServerLoop& loop) { loop.Abort(); });

@@ -59,6 +59,7 @@ class ServerCore {
   std::unique_ptr<transport::EventLoopGroup> event_loops_;
   std::vector<std::unique_ptr<ServerLoop>> loops_;  // One for each event loop.
   std::vector<std::string> addresses_;
+  std::vector<Service*> services_;  // None: the server did not start.
 
   std::mutex mu_;
   std::condition_variable changed_;

@@ -55,6 +55,15 @@ class Service {
   virtual ~Service() = default;
   virtual const std::string& full_name() const = 0;  // "package.Service".
   virtual const std::vector<Method>& methods() const = 0;
+
+  // What a server tells the services that are registered with it; few have anything to do about it.
+  //
+  // It is about to take calls; `services` are the full names of all that it serves. On Server::Builder::Build's thread.
+  virtual void OnServerStart(const std::vector<std::string>& /*services*/) {}
+  // It is about to reject new calls and to let those in flight finish: those that would not by themselves, such as
+  // streams that wait for news, are to be ended, and new ones of that kind, too. Once, on the thread that shuts the
+  // server down; must not block.
+  virtual void OnServerDrain() {}
 };
 
 }  // namespace verbena
