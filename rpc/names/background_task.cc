@@ -53,11 +53,12 @@ void BackgroundTask::ClearWake() {
   }
 }
 
-void BackgroundTask::Await(absl::Time until, absl::Span<const pollfd> descriptors) {
+void BackgroundTask::Await(absl::Time until, absl::Span<pollfd> descriptors) {
   std::vector<pollfd> all(descriptors.begin(), descriptors.end());
   all.push_back({wake_fd_, POLLIN, 0});
   const absl::Duration left = std::clamp(until - MonotonicNow(), absl::ZeroDuration(), kPollMax);
   poll(all.data(), all.size(), static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1)))));
+  std::copy_n(all.begin(), descriptors.size(), descriptors.begin());
   ClearWake();
 }
 

@@ -42,8 +42,8 @@ class BackgroundTask {
   void ClearWake();
 
  protected:
-  // Returns at `until`, when woken or told to stop, or when one of `descriptors` is ready.
-  void Await(absl::Time until, absl::Span<const pollfd> descriptors = {});
+  // Returns at `until`, when woken or told to stop, or when one of `descriptors` is ready, as its `revents` says.
+  void Await(absl::Time until, absl::Span<pollfd> descriptors = {});
   // Returns at `until` or when told to stop.
   void SleepUntil(absl::Time until);
 

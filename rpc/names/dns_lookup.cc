@@ -67,8 +67,8 @@ NameLookup::List DnsLookup::Resolve() {
   DnsQuery query;
   query.Begin(name_.host, server_, options_.dns_try_timeout);
   while (!query.done() && !stopping()) {
-    const std::vector<pollfd> descriptors = query.Descriptors();
-    Await(MonotonicNow() + query.Timeout(), descriptors);
+    std::vector<pollfd> descriptors = query.Descriptors();
+    Await(MonotonicNow() + query.Timeout(), absl::MakeSpan(descriptors));
     query.Process(descriptors);
   }
   if (!query.done()) return absl::CancelledError("stopping");

@@ -78,12 +78,12 @@ absl::Duration DnsQuery::Timeout() const {
   return absl::DurationFromTimeval(*ares_timeout(channel_, &longest, &left));
 }
 
-// Without knowing which is ready: reading one that is not costs a system call, and queries are rare.
 void DnsQuery::Process(const std::vector<pollfd>& descriptors) {
   for (const pollfd& each : descriptors) {
     if (done_) return;
-    ares_process_fd(channel_, (each.events & POLLIN) != 0 ? each.fd : ARES_SOCKET_BAD,
-                    (each.events & POLLOUT) != 0 ? each.fd : ARES_SOCKET_BAD);
+    const bool readable = (each.revents & ~POLLOUT) != 0;  // An error is read, too.
+    const bool writable = (each.revents & POLLOUT) != 0;
+    ares_process_fd(channel_, readable ? each.fd : ARES_SOCKET_BAD, writable ? each.fd : ARES_SOCKET_BAD);
   }
   if (!done_) ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // Timeouts.
 }

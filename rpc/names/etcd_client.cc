@@ -83,6 +83,12 @@ absl::StatusOr<std::string> EtcdClient::Ask(absl::string_view path, std::string 
   return absl::UnavailableError(absl::StrCat(post.url, ": HTTP ", *http_status, ": ", EtcdErrorWords(answer)));
 }
 
+EtcdClient EtcdClient::Unstoppable(absl::Duration timeout) const {
+  EtcdClient client(endpoints_, timeout, nullptr);
+  client.current_ = current_;
+  return client;
+}
+
 absl::StatusOr<EtcdSnapshot> EtcdClient::Range(absl::string_view prefix) {
   const absl::StatusOr<std::string> answer = Ask("kv/range", EtcdRangeRequest(prefix));
   return answer.ok() ? ParseEtcdRange(*answer) : answer.status();

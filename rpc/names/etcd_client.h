@@ -39,6 +39,9 @@ class EtcdClient {
   EtcdClient(std::vector<std::string> endpoints, absl::Duration timeout, BackgroundTask* stopped_by)
       : endpoints_(std::move(endpoints)), timeout_(timeout), stopped_by_(stopped_by) {}
 
+  // The same cluster from the same endpoint on, by requests that nothing but `timeout` ends.
+  EtcdClient Unstoppable(absl::Duration timeout) const;
+
   absl::StatusOr<EtcdSnapshot> Range(absl::string_view prefix);
   // Reports every change from that revision on, until it ends; returns why, never OK. OutOfRange: the revision is
   // compacted.

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
@@ -26,11 +25,10 @@ class RegistrationTask final : public BackgroundTask {
  public:
   RegistrationTask(EtcdPlace place, const ServerAddress& server, EtcdRegistration::Watcher watcher,
                    const EtcdRegistrationOptions& options)
-      : endpoints_(std::move(place.endpoints)),
-        key_(absl::StrCat(place.prefix, server.text)),
+      : key_(absl::StrCat(place.prefix, server.text)),
         value_(FormatEtcdValue(server)),
         ttl_(options.ttl),
-        client_(endpoints_, ttl_ / 3, this),
+        client_(std::move(place.endpoints), ttl_ / 3, this),
         watcher_(std::move(watcher)),
         retry_({.delay_min = ttl_ / 20, .delay_max = ttl_ / 3}, options.seed) {}
 
@@ -44,8 +42,7 @@ class RegistrationTask final : public BackgroundTask {
       SleepUntil(status.ok() ? now + ttl_ / 3 : retry_.NextAttempt());
       if (status.ok()) retry_.OnLost(MonotonicNow());
     }
-    // Not stopped by this task, which is stopping.
-    if (lease_ != 0) EtcdClient(endpoints_, kRevokeTimeout, nullptr).Revoke(lease_).IgnoreError();
+    if (lease_ != 0) client_.Unstoppable(kRevokeTimeout).Revoke(lease_).IgnoreError();
   }
 
  private:
@@ -72,7 +69,6 @@ class RegistrationTask final : public BackgroundTask {
     }).IgnoreError();
   }
 
-  const std::vector<std::string> endpoints_;
   const std::string key_;
   const std::string value_;
   const absl::Duration ttl_;

@@ -38,7 +38,7 @@ void FileLookup::Run() {
     const bool watched = watch_.Open();  // Before the file is read: what changes from here on is seen.
     TakeRefresh();
     Report(Read());
-    const pollfd changed = {watch_.fd(), POLLIN, 0};  // poll ignores -1.
+    pollfd changed = {watch_.fd(), POLLIN, 0};  // poll ignores -1.
     Await(MonotonicNow() + (watched ? interval_ : std::min(interval_, kUnwatchedInterval)), {&changed, 1});
     watch_.Drain();
   }

@@ -9,7 +9,7 @@
 namespace verbena::rpc {
 namespace {
 
-constexpr int kPollMs = 1000;  // libcurl's own timers end a poll earlier.
+constexpr int kPollMs = 60'000;  // libcurl's own timers end a poll earlier.
 
 // What libcurl gives back to the function that takes the answer.
 struct Receiver {

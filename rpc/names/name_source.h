@@ -43,15 +43,17 @@ struct NameSourceOptions {
 
 class NameSource {
  public:
-  // Called from the source's own thread, one call at a time, and not after the source's destructor has returned. It
-  // must not block for long: the source waits meanwhile. It may destroy the source. What it throws is dropped.
+  // Called from the source's own thread, one call at a time, perhaps before Create has returned, and not after the
+  // source's destructor has returned. It must not block for long: the source waits meanwhile. It may destroy the
+  // source. What it throws is dropped.
   using Watcher = absl::AnyInvocable<void(absl::StatusOr<std::vector<ServerAddress>>)>;
 
   // Starts looking; does not wait. InvalidArgument, quoting what is wrong with the uri or which option is; what cannot
   // be reached or read now is told to the watcher.
   static absl::StatusOr<std::unique_ptr<NameSource>> Create(absl::string_view uri, Watcher watcher,
                                                             const NameSourceOptions& options = {});
-  // Blocks while the watcher is being called, unless it is the watcher that destroys the source. Any thread.
+  // Blocks while the watcher is being called, unless it is the watcher that destroys the source, and while the system
+  // looks up the host name of an etcd endpoint. Any thread.
   ~NameSource();
   NameSource(const NameSource&) = delete;
   NameSource& operator=(const NameSource&) = delete;
