@@ -22,7 +22,7 @@
 namespace verbena::rpc {
 
 // Past it an answer, or a message of a watch, is refused: ResourceExhausted.
-inline constexpr size_t kEtcdAnswerBytesMax = 64 << 20;
+inline constexpr size_t kEtcdAnswerBytesMax = 16 << 20;
 
 // What stands after "etcd://".
 struct EtcdPlace {
