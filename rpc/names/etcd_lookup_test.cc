@@ -18,6 +18,8 @@ class EtcdLookupTest : public testing::Test {
  protected:
   EtcdLookupTest() : client_({etcd_.endpoint()}, absl::Seconds(30), nullptr) {}
 
+  void SetUp() override { ASSERT_TRUE(etcd_.running()); }
+
   void Watch(const std::string& endpoints) {
     NameSourceOptions options;
     options.retry_delay_min = absl::Milliseconds(20);

@@ -17,6 +17,8 @@ class EtcdRegistrationTest : public testing::Test {
   EtcdRegistrationTest()
       : uri_("etcd://" + etcd_.endpoint() + "/shop"), client_({etcd_.endpoint()}, absl::Seconds(30), nullptr) {}
 
+  void SetUp() override { ASSERT_TRUE(etcd_.running()); }
+
   std::unique_ptr<EtcdRegistration> Register(const ServerAddress& server) {
     const auto watcher = [told = registered_](absl::Status status) mutable { told.Add(status.ToString()); };
     EtcdRegistrationOptions options;

@@ -21,6 +21,8 @@ class EtcdProcess {
   EtcdProcess(const EtcdProcess&) = delete;
   EtcdProcess& operator=(const EtcdProcess&) = delete;
 
+  // False: it could not be started, which has failed the test.
+  bool running() const { return pid_ > 0; }
   // "127.0.0.1:port".
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
 
