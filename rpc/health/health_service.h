@@ -14,6 +14,7 @@
 #ifndef VERBENA_RPC_HEALTH_HEALTH_SERVICE_H_
 #define VERBENA_RPC_HEALTH_HEALTH_SERVICE_H_
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>

@@ -21,10 +21,10 @@ namespace verbena::testing {
 
 class MemoryServer {
  public:
-  explicit MemoryServer(const std::vector<Service*>& services) {
+  explicit MemoryServer(const std::vector<Service*>& services, const ChannelOptions& options = {}) {
     SetLogSink([](Severity, absl::string_view) {});
     server_ = std::make_unique<Server>(*rpc::ServerCore::Start(&network_, {}, {std::string(kAddress)}, services));
-    channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, {}));
+    channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, options));
   }
   ~MemoryServer() {
     channel_.reset();
