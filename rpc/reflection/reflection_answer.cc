@@ -27,7 +27,6 @@ void AddWithImports(const FileDescriptor& file, std::set<const FileDescriptor*>&
   if (!added.insert(&file).second) return;
   FileDescriptorProto proto;
   file.CopyTo(&proto);
-  file.CopyJsonNameTo(&proto);
   proto.SerializeToString(response->mutable_file_descriptor_response()->add_file_descriptor_proto());
   for (int i = 0; i < file.dependency_count(); ++i) AddWithImports(*file.dependency(i), added, response);
 }
