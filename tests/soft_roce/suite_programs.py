@@ -38,6 +38,7 @@ PROGRAMS = (
     Program("//tests/integration:limits_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:interop_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:metadata_test", fault_free=True, in_emulation=True),
+    Program("//tests/integration:standard_services_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:client_death_test"),
     Program("//tests/integration:server_death_test", memory_mb=6000),
     Program("//tests/differential:same_outcomes_test", arguments=("tests/differential/run_seeds", "1", "2")),
