@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/run_catching.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/metadata_codec.h"
-#include "rpc/core/run_catching.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/handler_scope.h"
 #include "rpc/method_registry.h"

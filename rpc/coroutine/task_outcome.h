@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "rpc/core/run_catching.h"
+#include "base/run_catching.h"
 #include "rpc/coroutine/task.h"
 
 namespace verbena {
@@ -47,7 +47,7 @@ namespace coroutine {
 // Of a task that has finished; its frame is destroyed.
 template <typename T>
 TaskOutcome<T> TakeOutcome(Task<T> finished) {
-  return rpc::RunCatching("the coroutine", [&finished]() -> TaskOutcome<T> {
+  return RunCatching("the coroutine", [&finished]() -> TaskOutcome<T> {
     if constexpr (std::is_void_v<T>) {
       std::move(finished).TakeValue();
       return absl::OkStatus();

@@ -1,6 +1,6 @@
 #include "rpc/names/name_lookup.h"
 
-#include "rpc/core/run_catching.h"
+#include "base/run_catching.h"
 
 namespace verbena::rpc {
 

@@ -54,19 +54,18 @@ TRANSPORT_FOR_RPC = {
 }
 
 # All that the coroutine layer knows beside itself: calls stand on it, not under it.
-BELOW_COROUTINES = ("rpc/coroutine/", "rpc/core/run_catching.h", "transport/event_loop.h")
+BELOW_COROUTINES = ("rpc/coroutine/", "transport/event_loop.h")
 
 # All that name sources know beside themselves: what they hand out, and when to try again. They stand beside calls.
 BELOW_NAMES = (
     "rpc/names/",
     "rpc/core/balancing/server_address.h",
     "rpc/core/reconnect.h",
-    "rpc/core/run_catching.h",
     "rpc/core/split_mix.h",
 )
 
 # Headers that must not lead to a verbs header, however far.
-SEAMS = re.compile(r"rpc/(?:coroutine/|names/)?[^/]+\.h|" + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC)))
+SEAMS = re.compile(r"rpc/(?:auth/|coroutine/|names/)?[^/]+\.h|" + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC)))
 
 # Who may name verbs headers.
 VERBS_USERS = re.compile(r"transport/(verbs/|soft/|[^/]+$)|benchmarks/|tests/")

@@ -1,10 +1,6 @@
 #include "transport/soft/stream/shared_secret.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,31 +57,6 @@ absl::StatusOr<std::optional<SharedSecret>> SharedSecret::OfEnvironment() {
   absl::StatusOr<SharedSecret> secret = ReadFrom(path);
   if (!secret.ok()) return secret.status();
   return std::optional<SharedSecret>(*std::move(secret));
-}
-
-Proof SharedSecret::Prove(absl::Span<const std::byte> statement) const {
-  Proof proof;
-  unsigned int length = 0;
-  const auto* made = HMAC(EVP_sha256(), bytes_.data(), static_cast<int>(bytes_.size()),
-                          reinterpret_cast<const unsigned char*>(statement.data()), statement.size(),
-                          reinterpret_cast<unsigned char*>(proof.data()), &length);
-  // Fails only where the library has no SHA-256, or no memory. What nobody can guess proves nothing to anybody.
-  if (made == nullptr || length != kProofBytes) return RandomNonce();
-  return proof;
-}
-
-bool SameProof(absl::Span<const std::byte> one, absl::Span<const std::byte> other) {
-  return one.size() == other.size() && CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
-}
-
-Nonce RandomNonce() {
-  Nonce nonce;
-  size_t filled = 0;
-  while (filled < nonce.size()) {
-    ssize_t count = getrandom(nonce.data() + filled, nonce.size() - filled, 0);
-    if (count > 0) filled += static_cast<size_t>(count);
-  }
-  return nonce;
 }
 
 }  // namespace verbena::soft

@@ -8,7 +8,6 @@
 #ifndef VERBENA_TRANSPORT_SOFT_STREAM_SHARED_SECRET_H_
 #define VERBENA_TRANSPORT_SOFT_STREAM_SHARED_SECRET_H_
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -16,16 +15,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/proof.h"
 
 namespace verbena::soft {
 
 inline constexpr size_t kSecretBytesMin = 16;
 inline constexpr size_t kSecretBytesMax = 4096;
-inline constexpr size_t kProofBytes = 32;
-inline constexpr size_t kNonceBytes = 32;
-
-using Proof = std::array<std::byte, kProofBytes>;
-using Nonce = std::array<std::byte, kNonceBytes>;
 
 class SharedSecret {
  public:
@@ -37,18 +32,11 @@ class SharedSecret {
   // What the environment names; none if it names none.
   static absl::StatusOr<std::optional<SharedSecret>> OfEnvironment();
 
-  // HMAC-SHA-256 under this secret. Where that cannot be had, bytes that are equal to no proof: the handshake fails.
-  Proof Prove(absl::Span<const std::byte> statement) const;
+  Proof Prove(absl::Span<const std::byte> statement) const { return MakeProof(bytes_, statement); }
 
  private:
   std::string bytes_;
 };
-
-// In a time that does not depend on where they differ.
-bool SameProof(absl::Span<const std::byte> one, absl::Span<const std::byte> other);
-
-// From the kernel's generator for cryptography.
-Nonce RandomNonce();
 
 }  // namespace verbena::soft
 

@@ -60,15 +60,5 @@ TEST_F(SecretFile, DirectoryIsRefused) {
   EXPECT_EQ(SharedSecret::ReadFrom(::testing::TempDir()).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// RFC 4231, test case 2.
-TEST(SharedSecret, ProofIsHmacSha256) {
-  const std::string what = "what do ya want for nothing?";
-  Proof proof =
-      SharedSecret("Jefe").Prove(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(what.data()), what.size()));
-  EXPECT_EQ(proof[0], std::byte{0x5b});
-  EXPECT_EQ(proof[1], std::byte{0xdc});
-  EXPECT_EQ(proof[31], std::byte{0x43});
-}
-
 }  // namespace
 }  // namespace verbena::soft

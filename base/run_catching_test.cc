@@ -1,4 +1,4 @@
-#include "rpc/core/run_catching.h"
+#include "base/run_catching.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace verbena::rpc {
+namespace verbena {
 namespace {
 
 TEST(RunCatching, GivesWhatTheWorkReturns) {
@@ -26,4 +26,4 @@ TEST(RunCatching, WhatIsNoExceptionIsNamedAsSuch) {
 }
 
 }  // namespace
-}  // namespace verbena::rpc
+}  // namespace verbena

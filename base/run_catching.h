@@ -2,8 +2,8 @@
 //
 // Thread: any.
 
-#ifndef VERBENA_RPC_CORE_RUN_CATCHING_H_
-#define VERBENA_RPC_CORE_RUN_CATCHING_H_
+#ifndef VERBENA_BASE_RUN_CATCHING_H_
+#define VERBENA_BASE_RUN_CATCHING_H_
 
 #include <exception>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace verbena::rpc {
+namespace verbena {
 
 // What `work` returns, an absl::Status or an absl::StatusOr, or what it throws as INTERNAL: "<who> threw: …".
 template <typename Work>
@@ -26,6 +26,6 @@ auto RunCatching(absl::string_view who, Work&& work) -> decltype(std::forward<Wo
   }
 }
 
-}  // namespace verbena::rpc
+}  // namespace verbena
 
-#endif  // VERBENA_RPC_CORE_RUN_CATCHING_H_
+#endif  // VERBENA_BASE_RUN_CATCHING_H_
