@@ -53,6 +53,7 @@ class KeepingConnection : public transport::Connection {
   size_t header_bytes_max() const override { return header.size(); }
   const std::string& peer() const override { return peer_; }
   transport::EventLoop* loop() const override { return loop_; }
+  const std::shared_ptr<const transport::PeerIdentity>& peer_identity() const override { return nobody_; }
 
   transport::ConnectionHandler* handler = nullptr;
   std::array<std::byte, 512> header;
@@ -64,6 +65,7 @@ class KeepingConnection : public transport::Connection {
 
  private:
   transport::EventLoop* const loop_;
+  const std::shared_ptr<const transport::PeerIdentity> nobody_ = std::make_shared<transport::PeerIdentity>();
   const std::string peer_ = "a peer whose name is too long for a small string";
 };
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,6 +22,7 @@
 namespace verbena::transport {
 
 class EventLoop;
+struct PeerIdentity;  // authentication.h
 
 // What a payload is made of, written straight into the memory that it is sent from.
 class PayloadSource {
@@ -103,6 +105,8 @@ class Connection {
   virtual size_t header_bytes_max() const = 0;
   virtual const std::string& peer() const = 0;  // For people: "soft://127.0.0.1:7471".
   virtual EventLoop* loop() const = 0;
+  // Who the peer was found to be; shared, since calls outlive their connection. Never null; of nobody if nobody asked.
+  virtual const std::shared_ptr<const PeerIdentity>& peer_identity() const = 0;
 };
 
 }  // namespace verbena::transport

@@ -27,6 +27,7 @@ class ConnectionHandle : public Connection {
   size_t header_bytes_max() const override { return connection_->header_bytes_max(); }
   const std::string& peer() const override { return connection_->peer(); }
   EventLoop* loop() const override { return connection_->loop(); }
+  const std::shared_ptr<const PeerIdentity>& peer_identity() const override { return connection_->peer_identity(); }
 
  private:
   const std::shared_ptr<RdmaConnection> connection_;

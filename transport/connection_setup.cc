@@ -32,9 +32,11 @@ PendingSetups& PendingSetupsOf(EventLoop* loop) {
 
 }  // namespace
 
-protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const DeviceContext& device) {
+protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const AuthenticationPolicy& policy,
+                                                const DeviceContext& device) {
   protocol::HandshakeOptions handshake;
   handshake.features = options.checksum_payloads ? wire::kFeatureChecksum : 0;
+  if (policy.authenticator != nullptr) handshake.features |= wire::kFeatureAuthentication;
   handshake.receive_buffer_bytes = options.receive_buffer_bytes;
   handshake.read_depth = std::min(options.read_depth, device.read_depth_max());
   const int64_t keepalive_ms = absl::ToInt64Milliseconds(options.keepalive_interval);
@@ -59,7 +61,8 @@ ConnectionSetup::~ConnectionSetup() = default;
 void ConnectionSetup::Begin() {
   pending_ = true;
   PendingSetupsOf(loop_).insert(shared_from_this());
-  timer_ = loop_->AddTimer(loop_->Now() + options_.handshake_timeout, [this] {
+  deadline_ = loop_->Now() + options_.handshake_timeout;
+  timer_ = loop_->AddTimer(deadline_, [this] {
     timer_ = 0;
     Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",
                                                     absl::FormatDuration(options_.handshake_timeout),
@@ -76,12 +79,14 @@ absl::Status ConnectionSetup::FindGroup(const verbs::ConnectionId& id) {
 absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
   if (absl::Status status = group_->ReserveConnection(); !status.ok()) return status;
   reserved_ = true;
-  const uint16_t read_depth = MakeHandshakeOptions(options_, group_->device()).read_depth;
+  const uint16_t read_depth = HandshakeOffer().read_depth;
   absl::StatusOr<std::unique_ptr<Link>> link =
       Link::Create(group_.get(), channel, std::move(id), this, kSendSlots, read_depth);
   if (!link.ok()) return link.status();
   link_ = *std::move(link);
-  absl::StatusOr<protocol::GrantShare> share = link_->receives().grants().Admit(link_->number(), kInitialCredits);
+  // Who is not authenticated gets no more than it needs for that.
+  const uint16_t credits = policy_.authenticator != nullptr ? protocol::kCreditsPerConnectionMin : kInitialCredits;
+  absl::StatusOr<protocol::GrantShare> share = link_->receives().grants().Admit(link_->number(), credits);
   if (!share.ok()) return share.status();
   share_ = *std::move(share);
   return absl::OkStatus();
@@ -90,12 +95,16 @@ absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&&
 verbs::ConnectionParameters ConnectionSetup::Parameters(absl::Span<const std::byte> private_data) const {
   verbs::ConnectionParameters parameters;
   parameters.private_data = private_data;
-  const uint16_t read_depth = MakeHandshakeOptions(options_, group_->device()).read_depth;
+  const uint16_t read_depth = HandshakeOffer().read_depth;
   parameters.responder_resources = static_cast<uint8_t>(read_depth);
   parameters.initiator_depth = static_cast<uint8_t>(read_depth);
   parameters.retry_count = kRetryCount;
   parameters.rnr_retry_count = options_.rnr_retry_count;
   return parameters;
+}
+
+std::string ConnectionSetup::PeerName() const {
+  return absl::StrCat(ToString(candidate_.scheme), "://", link_->id().PeerAddress());
 }
 
 bool ConnectionSetup::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) {
@@ -108,10 +117,10 @@ bool ConnectionSetup::OnFrame(uint32_t receive, absl::Span<const std::byte> byte
   return false;
 }
 
-void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiator) {
+RdmaConnection::Parts ConnectionSetup::TakeParts(const protocol::Agreement& agreement, bool initiator) {
   RdmaConnection::Parts parts;
   parts.group = group_;
-  parts.peer = absl::StrCat(ToString(candidate_.scheme), "://", link_->id().PeerAddress());
+  parts.peer = PeerName();
   link_->OnEstablished();
   parts.link = std::move(link_);
   parts.config.initiator = initiator;
@@ -130,7 +139,30 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   parts.share = std::move(share_);
   parts.early_frames = std::exchange(early_frames_, {});
   reserved_ = false;  // The connection's to release from here on.
-  Finish(RdmaConnection::Create(std::move(parts)));
+  return parts;
+}
+
+void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiator) {
+  if ((agreement.features & wire::kFeatureAuthentication) == 0) {
+    return Finish(RdmaConnection::Create(TakeParts(agreement, initiator)));
+  }
+  UnauthenticatedPeer peer;
+  peer.epoch = agreement.ours.epoch;
+  peer.address = PeerName();
+  if (const absl::StatusOr<ucred> process = link_->id().PeerCredentials(); process.ok()) {
+    peer.process = ProcessCredentials{process->uid, process->gid, process->pid};
+  }
+  absl::StatusOr<std::unique_ptr<AuthenticationRun>> run = AuthenticationRun::Begin(loop_, policy_, initiator, peer);
+  if (!run.ok()) return Finish(absl::UnauthenticatedError(run.status().message()));
+  RdmaConnection::Parts parts = TakeParts(agreement, initiator);
+  parts.authentication = *std::move(run);
+  // The connection keeps the deadline from here on.
+  loop_->CancelTimer(std::exchange(timer_, 0));
+  parts.config.authentication_timeout = deadline_ - loop_->Now();
+  RdmaConnection::Authenticate(std::move(parts),
+                               [self = shared_from_this(), this](absl::StatusOr<std::unique_ptr<Connection>> outcome) {
+                                 Finish(std::move(outcome));
+                               });
 }
 
 void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome) {

@@ -23,7 +23,8 @@
 namespace verbena::transport {
 
 // What this end offers, from its options and its device.
-protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const DeviceContext& device);
+protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const AuthenticationPolicy& policy,
+                                                const DeviceContext& device);
 
 // The loop's poll group for the device that `id` belongs to. FailedPrecondition if the device option says another. On
 // the loop's thread.
@@ -32,8 +33,9 @@ absl::StatusOr<std::shared_ptr<PollGroup>> GroupFor(EventLoop* loop, const verbs
 
 class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_shared_from_this<ConnectionSetup> {
  public:
-  ConnectionSetup(EventLoop* loop, const DeviceCandidate& candidate, const TransportOptions& options)
-      : loop_(loop), candidate_(candidate), options_(options) {}
+  ConnectionSetup(EventLoop* loop, const DeviceCandidate& candidate, const TransportOptions& options,
+                  const AuthenticationPolicy& policy)
+      : loop_(loop), candidate_(candidate), options_(options), policy_(policy) {}
   ~ConnectionSetup() override;
 
   // --- From the connection manager: not heard any more when the set-up has ended.
@@ -61,7 +63,11 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   // set afterwards.
   absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId&& id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
-  // Ends the set-up: with the connection, or with the reason why there is none. Calls Done, once, unless the loop has
+  protocol::HandshakeOptions HandshakeOffer() const {
+    return MakeHandshakeOptions(options_, policy_, group_->device());
+  }
+  // Ends the set-up: with the connection, once its peer is authenticated if that was chosen, or with the reason why
+  // there is none. Calls Done, once, unless the loop has
   // gone meanwhile; the loop lets go of this when the link is somebody else's, or has ended: receives may have been
   // taken for it.
   void Succeed(const protocol::Agreement& agreement, bool initiator);
@@ -76,15 +82,19 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   EventLoop* const loop_;
   const DeviceCandidate candidate_;
   const TransportOptions options_;
+  const AuthenticationPolicy policy_;
   std::shared_ptr<PollGroup> group_;
   std::unique_ptr<Link> link_;  // Set by MakeLink, like the next two.
   protocol::GrantShare share_;  // Of the link's receives; given back when the link has ended.
   bool reserved_ = false;       // Counted among connections_max.
 
  private:
+  RdmaConnection::Parts TakeParts(const protocol::Agreement& agreement, bool initiator);
+  std::string PeerName() const;  // For people.
   void LetGo();
 
   std::vector<EarlyFrame> early_frames_;
+  absl::Time deadline_;
   TimerId timer_ = 0;
   bool pending_ = false;
 };

@@ -28,8 +28,8 @@ uint64_t RandomEpoch() {
 class Connector : public ConnectionSetup {
  public:
   Connector(EventLoop* loop, const DeviceCandidate& candidate, const TransportOptions& options,
-            const sockaddr_storage& destination, ConnectCallback done)
-      : ConnectionSetup(loop, candidate, options), destination_(destination), done_(std::move(done)) {}
+            const AuthenticationPolicy& policy, const sockaddr_storage& destination, ConnectCallback done)
+      : ConnectionSetup(loop, candidate, options, policy), destination_(destination), done_(std::move(done)) {}
 
   void Start() {
     // Before Begin: what a loop keeps goes in the reverse order of its making, and this needs the channel to its end.
@@ -84,7 +84,7 @@ class Connector : public ConnectionSetup {
     id_.reset();
     if (absl::Status status = FindGroup(id); !status.ok()) return status;
     if (absl::Status status = MakeLink(channel_, std::move(id)); !status.ok()) return status;
-    protocol::HandshakeOptions offered = MakeHandshakeOptions(options_, group_->device());
+    protocol::HandshakeOptions offered = HandshakeOffer();
     offered.receive_buffer_bytes =
         static_cast<uint32_t>(group_->receive_buffer_bytes());  // The loop's first user chose.
     handshake_.emplace(offered, static_cast<uint16_t>(share_.granted()), RandomEpoch());
@@ -129,8 +129,9 @@ class Connector : public ConnectionSetup {
 // Tries the candidates in turn.
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
-  Attempt(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done)
-      : address_(address), options_(options), loop_(loop), done_(std::move(done)) {}
+  Attempt(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done,
+          AuthenticationPolicy policy)
+      : address_(address), options_(options), policy_(std::move(policy)), loop_(loop), done_(std::move(done)) {}
 
   void Start() {
     if (absl::Status status = Prepare(); !status.ok()) return done_(status);
@@ -154,7 +155,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void TryNext() {
     const DeviceCandidate& candidate = candidates_[next_++];
     auto connector = std::make_shared<Connector>(
-        loop_, candidate, options_, destination_,
+        loop_, candidate, options_, policy_, destination_,
         [self = shared_from_this()](absl::StatusOr<std::unique_ptr<Connection>> outcome) mutable {
           self->OnOutcome(std::move(outcome));
         });
@@ -176,6 +177,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
   const std::string address_;
   const TransportOptions options_;
+  const AuthenticationPolicy policy_;
   EventLoop* const loop_;
   ConnectCallback done_;
   std::vector<DeviceCandidate> candidates_;
@@ -186,8 +188,9 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
 }  // namespace
 
-void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done) {
-  auto attempt = std::make_shared<Attempt>(address, options, loop, std::move(done));
+void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done,
+             AuthenticationPolicy policy) {
+  auto attempt = std::make_shared<Attempt>(address, options, loop, std::move(done), std::move(policy));
   loop->Post([attempt] { attempt->Start(); });
 }
 

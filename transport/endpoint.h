@@ -17,6 +17,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "transport/authentication.h"
 #include "transport/connection.h"
 #include "transport/event_loop.h"
 
@@ -32,6 +33,7 @@ struct TransportOptions {
   uint32_t receive_buffers_per_connection = 32;
   uint32_t send_buffers = 512;                     // A loop's send slots.
   uint32_t connections_max = 10000;                // Of one loop on one device.
+  uint32_t unauthenticated_connections_max = 256;  // Of a listener, of those; one more is rejected.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.
@@ -53,7 +55,7 @@ struct TransportOptions {
   // of two); after seven times in vain the connection ends. A device that cannot be told keeps its own, and iWARP has
   // TCP's.
   absl::Duration ack_timeout = absl::Seconds(1);
-  absl::Duration handshake_timeout = absl::Seconds(5);
+  absl::Duration handshake_timeout = absl::Seconds(5);    // Authentication included.
   absl::Duration keepalive_interval = absl::Seconds(10);  // Silence after which a peer is probed; zero = never.
   absl::Duration keepalive_timeout = absl::Seconds(5);    // A probe unanswered for this long ends the connection.
   absl::Duration drain_timeout = absl::Seconds(30);
@@ -95,22 +97,25 @@ class EventLoopGroup {
 
 class Listener {
  public:
-  // Called on the loop that will own the connection, with a connection that is established.
+  // Called on the loop that will own the connection, with a connection that is established and, if the policy has an
+  // authenticator, whose peer is authenticated.
   using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
 
   // Listens on `address`, spreads connections over `loops` (at least one, running). Blocks until the address is bound.
   static absl::StatusOr<std::unique_ptr<Listener>> Listen(absl::string_view address, const TransportOptions& options,
-                                                          std::vector<EventLoop*> loops, AcceptCallback on_accept);
+                                                          std::vector<EventLoop*> loops, AcceptCallback on_accept,
+                                                          AuthenticationPolicy policy = {});
   virtual ~Listener() = default;  // Closes. Any thread but a loop's; blocks until no AcceptCallback runs or will run.
   virtual void Close() = 0;       // New requests are rejected as "shutting down" from here on.
   virtual const std::vector<std::string>& addresses() const = 0;  // With real port and device: "soft://127.0.0.1:7471".
 };
 
 // Connects, on `loop`'s thread; `done` runs there, exactly once, with the connection or the reason in words
-// (Unavailable, DeadlineExceeded after handshake_timeout, FailedPrecondition for versions, InvalidArgument for the
-// address).
+// (Unavailable, DeadlineExceeded after handshake_timeout, FailedPrecondition for versions, Unauthenticated if either
+// side refuses the other for who it is, InvalidArgument for the address).
 using ConnectCallback = absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<Connection>>)>;
-void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done);
+void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done,
+             AuthenticationPolicy policy = {});
 
 }  // namespace verbena::transport
 

@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "transport/address.h"
+#include "transport/audit_log.h"
 #include "transport/connection_setup.h"
 #include "transport/device_selection.h"
 #include "transport/endpoint.h"
@@ -39,9 +40,27 @@ void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
 // What the acceptors of one listener share; they may outlive it.
 struct Acceptance {
   TransportOptions options;
+  AuthenticationPolicy policy;
   Listener::AcceptCallback on_accept;
   std::atomic<bool> closing = false;  // New requests are rejected.
   std::atomic<bool> ended = false;    // on_accept is not called any more.
+  std::atomic<uint32_t> unauthenticated = 0;
+  AuditLog audit_log;
+};
+
+// A place among those that may be unauthenticated at once.
+class UnauthenticatedPlace {
+ public:
+  explicit UnauthenticatedPlace(std::shared_ptr<Acceptance> acceptance)
+      : acceptance_(std::move(acceptance)), number_(++acceptance_->unauthenticated) {}
+  ~UnauthenticatedPlace() { --acceptance_->unauthenticated; }
+  UnauthenticatedPlace(const UnauthenticatedPlace&) = delete;
+  UnauthenticatedPlace& operator=(const UnauthenticatedPlace&) = delete;
+  bool within_limit() const { return number_ <= acceptance_->options.unauthenticated_connections_max; }
+
+ private:
+  const std::shared_ptr<Acceptance> acceptance_;
+  const uint32_t number_;
 };
 
 // A connect request, as the listener hands it to the loop that will own the connection.
@@ -56,7 +75,7 @@ struct Request {
 class Acceptor : public ConnectionSetup {
  public:
   Acceptor(EventLoop* loop, const DeviceCandidate& candidate, std::shared_ptr<Acceptance> acceptance)
-      : ConnectionSetup(loop, candidate, acceptance->options), acceptance_(std::move(acceptance)) {}
+      : ConnectionSetup(loop, candidate, acceptance->options, acceptance->policy), acceptance_(std::move(acceptance)) {}
 
   void Start(CmChannel* channel, Request request) {
     Begin();
@@ -79,14 +98,14 @@ class Acceptor : public ConnectionSetup {
   }
 
   void OnConfirmed() {
-    if (pending()) Succeed(*agreement_, /*initiator=*/false);
+    if (pending() && link_ != nullptr) Succeed(*agreement_, /*initiator=*/false);
   }
 
   absl::Status Answer(CmChannel* channel, Request request) {
     if (absl::Status status = FindGroup(request.id); !status.ok()) {
       return Refuse(request.id, ReasonOf(status), status);
     }
-    const protocol::ServerHandshake handshake(MakeHandshakeOptions(options_, group_->device()));
+    const protocol::ServerHandshake handshake(HandshakeOffer());
     const auto verdict = handshake.OnOffer(request.private_data);
     if (const auto* rejection = std::get_if<wire::Rejection>(&verdict); rejection != nullptr) {
       return RefuseWith(request.id, *rejection,
@@ -94,6 +113,13 @@ class Acceptor : public ConnectionSetup {
     }
     if (acceptance_->closing) {
       return Refuse(request.id, wire::RejectReason::kShuttingDown, absl::UnavailableError("shutting down"));
+    }
+    if (policy_.authenticator != nullptr) {
+      place_.emplace(acceptance_);
+      if (!place_->within_limit()) {
+        return Refuse(request.id, wire::RejectReason::kTooManyConnections,
+                      absl::ResourceExhaustedError("unauthenticated_connections_max is reached"));
+      }
     }
     // The id stays where it can be rejected until the link has everything that it needs.
     if (absl::Status status = MakeLink(channel, std::move(request.id)); !status.ok()) {
@@ -129,8 +155,9 @@ class Acceptor : public ConnectionSetup {
   }
 
   void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) override {
+    place_.reset();
     if (!outcome.ok()) {
-      Log(Severity::kWarning, absl::StrCat("a connection from ", peer_, " was refused: ", outcome.status().message()));
+      acceptance_->audit_log.Refused(absl::StrCat("a connection from ", peer_), outcome.status(), loop_->Now());
     } else if (!acceptance_->ended) {
       acceptance_->on_accept(*std::move(outcome));
     }
@@ -141,6 +168,7 @@ class Acceptor : public ConnectionSetup {
   const std::shared_ptr<Acceptance> acceptance_;
   std::string peer_;
   std::optional<protocol::Agreement> agreement_;
+  std::optional<UnauthenticatedPlace> place_;
   bool frame_came_ = false;  // Which confirms the connection, soon.
 };
 
@@ -324,7 +352,8 @@ bool MeansNoDeviceThere(const absl::Status& status) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view address, const TransportOptions& options,
-                                                           std::vector<EventLoop*> loops, AcceptCallback on_accept) {
+                                                           std::vector<EventLoop*> loops, AcceptCallback on_accept,
+                                                           AuthenticationPolicy policy) {
   if (loops.empty()) return absl::InvalidArgumentError("a listener needs at least one event loop");
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   const absl::StatusOr<Address> parsed = ParseAddress(address);
@@ -337,6 +366,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
   auto acceptance = std::make_shared<Acceptance>();
   acceptance->options = options;
   acceptance->on_accept = std::move(on_accept);
+  acceptance->policy = std::move(policy);
   auto listener = std::make_unique<ListenerOnDevices>(std::move(loops), std::move(acceptance));
   for (const DeviceCandidate& candidate : *candidates) {
     const absl::Status status = listener->Add(candidate, &*socket_address);

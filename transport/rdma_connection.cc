@@ -9,13 +9,29 @@
 #include "transport/log.h"
 
 namespace verbena::transport {
+namespace {
 
-std::unique_ptr<Connection> RdmaConnection::Create(Parts parts) {
+const std::shared_ptr<const PeerIdentity>& Nobody() {
+  static const auto* const nobody = new std::shared_ptr<const PeerIdentity>(std::make_shared<PeerIdentity>());
+  return *nobody;
+}
+
+}  // namespace
+
+std::shared_ptr<RdmaConnection> RdmaConnection::TakeOver(Parts parts) {
   auto connection = std::make_shared<RdmaConnection>(std::move(parts));
   connection->self_ = connection;
   connection->link_->set_owner(connection.get());
   connection->MarkDirty();  // For the early frames, and the timer.
-  return std::make_unique<ConnectionHandle>(std::move(connection));
+  return connection;
+}
+
+std::unique_ptr<Connection> RdmaConnection::Create(Parts parts) {
+  return std::make_unique<ConnectionHandle>(TakeOver(std::move(parts)));
+}
+
+void RdmaConnection::Authenticate(Parts parts, AuthenticatedCallback done) {
+  TakeOver(std::move(parts))->on_authenticated_ = std::move(done);
 }
 
 RdmaConnection::RdmaConnection(Parts parts)
@@ -26,6 +42,8 @@ RdmaConnection::RdmaConnection(Parts parts)
       checksum_((parts.config.ours.features & parts.config.peers.features & wire::kFeatureChecksum) != 0),
       peer_(std::move(parts.peer)),
       machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
+      authentication_(std::move(parts.authentication)),
+      peer_identity_(Nobody()),
       early_frames_(std::move(parts.early_frames)) {}
 
 RdmaConnection::~RdmaConnection() = default;
@@ -196,12 +214,18 @@ void RdmaConnection::Do(const protocol::PeerDraining&) {
 void RdmaConnection::Do(const protocol::Disconnect& action) {
   if (absl::IsInvalidArgument(action.status)) {  // The peer broke the protocol.
     group_.counters().protocol_errors.Add(1);
-    Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", action.status.message()));
+    if (on_authenticated_ == nullptr) {  // Else it is told, and says so.
+      Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", action.status.message()));
+    }
   }
   link_->End();
 }
 
 void RdmaConnection::Do(const protocol::Closed& action) {
+  authentication_.reset();
+  if (AuthenticatedCallback done = std::exchange(on_authenticated_, nullptr)) {
+    return done(refusal_.ok() ? action.status : refusal_);
+  }
   if (ConnectionHandler* const handler = std::exchange(handler_, nullptr); handler != nullptr) {
     handler->OnClosed(action.status);
   }

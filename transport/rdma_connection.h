@@ -14,7 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "transport/authentication.h"
+#include "transport/authentication_run.h"
 #include "transport/connection.h"
 #include "transport/inbound.h"
 #include "transport/link.h"
@@ -39,12 +43,19 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
     protocol::ConnectionConfig config;
     protocol::GrantShare share;
     std::string peer;
-    std::vector<EarlyFrame> early_frames;  // Handled in the next turn, when the handler is set.
+    std::vector<EarlyFrame> early_frames;               // Handled in the next turn, when the handler is set.
+    std::unique_ptr<AuthenticationRun> authentication;  // Of Authenticate.
   };
 
   // Takes over an established link, which tells it everything from here on. The group's ReserveConnection was made; its
   // release is ours.
   static std::unique_ptr<Connection> Create(Parts parts);
+
+  // The same, if the handshake chose authentication: the connection is its owner's, by `done`, when both sides have
+  // accepted each other. Unauthenticated, with this side's reason or the peer's words, if one has not; else why the
+  // connection ended.
+  using AuthenticatedCallback = absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<Connection>>)>;
+  static void Authenticate(Parts parts, AuthenticatedCallback done);
 
   explicit RdmaConnection(Parts parts);  // Use Create.
   ~RdmaConnection() override;
@@ -60,6 +71,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   size_t header_bytes_max() const { return machine_.header_bytes_max(); }
   const std::string& peer() const { return peer_; }
   EventLoop* loop() const { return group_.loop(); }
+  const std::shared_ptr<const PeerIdentity>& peer_identity() const { return peer_identity_; }
 
   // --- From the link.
   void OnCmEvent(verbs::CmEvent& event) override;
@@ -83,6 +95,9 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Do(const protocol::PostEager& action);
   void Do(const protocol::PostAnnounce& action);
   void Do(const protocol::PostControl& action);
+  void Do(const protocol::PostAuthenticate& action);
+  void Do(const protocol::AskAuthenticator& action);
+  void Do(const protocol::Authenticated& action);
   void Do(const protocol::Export& action);
   void Do(const protocol::ReleaseExport& action) { EndExport(action.send_id); }
   void Do(const protocol::RevokeExport& action) { EndExport(action.send_id); }
@@ -99,6 +114,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Do(const protocol::Disconnect& action);
   void Do(const protocol::Closed& action);
 
+  static std::shared_ptr<RdmaConnection> TakeOver(Parts parts);
+  void OnAuthenticatorAnswer(absl::StatusOr<AuthenticationRun::Answer> answer);
   void ExportNow(uint64_t send_id, size_t segments_max);
   void LandNow(uint64_t fetch_id, MemoryBudget::Answer answer);
   absl::Status PrepareLanding(Inbound& inbound);
@@ -120,7 +137,11 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
 
   // Owned by the loop.
   protocol::ConnectionMachine machine_;
-  ConnectionHandler* handler_ = nullptr;  // Null once the handle is gone.
+  ConnectionHandler* handler_ = nullptr;               // Null once the handle is gone.
+  std::unique_ptr<AuthenticationRun> authentication_;  // Null when it is over.
+  AuthenticatedCallback on_authenticated_;             // The same.
+  absl::Status refusal_;                               // Why our authenticator refuses the peer.
+  std::shared_ptr<const PeerIdentity> peer_identity_;
   RecordTable<Outbound> outbound_;
   std::deque<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
   struct TakenBack {

@@ -37,6 +37,7 @@ absl::Status CheckOptions(const TransportOptions& options) {
                            kOwnReceiveBuffersMin, kBuffersMax));
   status.Update(CheckRange("send_buffers", options.send_buffers, kBuffersMin, kBuffersMax));
   status.Update(CheckRange("connections_max", options.connections_max, 1, kBuffersMax));
+  status.Update(CheckRange("unauthenticated_connections_max", options.unauthenticated_connections_max, 1, kBuffersMax));
   status.Update(CheckRange("message_bytes_max", options.message_bytes_max, 1, uint64_t{1} << 48));
   status.Update(CheckRange("fetch_bytes_max", options.fetch_bytes_max, 1, uint64_t{1} << 48));
   status.Update(CheckRange("export_bytes_max", options.export_bytes_max, 1, uint64_t{1} << 48));

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "transport/authentication.h"
 #include "transport/connection.h"
 #include "transport/event_loop.h"
 
@@ -28,6 +29,8 @@ class MemoryConnection : public transport::Connection {
   struct Options {
     size_t eager_bytes_max = 4096;  // Header and payload.
     size_t header_bytes_max = 1024;
+    // Who each end takes its peer for.
+    std::shared_ptr<const transport::PeerIdentity> peer_identity = std::make_shared<transport::PeerIdentity>();
   };
   using Pair = std::pair<std::unique_ptr<MemoryConnection>, std::unique_ptr<MemoryConnection>>;
 
@@ -47,6 +50,9 @@ class MemoryConnection : public transport::Connection {
   size_t header_bytes_max() const override { return options_.header_bytes_max; }
   const std::string& peer() const override { return peer_; }
   transport::EventLoop* loop() const override { return loop_; }
+  const std::shared_ptr<const transport::PeerIdentity>& peer_identity() const override {
+    return options_.peer_identity;
+  }
 
   // Expires with this end.
   std::weak_ptr<MemoryConnection> life() const { return life_; }

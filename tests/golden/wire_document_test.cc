@@ -71,6 +71,7 @@ TEST(WireDocument, NamesAreTheCodes) {
   EXPECT_EQ(NamesIn("Type"), NamesOf<wire::FrameType>(1, "unknown"));
   EXPECT_EQ(NamesIn("Finish reason"), NamesOf<wire::FinishReason>(0, "unknown"));
   EXPECT_EQ(NamesIn("Goodbye reason"), NamesOf<wire::GoodbyeReason>(0, "unknown"));
+  EXPECT_EQ(NamesIn("Step"), NamesOf<wire::AuthenticationStep>(0, "unknown"));
   EXPECT_EQ(NamesIn("Rejection reason"), NamesOf<wire::RejectReason>(1, "unknown reason"));
 }
 
@@ -133,6 +134,8 @@ TEST(WireDocument, LimitsAreTheCodes) {
       {"transfers in quarantine, at most", protocol::kQuarantineExportsMax},
       {"call header, at most", wire::kCallHeaderBytesMax},
       {"words of a goodbye, at most", protocol::kGoodbyeWordsBytesMax},
+      {"message of the authentication, at most", protocol::kAuthenticationBytesMax},
+      {"messages of one side's authentication, at most", protocol::kAuthenticationMessagesMax},
       {"method name, at most", rpc::kMethodBytesMax},
       {"status message, at most", rpc::kStatusMessageBytesMax},
       {"metadata key, at most", kMetadataKeyBytesMax},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/simulation/simulated_end.h"
@@ -42,6 +44,61 @@ void SimulatedEnd::Perform(const protocol::PostControl& action) {
   std::vector<std::byte> bytes = FrameBytes(header, {});
   std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.words.data(), header.call_header_bytes);
   link_.Send(side(), header, bytes);
+}
+
+namespace {
+
+// The message of an end's authenticator, by its side and its number.
+std::string ProofOf(int side, uint32_t number) {
+  return absl::StrCat(side == 1 ? "client" : "server", " says ", number);
+}
+
+}  // namespace
+
+void SimulatedEnd::Perform(const protocol::PostAuthenticate& action) {
+  std::vector<std::byte> bytes = FrameBytes(action.header, {});
+  std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.message.data(), action.message.size());
+  if (machine_->credits_granted() > protocol::kCreditsPerConnectionMin) {
+    world_.Violation("a peer that is not authenticated holds more than the smallest credits");
+  }
+  link_.Send(side(), action.header, bytes);
+}
+
+void SimulatedEnd::Perform(const protocol::AskAuthenticator& action) {
+  const bool first = side() == 1 && authentication_answers_ == 0;
+  const uint32_t peers = side() == 1 ? authentication_answers_ : authentication_answers_ + 1;
+  if (action.message != (first ? "" : ProofOf(side() ^ 1, peers)))
+    world_.Violation("an authenticator hears the wrong message");
+  ++authentication_answers_;
+  const bool refused = world_.random.OneIn(world_.scenario.refuse_peer_one_in);
+  const bool accepted = side() == 1 ? action.last : authentication_answers_ == world_.scenario.authentication_messages;
+  if (world_.random.OneIn(2)) return AnswerPeer(refused, accepted);
+  world_.After(world_.Latency(), [this, refused, accepted] {
+    AnswerPeer(refused, accepted);
+    Pump();
+  });
+}
+
+void SimulatedEnd::AnswerPeer(bool refused, bool accepted) {
+  if (refused) {
+    world_.Trace("end ", number_, " refuses its peer");
+    link_.Disturb();
+    return machine_->OnAuthenticationRefused(world_.now());
+  }
+  const bool last_word = side() == 1 && accepted;
+  const absl::Status status = machine_->OnAuthenticationAnswer(
+      last_word ? "" : ProofOf(side(), authentication_answers_), accepted, world_.now());
+  if (!status.ok()) world_.Violation(absl::StrCat("an authenticator's answer has no place: ", status.ToString()));
+}
+
+void SimulatedEnd::Perform(const protocol::Authenticated&) {
+  world_.Trace("end ", number_, " is authenticated");
+  if (std::exchange(authenticated_, true)) world_.Violation("an end is authenticated twice, or without being asked");
+  SendRandomMessages(messages_to_send_);
+}
+
+void SimulatedEnd::ExpectAuthenticated(absl::string_view what) {
+  if (!authenticated_) world_.Violation(absl::StrCat(what, " reaches the layer above before the authentication"));
 }
 
 void SimulatedEnd::Perform(const protocol::Export& action) {
@@ -87,11 +144,13 @@ void SimulatedEnd::Perform(const protocol::Sent& action) {
 }
 
 void SimulatedEnd::Perform(const protocol::DeliverEager& action) {
+  ExpectAuthenticated("a message");
   ledger_.OnEager(number_, action.call_id, action.payload.size());
   MaybeAnswer();
 }
 
 void SimulatedEnd::Perform(const protocol::AskVerdict& action) {
+  ExpectAuthenticated("an announcement");
   ledger_.OnAnnounced(number_, action.call_id, action.payload_bytes);
   const uint64_t fetch_id = action.fetch_id, call_id = action.call_id;
   fetches_[fetch_id].call_id = call_id;

@@ -51,7 +51,10 @@ class Simulation {
       ends[side] = ends_.back().get();
       loops[side]->AddReceives(protocol::kCreditsPerConnectionMin);
       const uint32_t owner = loops[side]->AddConnection([end = ends[side]] { end->OnWake(); });
-      shares[side] = *loops[side]->budget().Admit(owner, static_cast<uint16_t>(world_.random.Between(2, 8)));
+      const uint64_t wanted = world_.random.Between(2, 8);
+      const bool authenticates = world_.scenario.authentication_messages > 0;
+      shares[side] = *loops[side]->budget().Admit(
+          owner, authenticates ? uint16_t{protocol::kCreditsPerConnectionMin} : static_cast<uint16_t>(wanted));
     }
     links_.back()->Attach(ends[0], ends[1]);
     const wire::Hello hellos[2] = {HelloWith(shares[0].granted(), index), HelloWith(shares[1].granted(), index)};
@@ -65,6 +68,7 @@ class Simulation {
     hello.read_depth = world_.scenario.read_depth;
     hello.keepalive_ms = world_.scenario.keepalive ? 10 : 0;
     hello.epoch = 1 + index;
+    hello.features = world_.scenario.authentication_messages > 0 ? wire::kFeatureAuthentication : 0;
     return hello;
   }
 

@@ -57,6 +57,12 @@ void ChooseFaults(Random& random, Scenario& scenario) {
   if (random.OneIn(6)) scenario.drain_at_us = Number(random, 1, 3000);
 }
 
+void ChooseAuthentication(Random& random, Scenario& scenario) {
+  if (random.OneIn(2)) return;
+  scenario.authentication_messages = Number(random, 1, 7);
+  if (random.OneIn(4)) scenario.refuse_peer_one_in = Number(random, 2, 20);
+}
+
 }  // namespace
 
 Scenario ScenarioOf(uint64_t seed) {
@@ -65,6 +71,7 @@ Scenario ScenarioOf(uint64_t seed) {
   ChooseShape(random, scenario);
   ChooseSlowness(random, scenario);
   ChooseFaults(random, scenario);
+  ChooseAuthentication(random, scenario);
   return scenario;
 }
 
@@ -75,7 +82,8 @@ std::string ToString(const Scenario& s) {
                       " bytes_max=", s.message_bytes_max, " revocable=", s.exports_revocable,
                       " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/", s.slow_us_max,
                       "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
-                      "us drain=", s.drain_at_us, "us");
+                      "us drain=", s.drain_at_us, "us authentication=", s.authentication_messages,
+                      " refuse_peer=", s.refuse_peer_one_in);
 }
 
 }  // namespace verbena::simulation

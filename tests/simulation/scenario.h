@@ -36,6 +36,7 @@ struct Scenario {
   bool exports_revocable = false;  // As on a device with memory windows.
   uint32_t gap_us_max = 50;        // Between one end's messages.
   bool keepalive = false;
+  uint32_t authentication_messages = 0;  // Of the client, before the server accepts; 0 = without authentication.
 
   // Slowness: most operations take up to `slow_us_typical`, one in `slow_one_in` up to `slow_us_max`.
   uint32_t slow_us_typical = 5;
@@ -47,6 +48,7 @@ struct Scenario {
   uint32_t cancel_send_one_in = 0;
   uint32_t cancel_fetch_one_in = 0;
   uint32_t refuse_one_in = 0;
+  uint32_t refuse_peer_one_in = 0;  // An authenticator refuses its peer.
   uint32_t no_landing_one_in = 0;
   uint32_t no_export_one_in = 0;
   uint32_t bad_identity_one_in = 0;

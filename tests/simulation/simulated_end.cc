@@ -14,6 +14,7 @@ SimulatedEnd::SimulatedEnd(World* world, Ledger* ledger, SimulatedLoop* loop, Si
 void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::GrantShare share) {
   answers_left_ = world_.scenario.messages;
   receive_buffer_bytes_ = config.peers.receive_buffer_bytes;
+  authenticated_ = world_.scenario.authentication_messages == 0;
   machine_.emplace(config, std::move(share), world_.now());
   Pump();
 }
@@ -43,7 +44,7 @@ void SimulatedEnd::WatchDeadline() {
 
 void SimulatedEnd::SendRandomMessages(uint32_t count) {
   messages_to_send_ = count;
-  if (count == 0) return;
+  if (count == 0 || !authenticated_) return;
   absl::Duration gap = world_.random.Microseconds(0, world_.scenario.gap_us_max);
   if (world_.random.OneIn(world_.scenario.idle_one_in)) gap += absl::Milliseconds(world_.random.Between(1, 60));
   world_.After(gap, [this] {
@@ -112,6 +113,7 @@ void SimulatedEnd::HoldForAWhile() {
 }
 
 void SimulatedEnd::Drain() {
+  if (!authenticated_) return;  // The layer above has no connection yet.
   world_.Trace("end ", number_, " drains");
   machine_->Drain(world_.now());
   Pump();

@@ -45,7 +45,7 @@ class SimulatedEnd : public LinkEnd {
   // --- For the checks.
 
   const protocol::ConnectionMachine& machine() const { return *machine_; }
-  bool settled() const { return closed_ || (machine_->idle() && messages_to_send_ == 0); }
+  bool settled() const { return closed_ || (authenticated_ && machine_->idle() && messages_to_send_ == 0); }
   bool disconnecting() const { return disconnecting_; }
   const std::optional<absl::Status>& closed() const { return closed_; }
   uint32_t number() const { return number_; }
@@ -69,6 +69,8 @@ class SimulatedEnd : public LinkEnd {
   void WatchDeadline();
   void SendMessage();
   void MaybeAnswer();
+  void AnswerPeer(bool refused, bool accepted);
+  void ExpectAuthenticated(absl::string_view what);
   uint64_t RandomPayloadBytes();
   void HoldForAWhile();
   std::vector<std::byte> FrameBytes(const wire::FrameHeader& header, absl::Span<const wire::Segment> segments) const;
@@ -76,6 +78,9 @@ class SimulatedEnd : public LinkEnd {
   void Perform(const protocol::PostEager& action);
   void Perform(const protocol::PostAnnounce& action);
   void Perform(const protocol::PostControl& action);
+  void Perform(const protocol::PostAuthenticate& action);
+  void Perform(const protocol::AskAuthenticator& action);
+  void Perform(const protocol::Authenticated& action);
   void Perform(const protocol::Export& action);
   void Perform(const protocol::ReleaseExport& action);
   void Perform(const protocol::RevokeExport& action);
@@ -100,6 +105,8 @@ class SimulatedEnd : public LinkEnd {
   std::optional<protocol::ConnectionMachine> machine_;
   uint32_t receive_buffer_bytes_ = 0;
 
+  bool authenticated_ = false;           // Or there is no authentication.
+  uint32_t authentication_answers_ = 0;  // Asked of this end's authenticator.
   uint32_t messages_to_send_ = 0;
   uint32_t answers_left_ = 0;           // A bound, or two ends would answer each other for ever.
   std::map<uint64_t, uint64_t> calls_;  // send_id -> call_id, of Sends without their Sent.

@@ -30,6 +30,20 @@ TEST(Simulation, TheSameSeedRunsTheSame) {
   EXPECT_EQ(first.steps, second.steps);
 }
 
+// No receive to spare, and those that there are come back late: each turn of the exchange waits for one.
+TEST(Simulation, AuthenticationNeverDeadlocks) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    Scenario scenario;
+    scenario.connections = 1 + seed % 4;
+    scenario.authentication_messages = 1 + seed % 7;
+    scenario.messages = 3;
+    scenario.repost_us_max = seed % 2 == 0 ? 5 : 500;
+    const RunResult result = RunScenario(seed, scenario, false);
+    ASSERT_FALSE(result.violation.has_value()) << "seed " << seed << ": " << *result.violation;
+    EXPECT_GE(result.messages, 6u * scenario.connections);
+  }
+}
+
 // The smallest windows that there are: two credits each way, receives that come back late, one connection or many.
 TEST(Simulation, WindowsOfTwoNeverDeadlock) {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {

@@ -43,9 +43,11 @@ VERBS_NAMES = re.compile(
     r"|rdma_(?:create|destroy|bind|resolve|listen|connect|accept|reject|disconnect|event_channel|conn_param)\w*)\b"
 )
 
-# All that rpc may know of transport: the connection, the factories with the loops that they take, payload memory, and
-# the log, of which a process has one.
+# All that rpc may know of transport: the connection, the factories with the loops that they take, authenticators,
+# payload memory, and the log, of which a process has one, with the log of refusals.
 TRANSPORT_FOR_RPC = {
+    "transport/audit_log.h",
+    "transport/authentication.h",
     "transport/connection.h",
     "transport/endpoint.h",
     "transport/event_loop.h",

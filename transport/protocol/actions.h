@@ -50,6 +50,24 @@ struct PostControl {
   absl::string_view words = {};
 };
 
+// Post the header and behind it, as its call header, the message (valid until the next call to the machine).
+struct PostAuthenticate {
+  wire::FrameHeader header;
+  absl::string_view message;
+};
+
+// --- Authentication, before anything else; only where the handshake chose it.
+
+// Ask our authenticator what to say next; answer with OnAuthenticationAnswer or OnAuthenticationRefused, at once or
+// later. `message`, the peer's (empty when a client begins), points into the frame given to OnFrame. `last`: of a
+// client; the server has accepted, and this is its last message.
+struct AskAuthenticator {
+  absl::string_view message;
+  bool last;
+};
+// Both sides are content: from here on everything else happens.
+struct Authenticated {};
+
 // --- Rendezvous, sending side.
 
 // Put identity block | payload of this send into memory that the peer may READ; answer with OnExported or
@@ -141,9 +159,10 @@ struct Closed {
   absl::Status status;
 };
 
-using Action = std::variant<PostEager, PostAnnounce, PostControl, Export, ReleaseExport, RevokeExport, Sent,
-                            DeliverEager, AskVerdict, AllocateLanding, PostRead, CheckIdentity, Deliver, FetchFailed,
-                            ReleaseLanding, PeerDraining, Disconnect, Closed>;
+using Action =
+    std::variant<PostEager, PostAnnounce, PostControl, PostAuthenticate, AskAuthenticator, Authenticated, Export,
+                 ReleaseExport, RevokeExport, Sent, DeliverEager, AskVerdict, AllocateLanding, PostRead, CheckIdentity,
+                 Deliver, FetchFailed, ReleaseLanding, PeerDraining, Disconnect, Closed>;
 
 }  // namespace verbena::protocol
 

@@ -30,21 +30,28 @@ uint16_t AnnounceFlags(const ConnectionConfig& config) {
   return (config.ours.features & config.peers.features & wire::kFeatureChecksum) != 0 ? wire::kFlagChecksum : 0;
 }
 
+bool WantsAuthentication(const ConnectionConfig& config) {
+  return (config.ours.features & config.peers.features & wire::kFeatureAuthentication) != 0;
+}
+
 }  // namespace
 
 ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare share, absl::Time now)
     : config_(config),
       credits_(config.initiator, config.peers.initial_credits, std::move(share)),
       slots_(config.send_slots),
+      authentication_(config.initiator, config.peers.receive_buffer_bytes, now + config.authentication_timeout),
       eager_(&actions_),
       announcer_(config.peers.receive_buffer_bytes, config.quarantine_bytes_max, config.exports_revocable,
                  AnnounceFlags(config), &actions_),
       fetcher_(FetchLimits(config), config.ours.epoch, &actions_),
       drain_(config.drain_timeout),
       keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),
+      state_(WantsAuthentication(config) ? State::kAuthenticating : State::kOpen),
       now_(now) {
   assert(config.ours.epoch == config.peers.epoch);
   assert(config.peers.receive_buffer_bytes >= kReceiveBufferBytesMin);
+  if (state_ == State::kAuthenticating && config.initiator) actions_.Push(AskAuthenticator{"", false});
 }
 
 size_t ConnectionMachine::header_bytes_max() const {
@@ -54,7 +61,9 @@ size_t ConnectionMachine::header_bytes_max() const {
 }
 
 bool ConnectionMachine::idle() const {
-  return actions_.empty() && eager_.empty() && announcer_.empty() && fetcher_.empty() && slots_.posted() == 0;
+  const bool authenticating = state_ == State::kAuthenticating && authentication_.FrameDue();
+  return !authenticating && actions_.empty() && eager_.empty() && announcer_.empty() && fetcher_.empty() &&
+         slots_.posted() == 0;
 }
 
 // --- Commands.
@@ -120,6 +129,7 @@ void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
 }
 
 absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
+  if (state_ == State::kAuthenticating) return DispatchAuthentication(frame);
   const bool late = state_ == State::kGoodbye;  // Only the end itself, and the credits, still matter.
   if (late && frame.header.type != FrameType::kGoodbye && frame.header.type != FrameType::kReturn) {
     return absl::OkStatus();
@@ -149,6 +159,8 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
     case FrameType::kGoodbye:
       OnPeerGoodbye(frame);
       return absl::OkStatus();
+    case FrameType::kAuthenticate:
+      return absl::InvalidArgumentError("protocol error: a message of an authentication that is over");
   }
   return absl::InvalidArgumentError("protocol error: a frame of an unknown type");
 }
@@ -178,8 +190,10 @@ void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
     StartDisconnect(absl::OkStatus());
     return;
   }
+  const bool refused = state_ == State::kAuthenticating && reason == GoodbyeReason::kAuthenticationFailed;
   const std::string words = ReadGoodbyeWords(frame.call_header);
-  StartDisconnect(absl::UnavailableError(
+  StartDisconnect(absl::Status(
+      refused ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kUnavailable,
       absl::StrCat("the peer closed the connection: ", wire::ToString(reason), words.empty() ? "" : ": ", words)));
 }
 
@@ -201,7 +215,7 @@ void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
 
 void ConnectionMachine::OnDisconnected(absl::Status status) {
   if (state_ == State::kClosed) return;
-  if (state_ == State::kOpen) {
+  if (live()) {
     goodbye_.set_status(status.ok() ? absl::UnavailableError("the connection was lost") : std::move(status));
   }
   state_ = State::kClosed;
@@ -234,6 +248,10 @@ void ConnectionMachine::OnBudgetWakeup() {
 
 void ConnectionMachine::OnDeadline(absl::Time now) {
   if (state_ == State::kGoodbye && now >= goodbye_.deadline()) StartDisconnect(goodbye_.status());
+  if (state_ == State::kAuthenticating && now >= authentication_.deadline()) {
+    SayGoodbye(absl::DeadlineExceededError("the authentication was not finished in time"), GoodbyeReason::kShutdown,
+               now);
+  }
   if (state_ != State::kOpen) return;
   if (now >= drain_.Deadline()) {
     SayGoodbye(absl::DeadlineExceededError("the connection did not drain in time"), GoodbyeReason::kShutdown, now);
@@ -253,6 +271,8 @@ void ConnectionMachine::OnDeadline(absl::Time now) {
 
 absl::Time ConnectionMachine::NextDeadline() const {
   switch (state_) {
+    case State::kAuthenticating:
+      return authentication_.deadline();
     case State::kOpen:
       return std::min(keepalive_.Deadline(), drain_.Deadline());
     case State::kGoodbye:
@@ -274,7 +294,10 @@ std::optional<Action> ConnectionMachine::NextAction() {
     return action;
   }
   if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed{goodbye_.status()});
-  if (state_ == State::kOpen || state_ == State::kGoodbye) NextFrame(action);
+  if (state_ == State::kAuthenticating)
+    NextAuthentication(action);
+  else if (state_ == State::kOpen || state_ == State::kGoodbye)
+    NextFrame(action);
   if (action || state_ != State::kOpen) return action;
   if (std::optional<PostRead> read = fetcher_.NextRead()) {
     action.emplace(*read);
@@ -352,7 +375,7 @@ bool ConnectionMachine::DrainedBothWays() const {
 }
 
 void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, absl::Time now) {
-  if (state_ != State::kOpen) return;
+  if (!live()) return;
   state_ = State::kGoodbye;
   goodbye_.Decide(std::move(status), reason, now + config_.goodbye_timeout);
   control_.Add(ControlFrames::kGoodbye);
@@ -360,7 +383,7 @@ void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, ab
 
 void ConnectionMachine::StartDisconnect(absl::Status status) {
   if (state_ == State::kDisconnecting || state_ == State::kClosed) return;
-  if (state_ == State::kOpen) goodbye_.set_status(std::move(status));
+  if (live()) goodbye_.set_status(std::move(status));
   state_ = State::kDisconnecting;
   actions_.Push(Disconnect{goodbye_.status()});
 }

@@ -3,15 +3,16 @@
 // The machine decides what is sent when, what is fetched and how a connection ends; its driver owns buffers, memory
 // regions and the queue pair and performs the actions. The machine deals in ids, lengths and frame headers only. It
 // coordinates small machines and contains no protocol of its own: CreditWindow and SendSlots (the two gates before a
-// frame), EagerSender, RendezvousSender, RendezvousReceiver, Drain, Keepalive.
+// frame), AuthenticationExchange, EagerSender, RendezvousSender, RendezvousReceiver, Drain, Keepalive.
 //
-// Order of calls. Construct it when the connection is established (both Hellos known). Then any of the commands and
-// events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform what
-// it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an action may
-// call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the moment it
-// is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked for (or the
-// queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes; the remaining
-// actions come out, the last being Closed; then destroy the machine.
+// Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
+// nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
+// and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
+// what it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an action
+// may call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the moment
+// it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked for (or
+// the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes; the
+// remaining actions come out, the last being Closed; then destroy the machine.
 //
 // Owner: the driver's connection. Thread: its event loop's. Errors: whatever a peer can do wrong ends in a Disconnect
 // with a status in words; no call returns an error. Memory: tables and queues grow to what is needed and are recycled;
@@ -28,6 +29,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "transport/protocol/actions.h"
+#include "transport/protocol/authentication_exchange.h"
 #include "transport/protocol/control_frames.h"
 #include "transport/protocol/credit_window.h"
 #include "transport/protocol/drain.h"
@@ -56,6 +58,7 @@ struct ConnectionConfig {
   uint32_t send_slots = 64;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.
   absl::Duration keepalive_timeout = absl::Seconds(5);  // After ours.keepalive_ms of silence and a probe.
   absl::Duration drain_timeout = absl::Seconds(30);
+  absl::Duration authentication_timeout = absl::Seconds(5);  // Where the Hellos chose it.
   absl::Duration goodbye_timeout = absl::Milliseconds(200);  // For a Goodbye to leave before Disconnect.
 };
 
@@ -78,8 +81,8 @@ class ConnectionMachine {
   void Drain(absl::Time now);
   void Abort(absl::Status status, absl::Time now);  // Goodbye if it can be posted, then Disconnect.
 
-  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager and no
-  // PostAnnounce comes out. Control frames still do.
+  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager, no
+  // PostAnnounce and no PostAuthenticate comes out. Control frames still do.
   void HoldMessages(bool hold) { messages_held_ = hold; }
 
   // --- Events: the queue pair.
@@ -99,6 +102,11 @@ class ConnectionMachine {
 
   // --- Events: answers to actions, and the clock.
 
+  // Our authenticator's answer to AskAuthenticator: what to say, and whether the peer is who it should be.
+  // FailedPrecondition: it has no place in the exchange, and the connection ends. Nothing happens if it comes too late.
+  absl::Status OnAuthenticationAnswer(absl::string_view message, bool accept, absl::Time now);
+  // Our authenticator refuses the peer, which is told that much and no more.
+  void OnAuthenticationRefused(absl::Time now);
   void OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments);
   void OnExportFailed(uint64_t send_id);  // The Send ends as kNotSent; nothing is left to release.
   void OnVerdict(uint64_t fetch_id, Verdict verdict);
@@ -127,12 +135,18 @@ class ConnectionMachine {
 
  private:
   enum class State : uint8_t {
-    kOpen,           // Messages flow, or drain.
-    kGoodbye,        // The end is decided; the Goodbye is to be posted and completed. Woken by that, or its deadline.
-    kDisconnecting,  // Disconnect was asked for. Woken by OnDisconnected.
-    kClosed,         // Closed was the last action.
+    kAuthenticating,  // Only the exchange happens. Woken by its frames, our authenticator, its deadline.
+    kOpen,            // Messages flow, or drain.
+    kGoodbye,         // The end is decided; the Goodbye is to be posted and completed. Woken by that, or its deadline.
+    kDisconnecting,   // Disconnect was asked for. Woken by OnDisconnected.
+    kClosed,          // Closed was the last action.
   };
 
+  // Not at its end, nor on the way there.
+  bool live() const { return state_ == State::kAuthenticating || state_ == State::kOpen; }
+  absl::Status DispatchAuthentication(const wire::FrameView& frame);
+  void OnAuthenticated(absl::Time now);
+  void NextAuthentication(std::optional<Action>& action);
   absl::Status Dispatch(const wire::FrameView& frame, absl::Time now);
   absl::Status OnPeerMessage(const wire::FrameView& frame, absl::Time now);
   void OnPeerDrain(absl::Time now);
@@ -156,13 +170,14 @@ class ConnectionMachine {
   ActionQueue actions_;
   CreditWindow credits_;
   SendSlots slots_;
+  AuthenticationExchange authentication_;
   EagerSender eager_;
   RendezvousSender announcer_;
   RendezvousReceiver fetcher_;
   ControlFrames control_;
   protocol::Drain drain_;
   Keepalive keepalive_;
-  State state_ = State::kOpen;
+  State state_;
   absl::Time now_;  // Of the last event that told it.
   bool closed_due_ = false;
   bool messages_held_ = false;

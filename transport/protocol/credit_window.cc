@@ -27,6 +27,13 @@ bool CreditWindow::MaySpend() const {
   return share_.Grantable() > 0;
 }
 
+bool CreditWindow::MaySpendInTurn() {
+  if (held_ == 0) return false;
+  if (share_.granted() > 0 || share_.Grantable() > 0) return true;
+  share_.WaitFor(1);
+  return false;
+}
+
 uint16_t CreditWindow::Spend() {
   assert(held_ > 0);
   --held_;

@@ -40,7 +40,10 @@ class CreditWindow {
 
   // May a frame be sent now? (The other gate is SendSlots.)
   bool MaySpend() const;
-  // Spends one credit; returns the grant that the frame must carry. MaySpend() must hold.
+  // The same in a strict exchange of turns, where no grant travels alone: after the frame the peer, whose turn is next,
+  // must hold a credit. If only grants are missing, asks the budget for a wake-up.
+  bool MaySpendInTurn();
+  // Spends one credit; returns the grant that the frame must carry. MaySpend() or MaySpendInTurn() must hold.
   uint16_t Spend();
   // Is the peer so low that a frame is due for the sake of the grant alone? If it is but nothing can be granted, asks
   // the budget for a wake-up.

@@ -44,6 +44,8 @@ absl::Status StatusOf(const wire::Rejection& rejection, const wire::Hello& offer
     case wire::RejectReason::kTooManyConnections:
     case wire::RejectReason::kNoMemory:
       return absl::ResourceExhaustedError(text);
+    case wire::RejectReason::kAuthenticationRequired:
+      return absl::UnauthenticatedError(text);
     case wire::RejectReason::kShuttingDown:
     case wire::RejectReason::kDevice:
       return absl::UnavailableError(text);
@@ -70,6 +72,9 @@ absl::StatusOr<Agreement> ClientHandshake::OnAccepted(absl::Span<const std::byte
     return BadAnswer(absl::StrCat("it chose version ", answer->version_min, ", which was not offered"));
   }
   if ((answer->features & ~offer_.features) != 0) return BadAnswer("it chose features that were not offered");
+  if ((offer_.features & ~answer->features & wire::kFeatureAuthentication) != 0) {
+    return absl::UnauthenticatedError("this client has credentials, and the server does not authenticate anybody");
+  }
   return Agreement{offer_, *answer, answer->version_min, answer->features};
 }
 
@@ -85,6 +90,9 @@ std::variant<Agreement, wire::Rejection> ServerHandshake::OnOffer(absl::Span<con
   if (!Possible(*offer)) return Reject(wire::RejectReason::kBadParameters);
   const uint8_t version = std::min(offer->version_max, options_.version_max);
   if (version < offer->version_min || version < options_.version_min) return Reject(wire::RejectReason::kVersion);
+  if ((options_.features & ~offer->features & wire::kFeatureAuthentication) != 0) {
+    return Reject(wire::RejectReason::kAuthenticationRequired);
+  }
 
   Agreement agreement;
   agreement.peers = *offer;

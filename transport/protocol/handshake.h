@@ -24,7 +24,8 @@ namespace verbena::protocol {
 struct HandshakeOptions {
   uint8_t version_min = 1;
   uint8_t version_max = 1;
-  uint32_t features = 0;              // kFeature… that this side can do and wants.
+  // kFeature… that this side can do and wants. It insists on kFeatureAuthentication: a peer without is refused.
+  uint32_t features = 0;
   uint32_t receive_buffer_bytes = 0;  // At least kReceiveBufferBytesMin.
   uint16_t read_depth = 1;            // READs that the peer may have outstanding here; at least 1.
   uint32_t keepalive_ms = 0;          // 0 = never probe.
@@ -45,9 +46,10 @@ class ClientHandshake {
 
   const wire::Hello& offer() const { return offer_; }  // To go in the connect request.
   // The server accepted with this private data. FailedPrecondition: its answer does not match the offer.
+  // Unauthenticated: this client wants authentication, and the server did not choose it.
   absl::StatusOr<Agreement> OnAccepted(absl::Span<const std::byte> private_data) const;
-  // The server rejected with this private data: the error to report. FailedPrecondition, ResourceExhausted or
-  // Unavailable by the reason; Unavailable if no reason was given.
+  // The server rejected with this private data: the error to report. FailedPrecondition, ResourceExhausted,
+  // Unauthenticated or Unavailable by the reason; Unavailable if no reason was given.
   absl::Status OnRejected(absl::Span<const std::byte> private_data) const;
 
  private:

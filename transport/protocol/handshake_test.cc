@@ -100,6 +100,32 @@ TEST(Handshake, FeaturesThatWereNotOfferedAreNotBelieved) {
   EXPECT_FALSE(client.OnAccepted(BytesOf(GoodAnswer())).ok());
 }
 
+HandshakeOptions Authenticating() {
+  HandshakeOptions options = Options();
+  options.features |= wire::kFeatureAuthentication;
+  return options;
+}
+
+TEST(Handshake, AuthenticationThatBothWantIsInForce) {
+  const ClientHandshake client(Authenticating(), 8, 42);
+  const auto answer = ServerHandshake(Authenticating()).OnOffer(BytesOf(client.offer()));
+  const Agreement& server = std::get<Agreement>(answer);
+  EXPECT_EQ(server.features, wire::kFeatureChecksum | wire::kFeatureAuthentication);
+  EXPECT_TRUE(client.OnAccepted(BytesOf(AnswerOf(server, 5))).ok());
+}
+
+TEST(Handshake, AServerThatAuthenticatesRejectsAClientThatDoesNot) {
+  const auto answer = ServerHandshake(Authenticating()).OnOffer(BytesOf(kClient.offer()));
+  EXPECT_EQ(std::get<wire::Rejection>(answer).reason, wire::RejectReason::kAuthenticationRequired);
+}
+
+TEST(Handshake, AClientThatAuthenticatesRefusesAServerThatDoesNot) {
+  const ClientHandshake client(Authenticating(), 8, 42);
+  const auto answer = ServerHandshake(Options()).OnOffer(BytesOf(client.offer()));
+  const absl::Status status = client.OnAccepted(BytesOf(AnswerOf(std::get<Agreement>(answer), 5))).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated) << status;
+}
+
 TEST(Handshake, ARejectionIsPutInWords) {
   const ServerHandshake server(Options());
   const struct {
@@ -109,6 +135,7 @@ TEST(Handshake, ARejectionIsPutInWords) {
                 {wire::RejectReason::kNoMemory, absl::StatusCode::kResourceExhausted},
                 {wire::RejectReason::kShuttingDown, absl::StatusCode::kUnavailable},
                 {wire::RejectReason::kDevice, absl::StatusCode::kUnavailable},
+                {wire::RejectReason::kAuthenticationRequired, absl::StatusCode::kUnauthenticated},
                 {wire::RejectReason::kMalformed, absl::StatusCode::kFailedPrecondition}};
   for (const auto& c : kCases) {
     EXPECT_EQ(kClient.OnRejected(BytesOf(server.Reject(c.reason))).code(), c.code);

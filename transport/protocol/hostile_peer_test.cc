@@ -20,7 +20,7 @@ class HostilePeerTest : public MachineFixture {
 
   // Small numbers, so that ids and transfers are often those of somebody.
   static FrameOf RandomFrame(Random& random) {
-    wire::FrameHeader header = HeaderOf(static_cast<wire::FrameType>(1 + Below(random, 11)));
+    wire::FrameHeader header = HeaderOf(static_cast<wire::FrameType>(1 + Below(random, 12)));
     header.credit_grant = static_cast<uint16_t>(Below(random, 50) == 0 ? 0xffff : Below(random, 3));
     const uint32_t transfer = Below(random, 4) | (1 + Below(random, 2)) << 16;
     const uint32_t call_id = 1 + Below(random, 2);
@@ -39,6 +39,9 @@ class HostilePeerTest : public MachineFixture {
         break;
       case wire::FrameType::kGoodbye:
         header.aux = Below(random, 6);
+        break;
+      case wire::FrameType::kAuthenticate:
+        header.aux = Below(random, 2);
         break;
       case wire::FrameType::kEager:
       case wire::FrameType::kGrant:

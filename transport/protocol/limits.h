@@ -37,6 +37,11 @@ inline constexpr uint32_t kReadChunksInFlightMax = 4;
 inline constexpr size_t kGoodbyeWordsBytesMax = 256;
 static_assert(wire::kFrameHeaderBytes + kGoodbyeWordsBytesMax <= kReceiveBufferBytesMin);
 
+// One message of an authentication exchange, in bytes, and how many of them each side may send. A message must fit the
+// peer's receive buffer, too.
+inline constexpr size_t kAuthenticationBytesMax = 4096;
+inline constexpr uint32_t kAuthenticationMessagesMax = 8;
+
 // Send slots that only control frames may take.
 inline constexpr uint32_t kControlSendSlots = 2;
 inline constexpr uint32_t kSendSlotsMin = kControlSendSlots + 2;

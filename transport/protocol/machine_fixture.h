@@ -27,10 +27,11 @@ class MachineFixture : public testing::Test {
   // A fresh machine whose peer has granted it `peer_credits`.
   void Restart(uint16_t peer_credits) {
     machine_.reset();
-    GrantShare share = *budget_.Admit(/*owner=*/1, /*initial_wanted=*/8);
-    config_.initiator = true;
+    GrantShare share = *budget_.Admit(/*owner=*/1, initial_grants_);
+    config_.initiator = initiator_;
     config_.ours = HelloWith(static_cast<uint16_t>(share.granted()));
     config_.peers = HelloWith(peer_credits);
+    config_.ours.features = config_.peers.features = features_;
     config_.message_bytes_max = 100000;
     config_.quarantine_bytes_max = 1 << 20;
     config_.send_slots = 8;
@@ -87,6 +88,10 @@ class MachineFixture : public testing::Test {
   }
 
   static constexpr uint32_t kReceives = 64;
+  // Of the machines that Restart makes.
+  bool initiator_ = true;
+  uint16_t initial_grants_ = 8;
+  uint32_t features_ = 0;
   absl::Time now_ = absl::UnixEpoch();
   GrantBudget budget_;
   ConnectionConfig config_;

@@ -76,6 +76,9 @@ int CmRejectEce(rdma_cm_id* id, const void* private_data, uint8_t length);
 int CmDisconnect(rdma_cm_id* id);
 // IBV_EVENT_COMM_EST establishes an accepted connection that was used before its confirmation came.
 int CmNotify(rdma_cm_id* id, ibv_event_type event);
+// The kernel's word (SO_PEERCRED) on the process at the other end of an accepted or established connection. EOPNOTSUPP:
+// it has none, as over TCP. ENOTCONN: there is no connection, or not any more.
+int CmGetPeerCredentials(rdma_cm_id* id, ucred* credentials);
 int CmInitQpAttr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask);
 int CmSetLocalEce(rdma_cm_id* id, ibv_ece* ece);
 int CmGetRemoteEce(rdma_cm_id* id, ibv_ece* ece);

@@ -122,6 +122,10 @@ int CmNotify(rdma_cm_id* id, ibv_event_type event) {
   return Guarded([=] { return Plane().Notify(Own(id), event); });
 }
 
+int CmGetPeerCredentials(rdma_cm_id* id, ucred* credentials) {
+  return Guarded([=] { return Plane().GetPeerCredentials(Own(id), credentials); });
+}
+
 int CmInitQpAttr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
   return Guarded([=] { return Plane().InitAttributes(Own(id), attributes, mask); });
 }

@@ -169,6 +169,16 @@ int ControlPlane::Establish(CmId& id) {
   return 0;
 }
 
+int ControlPlane::GetPeerCredentials(const CmId& id, ucred* credentials) {
+  ControlLock lock(mu_);
+  const bool connected = id.state == IdState::kAccepted || id.state == IdState::kEstablished;
+  if (!connected || !id.has_connection()) return ENOTCONN;
+  const std::optional<ucred> peer = SocketOf(id).control->peer();
+  if (!peer.has_value()) return EOPNOTSUPP;
+  *credentials = *peer;
+  return 0;
+}
+
 int ControlPlane::Disconnect(CmId& id) {
   ControlLock lock(mu_);
   switch (id.state) {

@@ -102,6 +102,7 @@ class ControlPlane : private ControlThread::Delegate {
   int Accept(CmId& id, const std::optional<ConnectionParameters>& parameters, const PrivateData& private_data);
   int Reject(CmId& id, uint8_t reason, const PrivateData& private_data);
   int Disconnect(CmId& id);
+  int GetPeerCredentials(const CmId& id, ucred* credentials);
   int Notify(CmId& id, ibv_event_type event);
   // What ibv_modify_qp wants, to bring the id's queue pair into attributes->qp_state.
   int InitAttributes(CmId& id, ibv_qp_attr* attributes, int* mask);

@@ -23,6 +23,7 @@ class UnixControlSocket final : public ControlSocket {
     return SendMessage(fd(), message, fds);
   }
   Receipt Receive(ReceivedMessage* received) override { return ReceiveMessage(fd(), received); }
+  std::optional<ucred> peer() const override { return peer_; }
 
   absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* queue_pair, const LinkParameters& parameters) override {
     return soft::MakeOffer(queue_pair, parameters);

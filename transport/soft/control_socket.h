@@ -10,9 +10,11 @@
 
 #include <infiniband/verbs.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +44,8 @@ class ControlSocket {
   // EPIPE or ECONNRESET: the peer is gone. The descriptors stay the caller's.
   virtual int Send(const CmMessage& message, absl::Span<const UniqueFd> fds) = 0;
   virtual Receipt Receive(ReceivedMessage* received) = 0;
+  // The kernel's word on the peer's process; nothing where it has none.
+  virtual std::optional<ucred> peer() const { return std::nullopt; }
   // Why Receive said kEnd.
   virtual int end_reason() const { return ECONNRESET; }
 

@@ -55,6 +55,7 @@ const verbs::VerbsApi& SoftApi() {
       .cm_get_event = CmGetEvent,
       .cm_ack_event = CmAckEvent,
       .cm_get_src_port = CmGetSrcPort,
+      .cm_get_peer_credentials = CmGetPeerCredentials,
       .cm_get_devices = CmGetDevices,
       .cm_free_devices = CmFreeDevices,
   };

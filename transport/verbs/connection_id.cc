@@ -3,6 +3,7 @@
 #include <endian.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -122,6 +123,13 @@ std::string ConnectionId::LocalAddress() const { return AddressText(rdma_get_loc
 std::string ConnectionId::PeerAddress() const { return AddressText(rdma_get_peer_addr(id_.get())); }
 
 uint16_t ConnectionId::LocalPort() const { return be16toh(api().cm_get_src_port(id_.get())); }
+
+absl::StatusOr<ucred> ConnectionId::PeerCredentials() const {
+  ucred credentials = {};
+  if (api().cm_get_peer_credentials(id_.get(), &credentials) == 0) return credentials;
+  if (errno != EOPNOTSUPP) return Outcome("cm_get_peer_credentials", -1);
+  return absl::UnimplementedError(absl::StrCat("the kernel does not say whose process is at ", PeerAddress()));
+}
 
 absl::Status ConnectionId::Outcome(absl::string_view operation, int result) const {
   if (result == 0) return absl::OkStatus();

@@ -66,6 +66,9 @@ class ConnectionId {
   std::string LocalAddress() const;  // For people: "192.0.2.1:7471", "[2001:db8::1]:7471".
   std::string PeerAddress() const;
   uint16_t LocalPort() const;  // Host byte order; the real one after Bind to port 0.
+  // The kernel's word on the peer's process, once the connection is accepted or established. Unimplemented: this
+  // device, or the way to this peer, has none.
+  absl::StatusOr<ucred> PeerCredentials() const;
 
   // The device's context, not owned by us; null until an address is bound or resolved to a device.
   ibv_context* device_context() const { return id_->verbs; }

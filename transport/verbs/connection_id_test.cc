@@ -194,6 +194,13 @@ TEST_F(ConnectionIdTest, EveryFailureNamesItsCallAndTheAddresses) {
   }
 }
 
+TEST_F(ConnectionIdTest, ADeviceThatDoesNotKnowItsPeersProcessSaysSo) {
+  ASSERT_TRUE(id_->PeerCredentials().ok());
+  EXPECT_EQ(id_->PeerCredentials()->uid, 2u);
+  fake_.Fail("cm_get_peer_credentials", EOPNOTSUPP);
+  EXPECT_EQ(id_->PeerCredentials().status().code(), absl::StatusCode::kUnimplemented);
+}
+
 TEST(AddressText, Ipv6StandsInBrackets) {
   sockaddr_in6 address = {};
   address.sin6_family = AF_INET6;

@@ -117,6 +117,11 @@ void CmFreeDevices(ibv_context** list) {
   delete[] list;
 }
 
+int CmGetPeerCredentials(rdma_cm_id*, ucred* credentials) {
+  *credentials = {.pid = 1, .uid = 2, .gid = 3};
+  return Outcome("cm_get_peer_credentials");
+}
+
 }  // namespace
 
 void AddCmCalls(VerbsApi& api) {
@@ -139,6 +144,7 @@ void AddCmCalls(VerbsApi& api) {
   api.cm_get_event = CmGetEvent;
   api.cm_ack_event = CmAckEvent;
   api.cm_get_src_port = [](rdma_cm_id* id) -> __be16 { return id->route.addr.src_sin.sin_port; };
+  api.cm_get_peer_credentials = CmGetPeerCredentials;
   api.cm_get_devices = CmGetDevices;
   api.cm_free_devices = CmFreeDevices;
 }

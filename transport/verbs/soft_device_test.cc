@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -149,6 +150,18 @@ class SoftDeviceTest : public ::testing::Test {
   std::optional<End> server_;
   std::optional<End> client_;
 };
+
+TEST_F(SoftDeviceTest, TheKernelSaysWhoseProcessThePeerIsWhileThereIsAConnection) {
+  EXPECT_FALSE(client_->id.PeerCredentials().ok());
+  Accept();
+  for (const ConnectionId* id : {&client_->id, &server_->id}) {
+    const absl::StatusOr<ucred> peer = id->PeerCredentials();
+    ASSERT_TRUE(peer.ok()) << peer.status();
+    EXPECT_EQ(peer->pid, getpid());
+    EXPECT_EQ(peer->uid, geteuid());
+    EXPECT_EQ(peer->gid, getegid());
+  }
+}
 
 TEST_F(SoftDeviceTest, SendArrivesInAPostedReceive) {
   Accept();

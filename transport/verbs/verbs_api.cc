@@ -1,5 +1,7 @@
 #include "transport/verbs/verbs_api.h"
 
+#include <cerrno>
+
 namespace verbena::verbs {
 namespace {
 
@@ -10,6 +12,11 @@ int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
 
 ibv_mr* RegisterMemory(ibv_pd* pd, void* address, size_t length, int access) {
   return ibv_reg_mr(pd, address, length, access);
+}
+
+int NoPeerCredentials(rdma_cm_id*, ucred*) {
+  errno = EOPNOTSUPP;
+  return -1;
 }
 
 }  // namespace
@@ -63,6 +70,7 @@ const VerbsApi& RdmaCoreApi() {
       .cm_get_event = rdma_get_cm_event,
       .cm_ack_event = rdma_ack_cm_event,
       .cm_get_src_port = rdma_get_src_port,
+      .cm_get_peer_credentials = NoPeerCredentials,
       .cm_get_devices = rdma_get_devices,
       .cm_free_devices = rdma_free_devices,
   };

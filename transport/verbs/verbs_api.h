@@ -7,6 +7,8 @@
 // (`ibv_create_qp` -> `create_qp`, `rdma_connect` -> `cm_connect`). The `ibv_` prefix is dropped because some of those
 // names are function-like macros in verbs.h.
 //
+// One call is none of rdma-core's: cm_get_peer_credentials, which only a device within one host can answer.
+//
 // Two tables exist: RdmaCoreApi() forwards to libibverbs and librdmacm, soft::SoftApi() (transport/soft/soft_api.h) is
 // the software device. An object must be destroyed through the table that made it. A table is immutable, process-wide
 // and safe to use from any thread; which thread may touch which object is as the man pages say.
@@ -16,6 +18,7 @@
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
+#include <sys/socket.h>
 
 namespace verbena::verbs {
 
@@ -78,6 +81,9 @@ struct VerbsApi {
   int (*cm_get_event)(rdma_event_channel* channel, rdma_cm_event** event);
   int (*cm_ack_event)(rdma_cm_event* event);
   __be16 (*cm_get_src_port)(rdma_cm_id* id);
+  // The kernel's word on the process at the other end of a connection that is accepted or established, as of its
+  // connect(2) or listen(2): 0, or -1 with errno. EOPNOTSUPP: it has none to give.
+  int (*cm_get_peer_credentials)(rdma_cm_id* id, ucred* credentials);
   ibv_context** (*cm_get_devices)(int* count);  // Contexts opened by the connection manager; id->verbs is one of them.
   void (*cm_free_devices)(ibv_context** list);
 };

@@ -52,7 +52,7 @@ struct Usage {
   bool call_id = false;  // It is about one call.
   bool aux = false;      // The field aux has a meaning.
   bool reason = false;   // message_kind is a FinishReason.
-  bool words = false;    // The call header is text for people.
+  bool words = false;    // The call header is text for people, or a message of the authentication.
   uint16_t flags = 0;    // The flags that it may carry.
 };
 
@@ -70,6 +70,7 @@ std::optional<Usage> UsageOf(FrameType type) {
     case FrameType::kReturn:
       return Usage{.aux = true};
     case FrameType::kGoodbye:
+    case FrameType::kAuthenticate:
       return Usage{.aux = true, .words = true};
     case FrameType::kGrant:
     case FrameType::kReclaim:
@@ -112,6 +113,9 @@ absl::Status CheckHeader(const FrameHeader& header) {
   }
   if (!usage->reason && !usage->message && header.message_kind != 0) {
     return Malformed("a frame of type ", type, " has a message kind");
+  }
+  if (header.type == FrameType::kAuthenticate && header.aux > static_cast<uint32_t>(AuthenticationStep::kAccept)) {
+    return Malformed("an authenticate frame has the unknown step ", header.aux);
   }
   if (!usage->aux && header.aux != 0) return Malformed("a frame of type ", type, " uses the field aux");
   if (!usage->call_id && header.call_id != 0) return Malformed("a frame of type ", type, " has a call id");
@@ -168,6 +172,7 @@ absl::Status CheckBody(const FrameView& frame) {
     case FrameType::kPong:
     case FrameType::kDrain:
     case FrameType::kGoodbye:
+    case FrameType::kAuthenticate:
       break;
   }
   if (frame.body.empty()) return absl::OkStatus();
@@ -289,6 +294,8 @@ absl::string_view ToString(FrameType type) {
       return "drain";
     case FrameType::kGoodbye:
       return "goodbye";
+    case FrameType::kAuthenticate:
+      return "authenticate";
   }
   return "unknown";
 }
@@ -319,6 +326,18 @@ absl::string_view ToString(GoodbyeReason reason) {
       return "quarantine full";
     case GoodbyeReason::kShutdown:
       return "shutting down";
+    case GoodbyeReason::kAuthenticationFailed:
+      return "authentication failed";
+  }
+  return "unknown";
+}
+
+absl::string_view ToString(AuthenticationStep step) {
+  switch (step) {
+    case AuthenticationStep::kContinue:
+      return "continue";
+    case AuthenticationStep::kAccept:
+      return "accept";
   }
   return "unknown";
 }

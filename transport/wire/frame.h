@@ -44,13 +44,26 @@ enum class FrameType : uint8_t {
   kPong = 9,      // Answer to kPing.
   kDrain = 10,    // The sender will send no new message on this connection; what is in flight is finished.
   kGoodbye = 11,  // The last frame: why the connection ends (`aux` = GoodbyeReason; call header = reason in words).
+  kAuthenticate = 12,  // A message of the authentication exchange (`aux` = AuthenticationStep; call header = message).
 };
 
 // Why a fetch ended; `message_kind` of a kFinish.
 enum class FinishReason : uint8_t { kFetched = 0, kRefused = 1, kWithdrawn = 2, kFailed = 3, kNoMemory = 4 };
 
 // Why a connection ends; `aux` of a kGoodbye.
-enum class GoodbyeReason : uint32_t { kClosed = 0, kProtocolError = 1, kQuarantineFull = 2, kShutdown = 3 };
+enum class GoodbyeReason : uint32_t {
+  kClosed = 0,
+  kProtocolError = 1,
+  kQuarantineFull = 2,
+  kShutdown = 3,
+  kAuthenticationFailed = 4,
+};
+
+// What a kAuthenticate says beside its message; its `aux`.
+enum class AuthenticationStep : uint32_t {
+  kContinue = 0,  // The exchange goes on.
+  kAccept = 1,    // The sender knows who its peer is, and is content.
+};
 
 // Frame header flags.
 inline constexpr uint16_t kFlagChecksum = 1u << 0;  // The identity block's CRC32C is present and must match.
@@ -65,7 +78,7 @@ struct FrameHeader {
   uint8_t message_kind = 0;        // kFinish: FinishReason.
   // kAnnounce, kFinish, kWithdraw: the transfer id, chosen by the announcer: a slot below 32 in the low 16 bits, a
   // count of its uses in the high 16; the slot is taken from the announcement to its kFinish. kReturn: credits given
-  // back. kGoodbye: GoodbyeReason. Else 0.
+  // back. kGoodbye: GoodbyeReason. kAuthenticate: AuthenticationStep. Else 0.
   uint32_t aux = 0;
   // Index (low 32 bits) and generation (high 32 bits); never a pointer. kFinish, kWithdraw: the announcement's.
   uint64_t call_id = 0;
@@ -122,6 +135,7 @@ absl::StatusOr<Identity> DecodeIdentity(absl::Span<const std::byte> bytes);
 absl::string_view ToString(FrameType type);
 absl::string_view ToString(FinishReason reason);
 absl::string_view ToString(GoodbyeReason reason);
+absl::string_view ToString(AuthenticationStep step);
 
 }  // namespace verbena::wire
 

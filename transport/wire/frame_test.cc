@@ -17,9 +17,10 @@ using ::testing::HasSubstr;
 constexpr uint64_t kCallId = uint64_t{7} << 32 | 42;
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
 
-constexpr FrameType kAllTypes[] = {FrameType::kEager, FrameType::kAnnounce, FrameType::kFinish, FrameType::kWithdraw,
-                                   FrameType::kGrant, FrameType::kReclaim,  FrameType::kReturn, FrameType::kPing,
-                                   FrameType::kPong,  FrameType::kDrain,    FrameType::kGoodbye};
+constexpr FrameType kAllTypes[] = {FrameType::kEager,    FrameType::kAnnounce, FrameType::kFinish,
+                                   FrameType::kWithdraw, FrameType::kGrant,    FrameType::kReclaim,
+                                   FrameType::kReturn,   FrameType::kPing,     FrameType::kPong,
+                                   FrameType::kDrain,    FrameType::kGoodbye,  FrameType::kAuthenticate};
 
 FrameHeader Eager(uint16_t call_header_bytes, uint64_t payload_bytes) {
   return {.type = FrameType::kEager,
@@ -85,7 +86,7 @@ TEST(Frame, ControlFramesAreTheHeaderAlone) {
 }
 
 TEST(Frame, UnknownTypeIsRejected) {
-  for (int type : {0, 12, 255}) {
+  for (int type : {0, 13, 255}) {
     FrameHeader header;
     header.type = static_cast<FrameType>(type);
     EXPECT_EQ(ErrorOf(FrameBytes(header)), "unknown frame type " + std::to_string(type));
@@ -128,6 +129,11 @@ TEST(Frame, FieldsThatATypeDoesNotUseMustBeZero) {
 TEST(Frame, UnknownFinishReasonIsRejected) {
   EXPECT_EQ(ErrorOf(FrameBytes({.type = FrameType::kFinish, .message_kind = 5})),
             "a finish frame has the unknown reason 5");
+}
+
+TEST(Frame, UnknownAuthenticationStepIsRejected) {
+  EXPECT_EQ(ErrorOf(FrameBytes({.type = FrameType::kAuthenticate, .aux = 2})),
+            "an authenticate frame has the unknown step 2");
 }
 
 TEST(Frame, UnknownGoodbyeReasonIsKept) {
@@ -222,8 +228,9 @@ TEST(IdentityBlock, OtherBytesAreDataLoss) {
 
 TEST(FrameWords, EveryValueHasAName) {
   for (FrameType type : kAllTypes) EXPECT_NE(ToString(type), "unknown");
+  for (int step = 0; step <= 1; ++step) EXPECT_NE(ToString(static_cast<AuthenticationStep>(step)), "unknown");
   for (int reason = 0; reason <= 4; ++reason) EXPECT_NE(ToString(static_cast<FinishReason>(reason)), "unknown");
-  for (int reason = 0; reason <= 3; ++reason) EXPECT_NE(ToString(static_cast<GoodbyeReason>(reason)), "unknown");
+  for (int reason = 0; reason <= 4; ++reason) EXPECT_NE(ToString(static_cast<GoodbyeReason>(reason)), "unknown");
 }
 
 }  // namespace

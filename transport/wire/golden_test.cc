@@ -96,6 +96,15 @@ TEST(WireGolden, GoodbyeIsPinned) {
                {BytesOf("too bad")});
 }
 
+TEST(WireGolden, AuthenticateIsPinned) {
+  ExpectPinned("authenticate",
+               {.type = FrameType::kAuthenticate,
+                .credit_grant = 1,
+                .call_header_bytes = 5,
+                .aux = static_cast<uint32_t>(AuthenticationStep::kAccept)},
+               {BytesOf("proof")});
+}
+
 TEST(WireGolden, IdentityIsPinned) {
   const Identity identity{
       .epoch = 0x1122334455667788, .call_id = kCallId, .payload_bytes = kLongPayload, .checksum = 0xe3069283};

@@ -119,6 +119,8 @@ absl::string_view ToString(RejectReason reason) {
       return "impossible parameters";
     case RejectReason::kDevice:
       return "the server's device failed to make a queue pair";
+    case RejectReason::kAuthenticationRequired:
+      return "the server wants authentication, and the client has no credentials";
   }
   return "unknown reason";
 }

@@ -25,7 +25,8 @@ inline constexpr size_t kHelloBytes = 40;
 inline constexpr size_t kRejectionBytes = 16;
 static_assert(kHelloBytes <= kPrivateDataBytesMax && kRejectionBytes <= kPrivateDataBytesMax);
 
-inline constexpr uint32_t kFeatureChecksum = 1u << 0;  // Identity blocks carry the payload's CRC32C.
+inline constexpr uint32_t kFeatureChecksum = 1u << 0;        // Identity blocks carry the payload's CRC32C.
+inline constexpr uint32_t kFeatureAuthentication = 1u << 1;  // Nothing but the exchange crosses until both are content.
 
 // In a connect request: what the client offers. In an accept: what was chosen and the server's own numbers.
 struct Hello {
@@ -44,9 +45,10 @@ enum class RejectReason : uint16_t {
   kMalformed = 2,  // The request's private data is no Hello.
   kTooManyConnections = 3,
   kShuttingDown = 4,
-  kNoMemory = 5,       // No receive buffers or pinned memory for one more connection.
-  kBadParameters = 6,  // A Hello with impossible numbers (receive buffer too small, no credits).
-  kDevice = 7,         // The server's device failed to make a queue pair.
+  kNoMemory = 5,                // No receive buffers or pinned memory for one more connection.
+  kBadParameters = 6,           // A Hello with impossible numbers (receive buffer too small, no credits).
+  kDevice = 7,                  // The server's device failed to make a queue pair.
+  kAuthenticationRequired = 8,  // The server wants authentication, which the client does not offer.
 };
 
 struct Rejection {

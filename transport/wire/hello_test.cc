@@ -102,7 +102,7 @@ TEST(Rejection, MalformedIsRejected) {
 }
 
 TEST(Rejection, EveryReasonHasWords) {
-  for (int reason = 1; reason <= 7; ++reason) {
+  for (int reason = 1; reason <= 8; ++reason) {
     EXPECT_NE(ToString(static_cast<RejectReason>(reason)), "unknown reason") << reason;
   }
 }

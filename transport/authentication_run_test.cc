@@ -1,0 +1,122 @@
+#include "transport/authentication_run.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace verbena::transport {
+namespace {
+
+using testing::HasSubstr;
+
+// Accepts who says "please", and says what it is told to.
+class Doorman : public Authenticator {
+ public:
+  explicit Doorman(bool blocks) : blocks_(blocks) {}
+  absl::StatusOr<std::unique_ptr<ServerAuthentication>> BeginServer(const UnauthenticatedPeer&) override {
+    return std::make_unique<Door>();
+  }
+  bool may_block() const override { return blocks_; }
+
+ private:
+  class Door : public ServerAuthentication {
+   public:
+    absl::StatusOr<Answer> Judge(absl::string_view message) override {
+      if (message == "boo") throw std::runtime_error("frightened");
+      if (message != "please") return absl::PermissionDeniedError("the magic word is missing");
+      return Answer{"welcome", PeerIdentity{"door", "guest", {}}};
+    }
+  };
+  const bool blocks_;
+};
+
+class AuthenticationRunTest : public testing::Test {
+ protected:
+  using Answer = absl::StatusOr<AuthenticationRun::Answer>;
+
+  void Begin(bool blocks) {
+    policy_.authenticator = std::make_shared<Doorman>(blocks);
+    policy_.run = [this](absl::AnyInvocable<void()> task) {
+      if (full_) return false;
+      tasks_.push_back(std::move(task));
+      return true;
+    };
+    run_ = *AuthenticationRun::Begin(loop_.get(), policy_, /*initiator=*/false, {});
+  }
+  void Ask(absl::string_view message) {
+    run_->Ask(message, false, [this](Answer answer) { answers_.push_back(std::move(answer)); });
+  }
+  void RunTasks() {
+    for (absl::AnyInvocable<void()>& task : std::exchange(tasks_, {})) task();
+  }
+  void RunLoop() {
+    bool done = false;
+    loop_->Post([&done] { done = true; });
+    loop_->RunUntil([&done] { return done; });
+  }
+
+  std::unique_ptr<EventLoop> loop_ = *EventLoop::Create({});
+  AuthenticationPolicy policy_;
+  bool full_ = false;
+  std::vector<absl::AnyInvocable<void()>> tasks_;
+  std::unique_ptr<AuthenticationRun> run_;
+  std::vector<Answer> answers_;
+};
+
+TEST_F(AuthenticationRunTest, AnAuthenticatorThatDoesNotBlockAnswersAtOnce) {
+  Begin(/*blocks=*/false);
+  Ask("please");
+  ASSERT_EQ(answers_.size(), 1u);
+  ASSERT_TRUE(answers_[0].ok());
+  EXPECT_EQ(answers_[0]->message, "welcome");
+  EXPECT_EQ(answers_[0]->peer->name, "guest");
+}
+
+TEST_F(AuthenticationRunTest, OneThatMayBlockAnswersOnTheLoopAfterItsTask) {
+  Begin(/*blocks=*/true);
+  Ask("please");
+  RunLoop();
+  EXPECT_TRUE(answers_.empty());
+  RunTasks();
+  EXPECT_TRUE(answers_.empty());
+  RunLoop();
+  ASSERT_EQ(answers_.size(), 1u);
+  EXPECT_TRUE(answers_[0].ok());
+}
+
+TEST_F(AuthenticationRunTest, AnAnswerAfterTheEndOfItsConnectionIsDropped) {
+  Begin(/*blocks=*/true);
+  Ask("please");
+  run_.reset();
+  RunTasks();
+  RunLoop();
+  EXPECT_TRUE(answers_.empty());
+}
+
+TEST_F(AuthenticationRunTest, WithoutAThreadToHaveThePeerIsRefused) {
+  Begin(/*blocks=*/true);
+  full_ = true;
+  Ask("please");
+  ASSERT_EQ(answers_.size(), 1u);
+  EXPECT_EQ(answers_[0].status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(AuthenticationRunTest, WhatAnAuthenticatorThrowsIsARefusal) {
+  Begin(/*blocks=*/false);
+  Ask("boo");
+  ASSERT_EQ(answers_.size(), 1u);
+  EXPECT_THAT(std::string(answers_[0].status().message()), HasSubstr("frightened"));
+}
+
+TEST_F(AuthenticationRunTest, AnAuthenticatorOfTheOtherSideDoesNotBegin) {
+  policy_.authenticator = std::make_shared<Doorman>(false);
+  const absl::Status status = AuthenticationRun::Begin(loop_.get(), policy_, /*initiator=*/true, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace verbena::transport
