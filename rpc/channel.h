@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "rpc/auth/authentication.h"
 #include "rpc/options.h"
 
 namespace verbena {
@@ -42,6 +43,11 @@ struct ChannelOptions {
   // from that thread drive the loop while they wait; everything else happens while the user is in loop->RunUntil. The
   // channel is destroyed on that thread, outside of RunUntil and before the loop. Not owned.
   EventLoop* loop = nullptr;
+
+  // Who this client is, and who the server must be; see rpc/auth/authentication.h. Then a server that does not
+  // authenticate is refused. What fails for who somebody is, fails as UNAUTHENTICATED, at once, and is tried again
+  // after seconds.
+  std::shared_ptr<Authenticator> credentials;
 
   int connections = 1;        // Spread over the loops; calls are spread over the connections.
   bool connect_ahead = true;  // False: connect with the first call, and again only when a call needs it.

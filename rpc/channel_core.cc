@@ -87,7 +87,10 @@ absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network,
 }
 
 ChannelCore::ChannelCore(std::string address, const ChannelOptions& options)
-    : address_(std::move(address)), options_(options) {}
+    : address_(std::move(address)), options_(options) {
+  const auto connections = static_cast<size_t>(std::max(options.connections, options.loops));
+  lanes_.authentication = std::make_shared<AuthenticationThreads>(options.credentials, /*threads=*/1, connections);
+}
 
 absl::Status ChannelCore::StartLoops(Network* network) {
   if (options_.loop != nullptr) {
@@ -112,7 +115,8 @@ void ChannelCore::AddConnections(Network* network) {
   for (size_t i = 0; i < count; ++i) {
     Lane& lane = *lanes_.lanes[i % lanes];
     const uint64_t seed = uint64_t{random()} << 32 | random();
-    lane.connections.push_back(std::make_unique<ClientConnection>(network, address_, options_, lane.loop, seed));
+    lane.connections.push_back(std::make_unique<ClientConnection>(network, address_, options_,
+                                                                  lanes_.authentication->policy(), lane.loop, seed));
   }
 }
 
@@ -237,19 +241,25 @@ void ChannelCore::ShutDownAll(Lanes& lanes) {
   }
   std::unique_lock lock(mu);
   changed.wait(lock, [&left] { return left == 0; });
+  lanes.authentication->Shutdown();
+}
+
+// Of the loop that the user owns, on its thread or while nobody drives it.
+void ChannelCore::ShutDownOwned(Lanes& lanes) {
+  ShutDown(*lanes.lanes[0]);
+  lanes.authentication->Shutdown();
 }
 
 ChannelCore::~ChannelCore() {
   if (lanes_.lanes.empty()) return;
   const bool on_loop = LaneOfThisThread() != nullptr;
   if (options_.loop != nullptr) {
-    Lane& lane = *lanes_.lanes[0];
     if (!on_loop) {
-      ShutDown(lane);
+      ShutDownOwned(lanes_);
       return;
     }
     // Within a call-back, perhaps of one of these connections: after it.
-    options_.loop->Post([lanes = std::move(lanes_)] { ShutDown(*lanes.lanes[0]); });
+    options_.loop->Post([lanes = std::move(lanes_)]() mutable { ShutDownOwned(lanes); });
   } else if (on_loop) {
     // A loop's thread cannot wait for itself.
     std::thread([lanes = std::move(lanes_)]() mutable { ShutDownAll(lanes); }).detach();

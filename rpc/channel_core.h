@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "rpc/auth/authentication_threads.h"
 #include "rpc/channel.h"
 #include "rpc/client_call.h"
 #include "rpc/client_connection.h"
@@ -56,6 +57,7 @@ class ChannelCore {
   };
   // What is taken down together; not always by the thread that destroys the channel.
   struct Lanes {
+    std::shared_ptr<AuthenticationThreads> authentication;
     std::unique_ptr<transport::EventLoopGroup> event_loops;  // Null: the user's loop.
     std::vector<std::unique_ptr<Lane>> lanes;
   };
@@ -68,6 +70,7 @@ class ChannelCore {
 
   static ClientConnection& NextConnection(Lane& lane);
   static void ShutDown(Lane& lane);
+  static void ShutDownOwned(Lanes& lanes);
   static void ShutDownAll(Lanes& lanes);
   static void PostStart(Lane& lane, UserCall call);
   Lane* LaneOfThisThread();  // Null: it is no loop's.

@@ -58,10 +58,12 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
 };
 
 ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& options,
-                                   transport::EventLoop* loop, uint64_t seed)
+                                   const transport::AuthenticationPolicy& policy, transport::EventLoop* loop,
+                                   uint64_t seed)
     : network_(*network),
       address_(std::move(address)),
       options_(options),
+      policy_(policy),
       loop_(*loop),
       session_(SessionOptionsOf(options)),
       reconnect_(ReconnectOptions(), seed) {
@@ -85,6 +87,7 @@ void ClientConnection::Start(UserCall call) {
     return FailLater(std::move(call), absl::CancelledError("the call was cancelled before it was made"));
   }
   const absl::Time now = loop_.Now();
+  if (refused(now)) return FailLater(std::move(call), session_.last_connect_error());
   const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout);
   const std::optional<uint64_t> call_id = session_.Start(now + timeout, now);
   if (!call_id.has_value()) {
@@ -224,13 +227,20 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
   call.done(std::move(status));
 }
 
+bool ClientConnection::refused(absl::Time now) const {
+  return absl::IsUnauthenticated(session_.last_connect_error()) &&
+         reconnect_.state() == Reconnect::State::kDisconnected && !reconnect_.ShouldConnect(now);
+}
+
 void ClientConnection::ConnectIfDue() {
   if (!wants_connection() || !reconnect_.ShouldConnect(loop_.Now())) return;
   reconnect_.BeginConnect();
-  network_.Connect(address_, options_.transport, &loop_,
-                   [handle = handle_](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
-                     if (handle->connection() != nullptr) handle->connection()->OnConnectDone(std::move(connection));
-                   });
+  network_.Connect(
+      address_, options_.transport, &loop_,
+      [handle = handle_](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+        if (handle->connection() != nullptr) handle->connection()->OnConnectDone(std::move(connection));
+      },
+      policy_);
 }
 
 void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
@@ -243,8 +253,12 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     Publish(absl::StrCat("connected to ", link_->peer()));
     session_.OnConnected(last_epoch_, loop_.Now());
   } else {
-    reconnect_.OnConnectFailed(loop_.Now());
     const absl::Status& why = connection.status();
+    if (absl::IsUnauthenticated(why)) {
+      reconnect_.OnRefused(loop_.Now());
+    } else {
+      reconnect_.OnConnectFailed(loop_.Now());
+    }
     Publish(absl::StrCat("not connected: ", why.message()));
     // Once an outage: what follows is the same again.
     if (reconnect_.failures() <= 2 && session_.last_connect_error() != why) {

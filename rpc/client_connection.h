@@ -29,8 +29,8 @@ namespace verbena::rpc {
 class ClientConnection {
  public:
   // `network` and `loop` outlive it. `seed` is for the back-off's jitter.
-  ClientConnection(Network* network, std::string address, const ChannelOptions& options, transport::EventLoop* loop,
-                   uint64_t seed);
+  ClientConnection(Network* network, std::string address, const ChannelOptions& options,
+                   const transport::AuthenticationPolicy& policy, transport::EventLoop* loop, uint64_t seed);
   ~ClientConnection();
 
   // Connects ahead if the options say so.
@@ -72,6 +72,8 @@ class ClientConnection {
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);
   void FailStream(uint64_t call_id, const absl::Status& why);
   static void CloseStream(uint64_t call_id, const UserCall& call, ClientLink* link, MessageStream::Unread unread);
+  // Whether the last attempt was refused for who somebody is, and the next is not due yet.
+  bool refused(absl::Time now) const;
   void ConnectIfDue();
   void OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection);
   void SetTimer();
@@ -84,6 +86,7 @@ class ClientConnection {
   Network& network_;
   const std::string address_;
   const ChannelOptions options_;
+  const transport::AuthenticationPolicy policy_;
   transport::EventLoop& loop_;
   std::shared_ptr<Handle> handle_;
   std::shared_ptr<CallCanceller> canceller_;  // The same, for contexts.

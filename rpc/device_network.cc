@@ -14,12 +14,13 @@ class TransportNetwork : public Network {
   absl::StatusOr<std::unique_ptr<transport::Listener>> Listen(absl::string_view address,
                                                               const transport::TransportOptions& options,
                                                               std::vector<transport::EventLoop*> loops,
-                                                              transport::Listener::AcceptCallback on_accept) override {
-    return transport::Listener::Listen(address, options, std::move(loops), std::move(on_accept));
+                                                              transport::Listener::AcceptCallback on_accept,
+                                                              const transport::AuthenticationPolicy& policy) override {
+    return transport::Listener::Listen(address, options, std::move(loops), std::move(on_accept), policy);
   }
   void Connect(absl::string_view address, const transport::TransportOptions& options, transport::EventLoop* loop,
-               transport::ConnectCallback done) override {
-    transport::Connect(address, options, loop, std::move(done));
+               transport::ConnectCallback done, const transport::AuthenticationPolicy& policy) override {
+    transport::Connect(address, options, loop, std::move(done), policy);
   }
 };
 

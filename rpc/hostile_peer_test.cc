@@ -64,18 +64,22 @@ class HostilePeerTest : public testing::CallFixture {
   // A client that is none of ours, at our server.
   std::unique_ptr<RawPeer> ConnectRawClient() {
     std::unique_ptr<RawPeer> peer;
-    network_.Connect(kAddress, {}, &loop_, [&peer](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
-      peer = std::make_unique<RawPeer>(*std::move(connection));
-    });
+    network_.Connect(kAddress, {}, &loop_,
+                     [&peer](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+                       peer = std::make_unique<RawPeer>(*std::move(connection));
+                     },
+                     {});
     loop_.RunUntilIdle();
     return peer;
   }
   // Our client at a server that is none of ours.
   std::unique_ptr<RawPeer> ServeRaw() {
     std::unique_ptr<RawPeer> peer;
-    listener_ = *network_.Listen(kAddress, {}, {&loop_}, [&peer](std::unique_ptr<transport::Connection> connection) {
-      peer = std::make_unique<RawPeer>(std::move(connection));
-    });
+    listener_ = *network_.Listen(kAddress, {}, {&loop_},
+                                 [&peer](std::unique_ptr<transport::Connection> connection) {
+                                   peer = std::make_unique<RawPeer>(std::move(connection));
+                                 },
+                                 {});
     OpenChannel();
     return peer;
   }

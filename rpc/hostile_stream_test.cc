@@ -47,9 +47,11 @@ class HostileStreamTest : public testing::StreamFixture {
   enum class Reading { kYes, kNo };
   void ConnectRawClient(Reading reading = Reading::kYes) {
     Start();
-    network_.Connect(kAddress, {}, &loop_, [this](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
-      peer_ = std::make_unique<RawPeer>(*std::move(connection));
-    });
+    network_.Connect(kAddress, {}, &loop_,
+                     [this](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+                       peer_ = std::make_unique<RawPeer>(*std::move(connection));
+                     },
+                     {});
     loop_.RunUntilIdle();
     std::array<std::byte, 256> bytes;
     rpc::RequestHeader header;
@@ -62,9 +64,11 @@ class HostileStreamTest : public testing::StreamFixture {
   }
   // A server that is none of ours, with a server-streaming call of ours.
   void ServeRaw() {
-    listener_ = *network_.Listen(kAddress, {}, {&loop_}, [this](std::unique_ptr<transport::Connection> connection) {
-      peer_ = std::make_unique<RawPeer>(std::move(connection));
-    });
+    listener_ = *network_.Listen(kAddress, {}, {&loop_},
+                                 [this](std::unique_ptr<transport::Connection> connection) {
+                                   peer_ = std::make_unique<RawPeer>(std::move(connection));
+                                 },
+                                 {});
     OpenChannel();
     call_ = Begin(MethodKind::kServerStreaming);
     call_->ReadAll();

@@ -88,11 +88,12 @@ class KeepingNetwork : public rpc::Network {
   }
   absl::StatusOr<std::unique_ptr<transport::Listener>> Listen(absl::string_view, const transport::TransportOptions&,
                                                               std::vector<transport::EventLoop*>,
-                                                              transport::Listener::AcceptCallback) override {
+                                                              transport::Listener::AcceptCallback,
+                                                              const transport::AuthenticationPolicy&) override {
     return absl::UnimplementedError("nobody listens");
   }
   void Connect(absl::string_view, const transport::TransportOptions&, transport::EventLoop* loop,
-               transport::ConnectCallback done) override {
+               transport::ConnectCallback done, const transport::AuthenticationPolicy&) override {
     auto connection = std::make_unique<KeepingConnection>(loop);
     latest = connection.get();
     done(std::move(connection));

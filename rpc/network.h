@@ -24,9 +24,10 @@ class Network {
       int count, const transport::EventLoopOptions& options) = 0;
   virtual absl::StatusOr<std::unique_ptr<transport::Listener>> Listen(
       absl::string_view address, const transport::TransportOptions& options, std::vector<transport::EventLoop*> loops,
-      transport::Listener::AcceptCallback on_accept) = 0;
+      transport::Listener::AcceptCallback on_accept, const transport::AuthenticationPolicy& policy) = 0;
   virtual void Connect(absl::string_view address, const transport::TransportOptions& options,
-                       transport::EventLoop* loop, transport::ConnectCallback done) = 0;
+                       transport::EventLoop* loop, transport::ConnectCallback done,
+                       const transport::AuthenticationPolicy& policy) = 0;
 };
 
 }  // namespace verbena::rpc

@@ -21,6 +21,16 @@ Server::Builder& Server::Builder::SetOptions(const ServerOptions& options) {
   return *this;
 }
 
+Server::Builder& Server::Builder::SetAuthenticator(std::shared_ptr<Authenticator> authenticator) {
+  authenticator_ = std::move(authenticator);
+  return *this;
+}
+
+Server::Builder& Server::Builder::SetAuthorizer(Authorizer authorizer) {
+  authorizer_ = std::move(authorizer);
+  return *this;
+}
+
 Server::Server(std::unique_ptr<rpc::ServerCore> core) : core_(std::move(core)) {}
 
 Server::~Server() = default;

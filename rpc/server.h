@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "rpc/auth/authentication.h"
 #include "rpc/options.h"
 #include "rpc/service.h"
 
@@ -71,6 +72,12 @@ class Server {
     // `service` must outlive the server. Not owned.
     Builder& RegisterService(Service* service);
     Builder& SetOptions(const ServerOptions& options);
+    // Serves only clients that `authenticator` accepts. Clients without credentials are rejected, and so are, in words,
+    // those whose credentials are of another kind. Null, the default: everybody.
+    Builder& SetAuthenticator(std::shared_ptr<Authenticator> authenticator);
+    // Runs only calls that `authorizer` allows. Empty, the default: all. Each refusal is a line in the log, at a
+    // bounded rate.
+    Builder& SetAuthorizer(Authorizer authorizer);
 
     // Starts the server: it serves when this returns. InvalidArgument for options, services or addresses that make no
     // sense (two services of one name, no address); else what the transport says of an address, in words.
@@ -80,6 +87,8 @@ class Server {
     std::vector<std::string> addresses_;
     std::vector<Service*> services_;
     ServerOptions options_;
+    std::shared_ptr<Authenticator> authenticator_;
+    Authorizer authorizer_;
   };
 
   // Shuts down without waiting for handlers: their contexts become cancelled, their replies are dropped. Blocks until

@@ -10,7 +10,7 @@ namespace verbena {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Builder::Build() {
   absl::StatusOr<std::unique_ptr<rpc::ServerCore>> core =
-      rpc::ServerCore::Start(rpc::DeviceNetwork(), options_, addresses_, services_);
+      rpc::ServerCore::Start(rpc::DeviceNetwork(), options_, addresses_, services_, {authenticator_, authorizer_});
   if (!core.ok()) return core.status();
   return std::make_unique<Server>(*std::move(core));
 }

@@ -77,7 +77,9 @@ ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_
       request_(method->new_request()),
       reply_(method->new_reply()) {}
 
-void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::string& peer, absl::Duration timeout) {
+void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::string& peer,
+                       const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Duration timeout) {
+  context_.peer_identity_ = peer_identity;
   connection_ = connection;
   local_ = local;
   context_.peer_ = peer;
@@ -214,6 +216,7 @@ bool ServerCall::Recycle() {
   context_.client_metadata_.Clear();
   context_.response_metadata_.Clear();
   context_.signal_.Reset();
+  context_.peer_identity_ = nullptr;
   return true;
 }
 

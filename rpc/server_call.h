@@ -34,7 +34,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   ~ServerCall() override = default;
 
   // A new life. `local` is the session's id.
-  void Begin(ServerConnection* connection, uint64_t local, const std::string& peer, absl::Duration timeout);
+  void Begin(ServerConnection* connection, uint64_t local, const std::string& peer,
+             const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Duration timeout);
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }

@@ -26,7 +26,9 @@ ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::
           std::clamp(connection->header_bytes_max(), kResponseHeaderRoomMin, kResponseHeaderRoomMax))),
       weak_self_(std::make_shared<ServerConnection*>(this)),
       connection_(std::move(connection)),
-      session_(loop->session_options(), &loop->methods(), &loop->tally()) {
+      peer_identity_(connection_->peer_identity()),
+      guard_(loop->access() == nullptr ? nullptr : std::make_unique<CallGuard>(loop->access(), connection_.get())),
+      session_(loop->session_options(), &loop->methods(), &loop->tally(), guard_.get()) {
   connection_->set_handler(this);
 }
 
@@ -105,7 +107,7 @@ void ServerConnection::OnRequest(const transport::MessageHead& head, transport::
 
 void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
   std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
-  call->Begin(this, decision.local, peer_, decision.timeout);
+  call->Begin(this, decision.local, peer_, peer_identity_, decision.timeout);
   SlotOf(decision.local).running = call.get();
   const absl::Span<const std::byte> bytes = payload.bytes();
   call->ReadClientMetadata(decision.fields);

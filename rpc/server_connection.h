@@ -13,6 +13,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "rpc/auth/authentication.h"
+#include "rpc/auth/call_guard.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/server_session.h"
 #include "rpc/core/stream_header.h"
@@ -101,6 +103,8 @@ class ServerConnection : public transport::ConnectionHandler {
   const std::shared_ptr<ServerConnection*> weak_self_;  // For tasks of the loop: points at null once this is gone.
 
   std::unique_ptr<transport::Connection> connection_;  // Null: closed.
+  const std::shared_ptr<const PeerIdentity> peer_identity_;
+  const std::unique_ptr<CallGuard> guard_;  // Null: everybody may call everything. Not asked once it is closed.
   ServerSession session_;
   std::vector<Slot> slots_;
   absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.

@@ -6,6 +6,7 @@
 #ifndef VERBENA_RPC_SERVER_CONTEXT_H_
 #define VERBENA_RPC_SERVER_CONTEXT_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "rpc/auth/authentication.h"
 #include "rpc/cancel/cancel_signal.h"
 #include "rpc/metadata.h"
 
@@ -66,6 +68,9 @@ class ServerContext {
     return response_metadata_.trailing.Add(key, value);
   }
 
+  // Who the server's authenticator found the caller to be; nobody (!authenticated()) without one.
+  const PeerIdentity& peer_identity() const { return *peer_identity_; }
+
   // For people: "soft://127.0.0.1:40112".
   const std::string& peer() const { return peer_; }
 
@@ -79,6 +84,7 @@ class ServerContext {
   Metadata client_metadata_;
   rpc::ResponseMetadata response_metadata_;
   std::string peer_;
+  std::shared_ptr<const PeerIdentity> peer_identity_;  // Shared with the connection, which may be gone.
   mutable rpc::CancelSignal signal_;
 };
 

@@ -12,6 +12,9 @@
 namespace verbena::rpc {
 namespace {
 
+// For an authenticator that may block.
+constexpr int kAuthenticationThreads = 4;
+
 absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::string>& addresses) {
   if (addresses.empty()) return absl::InvalidArgumentError("the server has no address to listen on");
   if (options.loops < 1) return absl::InvalidArgumentError("ServerOptions::loops must be at least 1");
@@ -67,11 +70,12 @@ class Countdown {
 
 absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, const ServerOptions& options,
                                                               const std::vector<std::string>& addresses,
-                                                              const std::vector<Service*>& services) {
+                                                              const std::vector<Service*>& services,
+                                                              const ServerAccess& access) {
   if (absl::Status checked = CheckOptions(options, addresses); !checked.ok()) return checked;
   absl::StatusOr<std::unique_ptr<MethodRegistry>> methods = MethodRegistry::Create(services);
   if (!methods.ok()) return methods.status();
-  std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods)));
+  std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods), access));
   if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
   TellOfStart(services);
   if (absl::Status listening = core->Listen(network, addresses); !listening.ok()) return listening;
@@ -80,8 +84,12 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, 
   return core;
 }
 
-ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods)
-    : options_(options), methods_(std::move(methods)) {
+ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods,
+                       const ServerAccess& access)
+    : options_(options),
+      methods_(std::move(methods)),
+      access_{access.authorizer, {}},
+      authentication_(access.authenticator, kAuthenticationThreads, options.transport.unauthenticated_connections_max) {
   if (methods_->has_blocking_methods()) {
     executor_ = std::make_unique<Executor>(options_.executor_threads, options_.executor_queue_max);
   }
@@ -98,7 +106,7 @@ absl::Status ServerCore::StartLoops(Network* network) {
   const uint32_t calls_max = options_.calls_in_flight_max / loops + (options_.calls_in_flight_max % loops != 0);
   for (uint32_t i = 0; i < loops; ++i) {
     loops_.push_back(std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), executor_.get(), session,
-                                                  stream, calls_max));
+                                                  stream, calls_max, &access_));
   }
   return absl::OkStatus();
 }
@@ -112,7 +120,7 @@ absl::Status ServerCore::Listen(Network* network, const std::vector<std::string>
     }
   };
   for (const std::string& address : addresses) {
-    auto listener = network->Listen(address, options_.transport, event_loops, accept);
+    auto listener = network->Listen(address, options_.transport, event_loops, accept, authentication_.policy());
     if (!listener.ok()) {
       return absl::Status(listener.status().code(),
                           absl::StrCat("cannot listen on ", address, ": ", listener.status().message()));
@@ -131,6 +139,7 @@ void ServerCore::LogStart() const {
 
 ServerCore::~ServerCore() {
   Shutdown(absl::InfinitePast());
+  authentication_.Shutdown();
   // Blocking handlers end here; their calls still find their way back. Then nothing does.
   if (executor_ != nullptr) executor_->Shutdown();
   OnEveryLoop([](ServerLoop& loop) { loop.Shut(); });

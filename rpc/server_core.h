@@ -15,6 +15,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "rpc/auth/authentication_threads.h"
+#include "rpc/auth/call_guard.h"
 #include "rpc/executor/executor.h"
 #include "rpc/method_registry.h"
 #include "rpc/network.h"
@@ -23,12 +25,19 @@
 
 namespace verbena::rpc {
 
+// Who may call.
+struct ServerAccess {
+  std::shared_ptr<Authenticator> authenticator;
+  Authorizer authorizer;
+};
+
 class ServerCore {
  public:
   // See Server::Builder::Build. `network` outlives the core.
   static absl::StatusOr<std::unique_ptr<ServerCore>> Start(Network* network, const ServerOptions& options,
                                                            const std::vector<std::string>& addresses,
-                                                           const std::vector<Service*>& services);
+                                                           const std::vector<Service*>& services,
+                                                           const ServerAccess& access = {});
   ~ServerCore();
 
   // See Server.
@@ -44,7 +53,7 @@ class ServerCore {
     kShutDown,
   };
 
-  ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods);
+  ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods, const ServerAccess& access);
   absl::Status StartLoops(Network* network);
   absl::Status Listen(Network* network, const std::vector<std::string>& addresses);
   void LogStart() const;
@@ -55,6 +64,8 @@ class ServerCore {
   // Constant after Start. Destroyed from the last to the first: listeners, then loops, then what their calls need.
   const ServerOptions options_;
   const std::unique_ptr<MethodRegistry> methods_;
+  AccessControl access_;
+  AuthenticationThreads authentication_;
   std::unique_ptr<Executor> executor_;  // Null: no method blocks.
   std::unique_ptr<transport::EventLoopGroup> event_loops_;
   std::vector<std::unique_ptr<ServerLoop>> loops_;  // One for each event loop.

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "rpc/auth/call_guard.h"
 #include "rpc/core/server_session.h"
 #include "rpc/executor/executor.h"
 #include "rpc/loop_gate.h"
@@ -26,9 +27,11 @@ namespace verbena::rpc {
 
 class ServerLoop : public CallSink {
  public:
-  // `executor` may be null if no method blocks. None is owned; all outlive this.
+  // `executor` may be null if no method blocks, `access` if everybody may call everything. None is owned; all outlive
+  // this.
   ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
-             const ServerSessionOptions& session_options, const StreamOptions& stream_options, uint32_t calls_max);
+             const ServerSessionOptions& session_options, const StreamOptions& stream_options, uint32_t calls_max,
+             AccessControl* access = nullptr);
   ~ServerLoop() override = default;
 
   void Accept(std::unique_ptr<transport::Connection> connection);
@@ -52,6 +55,7 @@ class ServerLoop : public CallSink {
   const LoopGate* gate() const { return gate_.get(); }
   const MethodRegistry& methods() const { return methods_; }
   Executor* executor() { return executor_; }
+  AccessControl* access() { return access_; }  // Null: there is no authorizer.
   const ServerSessionOptions& session_options() const { return session_options_; }
   // Where a connection makes a response's header, to be copied by its transport at once: kResponseHeaderRoomMax bytes.
   absl::Span<std::byte> header_room() { return absl::MakeSpan(header_room_); }
@@ -64,6 +68,7 @@ class ServerLoop : public CallSink {
   transport::EventLoop& event_loop_;
   const MethodRegistry& methods_;
   Executor* const executor_;
+  AccessControl* const access_;
   const ServerSessionOptions session_options_;
   const StreamOptions stream_options_;
   const std::shared_ptr<LoopGate> gate_;

@@ -82,10 +82,12 @@ void ClientSession::OnConnected(Epoch epoch, absl::Time now) {
 
 void ClientSession::OnConnectFailed(const absl::Status& status) {
   connect_error_ = status;
-  if (options_.connect_timeout > absl::ZeroDuration()) return;
+  const bool refused = absl::IsUnauthenticated(status);
+  if (options_.connect_timeout > absl::ZeroDuration() && !refused) return;
+  const absl::StatusCode code = refused ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kUnavailable;
   calls_.ForEach([&](uint64_t call_id, Call& call) {
     if (call.state == State::kWaiting) {
-      Complete(call_id, call, absl::UnavailableError(absl::StrCat("no connection: ", status.message())),
+      Complete(call_id, call, absl::Status(code, absl::StrCat("no connection: ", status.message())),
                Certainty::kNotSent);
     }
   });

@@ -72,6 +72,7 @@ class ClientSession {
   void Shutdown(absl::string_view reason);
 
   void OnConnected(Epoch epoch, absl::Time now);
+  // Unauthenticated: one side refuses the other for who it is. Calls that wait end with that, and not later.
   void OnConnectFailed(const absl::Status& status);
   void OnPeerDraining(Epoch epoch);
   void OnDisconnected(Epoch epoch, const absl::Status& status);  // Every OnSent of the epoch has been made.

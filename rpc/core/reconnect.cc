@@ -23,6 +23,13 @@ void Reconnect::OnConnectFailed(absl::Time now) {
   BackOff(now);
 }
 
+void Reconnect::OnRefused(absl::Time now) {
+  assert(state_ == State::kConnecting);
+  state_ = State::kDisconnected;
+  ++failures_;
+  not_before_ = now + options_.delay_max * random_.NextJitterFactor(options_.jitter);
+}
+
 void Reconnect::OnLost(absl::Time now) {
   assert(state_ == State::kConnected);
   state_ = State::kDisconnected;

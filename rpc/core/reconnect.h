@@ -4,7 +4,8 @@
 // before it has proved itself, makes the next attempt wait longer: exponential back-off with jitter, so that a thousand
 // clients of a server that restarts do not come back in the same instant.
 //
-// Order of calls: while ShouldConnect, BeginConnect; then OnConnected or OnConnectFailed; after OnConnected, OnLost.
+// Order of calls: while ShouldConnect, BeginConnect; then OnConnected, OnConnectFailed or OnRefused; after OnConnected,
+// OnLost.
 
 #ifndef VERBENA_RPC_CORE_RECONNECT_H_
 #define VERBENA_RPC_CORE_RECONNECT_H_
@@ -42,6 +43,8 @@ class Reconnect {
   void BeginConnect();
   void OnConnected(absl::Time now);
   void OnConnectFailed(absl::Time now);
+  // The same, because one side refuses the other for who it is: it will again, so the next attempt is a long time off.
+  void OnRefused(absl::Time now);
   void OnLost(absl::Time now);
 
   State state() const { return state_; }

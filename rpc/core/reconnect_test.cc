@@ -50,6 +50,14 @@ TEST(Reconnect, DelaysGrowUpToTheirMaximum) {
   EXPECT_EQ(DelayAfterFailure(reconnect, kStart), absl::Seconds(5));
 }
 
+TEST(Reconnect, ARefusalMakesEvenTheSecondAttemptWaitTheLongestDelay) {
+  Reconnect reconnect(WithoutJitter(), 1);
+  reconnect.BeginConnect();
+  reconnect.OnRefused(kStart);
+  EXPECT_FALSE(reconnect.ShouldConnect(kStart));
+  EXPECT_EQ(reconnect.NextAttempt(), kStart + absl::Seconds(5));
+}
+
 TEST(Reconnect, ConnectionThatNeverHoldsBacksOff) {
   Reconnect reconnect(WithoutJitter(), 1);
   for (int i = 0; i < 2; ++i) {

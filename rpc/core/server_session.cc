@@ -34,8 +34,9 @@ absl::Status CheckKind(const RequestHeader& header, MethodKind kind, uint64_t pa
 
 }  // namespace
 
-ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally)
-    : options_(options), methods_(methods), tally_(tally), calls_(options.calls_max) {}
+ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally,
+                             CallGate* gate)
+    : options_(options), methods_(methods), tally_(tally), gate_(gate), calls_(options.calls_max) {}
 
 std::optional<uint64_t> ServerSession::LocalOf(uint64_t call_id) const {
   const auto found = locals_.find(call_id);
@@ -92,6 +93,11 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   if (!method.ok()) return Reject(method.status());
   if (absl::Status kind = CheckKind(*decoded, methods_->kind(*method), payload_bytes); !kind.ok()) {
     return Reject(std::move(kind));
+  }
+  if (gate_ != nullptr) {
+    if (absl::Status verdict = gate_->Check(decoded->method, decoded->fields); !verdict.ok()) {
+      return Reject(std::move(verdict));
+    }
   }
   if (absl::Status limits = CheckLimits(payload_bytes); !limits.ok()) return Reject(std::move(limits));
 

@@ -43,6 +43,14 @@ class MethodLookup {
   virtual MethodKind kind(uint32_t method) const = 0;
 };
 
+// Who may call what. Asked once about each call of a method that there is, before it is fetched or run.
+class CallGate {
+ public:
+  virtual ~CallGate() = default;
+  // `fields` are those of the request's header. Not OK: the call is rejected with it.
+  virtual absl::Status Check(absl::string_view full_name, absl::Span<const std::byte> fields) = 0;
+};
+
 // What the sessions of one event loop share: how many calls they may have at once, and what they count.
 struct CallTally {
   uint32_t calls_max = 65536;
@@ -86,7 +94,9 @@ class ServerSession {
     uint64_t call_id = 0;
   };
 
-  ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally);
+  // `gate` may be null: everybody may call everything. None is owned.
+  ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally,
+                CallGate* gate = nullptr);
 
   Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
   Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
@@ -149,6 +159,7 @@ class ServerSession {
   const ServerSessionOptions options_;
   const MethodLookup* const methods_;
   CallTally* const tally_;
+  CallGate* const gate_;
 
   CallTable<Call> calls_;
   absl::flat_hash_map<uint64_t, uint64_t> locals_;  // By the peer's call id.

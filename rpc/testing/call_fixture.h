@@ -61,10 +61,10 @@ class CallFixture : public ::testing::Test {
   void StartServer() {
     methods_ = *rpc::MethodRegistry::Create({&service_});
     server_ = std::make_unique<rpc::ServerLoop>(&loop_, methods_.get(), nullptr, session_options_, stream_options_,
-                                                calls_max_);
-    listener_ = *network_.Listen(kAddress, {}, {&loop_}, [this](std::unique_ptr<transport::Connection> connection) {
-      server_->Accept(std::move(connection));
-    });
+                                                calls_max_, &access_);
+    listener_ = *network_.Listen(
+        kAddress, {}, {&loop_},
+        [this](std::unique_ptr<transport::Connection> connection) { server_->Accept(std::move(connection)); }, {});
   }
   void StopServer() {
     if (server_ == nullptr) return;
@@ -118,6 +118,7 @@ class CallFixture : public ::testing::Test {
   rpc::ServerSessionOptions session_options_;
   rpc::StreamOptions stream_options_;
   uint32_t calls_max_ = 65536;
+  rpc::AccessControl access_;
   ChannelOptions options_;
   std::vector<Held> held_;
 

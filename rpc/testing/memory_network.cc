@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<transport::EventLoopGroup>> MemoryNetwork::StartL
 
 absl::StatusOr<std::unique_ptr<transport::Listener>> MemoryNetwork::Listen(
     absl::string_view address, const transport::TransportOptions&, std::vector<transport::EventLoop*> loops,
-    transport::Listener::AcceptCallback on_accept) {
+    transport::Listener::AcceptCallback on_accept, const transport::AuthenticationPolicy&) {
   const std::lock_guard lock(mu_);
   std::string bound(address);
   if (absl::ConsumeSuffix(&address, ":0")) bound = absl::StrCat(address, ":", ++last_port_);
@@ -100,7 +100,7 @@ void MemoryNetwork::Forget(MemoryListener* listener) {
 }
 
 void MemoryNetwork::Connect(absl::string_view address, const transport::TransportOptions&, transport::EventLoop* loop,
-                            transport::ConnectCallback done) {
+                            transport::ConnectCallback done, const transport::AuthenticationPolicy&) {
   auto connect = [this, address = std::string(address), loop, done = std::move(done)]() mutable {
     ConnectNow(address, loop, done);
   };
@@ -117,7 +117,9 @@ void MemoryNetwork::ConnectNow(const std::string& address, transport::EventLoop*
   {
     const std::lock_guard lock(mu_);
     ++connects_;
-    if (const auto found = listeners_.find(address); found != listeners_.end()) {
+    if (!connect_error_.ok()) {
+      // Below, without the lock.
+    } else if (const auto found = listeners_.find(address); found != listeners_.end()) {
       MemoryListener* listener = found->second;
       auto [client_end, server_end] =
           MemoryConnection::MakePair(loop, listener->NextLoop(), absl::StrCat("memory://", address),
@@ -128,7 +130,9 @@ void MemoryNetwork::ConnectNow(const std::string& address, transport::EventLoop*
       listener->Accept(std::move(server_end));
     }
   }
-  if (client == nullptr) {
+  if (!connect_error_.ok()) {
+    done(connect_error_);
+  } else if (client == nullptr) {
     done(absl::UnavailableError(absl::StrCat("nobody listens on ", address)));
   } else {
     done(std::move(client));

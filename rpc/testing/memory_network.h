@@ -1,4 +1,5 @@
-// A network in memory: listeners by address, connections between them, loops with virtual time or with real threads.
+// A network in memory, which authenticates nobody but says of peers what MemoryConnection::Options does: listeners by
+// address, connections between them, loops with virtual time or with real threads.
 //
 // Owner: the test; outlives every channel and server on it. Thread: any; faults: the loops' threads are idle or one.
 
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -28,13 +30,16 @@ class MemoryNetwork : public rpc::Network {
   absl::StatusOr<std::unique_ptr<transport::Listener>> Listen(absl::string_view address,
                                                               const transport::TransportOptions& options,
                                                               std::vector<transport::EventLoop*> loops,
-                                                              transport::Listener::AcceptCallback on_accept) override;
+                                                              transport::Listener::AcceptCallback on_accept,
+                                                              const transport::AuthenticationPolicy& policy) override;
   void Connect(absl::string_view address, const transport::TransportOptions& options, transport::EventLoop* loop,
-               transport::ConnectCallback done) override;
+               transport::ConnectCallback done, const transport::AuthenticationPolicy& policy) override;
 
   void set_connection_options(const MemoryConnection::Options& options) { connection_options_ = options; }
   // Connects stay unanswered for this long (virtual time).
   void set_connect_delay(absl::Duration delay) { connect_delay_ = delay; }
+  // Connects fail so, until it is OK.
+  void set_connect_error(absl::Status error) { connect_error_ = std::move(error); }
   size_t connects() const;
   // The latest connection's ends. Null: there was none, or its owner has destroyed it.
   MemoryConnection* latest_client() const { return latest_client_.lock().get(); }
@@ -48,6 +53,7 @@ class MemoryNetwork : public rpc::Network {
   ManualLoop* const manual_loop_;
   MemoryConnection::Options connection_options_;
   absl::Duration connect_delay_ = absl::ZeroDuration();
+  absl::Status connect_error_;
   std::weak_ptr<MemoryConnection> latest_client_;
   std::weak_ptr<MemoryConnection> latest_server_;
 
