@@ -19,8 +19,9 @@ constexpr size_t kLargeBytes = 50000;  // Goes by rendezvous, both ways.
 
 }  // namespace
 
-HonestClient::HonestClient(const std::string& address) {
+HonestClient::HonestClient(const std::string& address, std::shared_ptr<Authenticator> credentials) {
   ChannelOptions options;
+  options.credentials = std::move(credentials);
   options.transport.rnr_retry_count = 0;
   options.wait = WaitPolicy::kEvent;
   absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(address, options);
@@ -67,14 +68,15 @@ ServerOptions AttackedServer::Options() {
   return options;
 }
 
-AttackedServer::AttackedServer(const ServerOptions& options)
+AttackedServer::AttackedServer(const ServerOptions& options, std::shared_ptr<Authenticator> authenticator)
     : protocol_errors_seen_(ReadTransportCounters().protocol_errors) {
   Server::Builder builder;
   builder.AddListeningAddress("soft://127.0.0.1:0").RegisterService(&service_).SetOptions(options);
+  builder.SetAuthenticator(authenticator);
   absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
   EXPECT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);
-  honest_ = std::make_unique<HonestClient>(address());
+  honest_ = std::make_unique<HonestClient>(address(), std::move(authenticator));
   honest_->ExpectServed();
 }
 

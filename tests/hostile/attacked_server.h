@@ -21,7 +21,7 @@ namespace verbena::hostile {
 // Calls Echo, small and large in turn, from construction to Stop. Each call that fails, fails the test.
 class HonestClient {
  public:
-  explicit HonestClient(const std::string& address);
+  explicit HonestClient(const std::string& address, std::shared_ptr<Authenticator> credentials = nullptr);
   ~HonestClient() { Stop(); }
 
   // Waits until calls that began after this one was called have succeeded.
@@ -42,7 +42,9 @@ class AttackedServer : public testing::Test {
  protected:
   static ServerOptions Options();
 
-  explicit AttackedServer(const ServerOptions& options = Options());
+  // `authenticator`: the server's, and the honest client's credentials.
+  explicit AttackedServer(const ServerOptions& options = Options(),
+                          std::shared_ptr<Authenticator> authenticator = nullptr);
   // The honest client was served to the end, and nothing of anybody is left.
   ~AttackedServer() override;
 

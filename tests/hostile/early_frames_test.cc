@@ -105,7 +105,7 @@ TEST(LoopThatGoes, TakesAConnectionThatAFrameHasJustConfirmedWithIt) {
     return true;
   };
   loop->RunUntil(listen);
-  auto connecting = std::async(std::launch::async, HostilePeer::Connect, listener->addresses().front(), 1);
+  auto connecting = std::async(std::launch::async, HostilePeer::Connect, listener->addresses().front(), 1, 0);
   loop->RunUntil([&] { return connecting.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   const absl::StatusOr<std::unique_ptr<HostilePeer>> peer = connecting.get();
   ASSERT_TRUE(peer.ok()) << peer.status();

@@ -20,6 +20,13 @@ wire::FrameHeader ControlHeader(wire::FrameType type, uint32_t aux, uint64_t cal
   return header;
 }
 
+Bytes Authenticate(wire::AuthenticationStep step, absl::string_view message) {
+  wire::FrameHeader header = ControlHeader(wire::FrameType::kAuthenticate, static_cast<uint32_t>(step));
+  header.credit_grant = 1;  // For the answer.
+  header.call_header_bytes = static_cast<uint16_t>(message.size());
+  return wire::FrameBytes(header, {wire::BytesOf(message)});
+}
+
 Bytes Control(wire::FrameType type, uint32_t aux, uint64_t call_id) {
   return wire::FrameBytes(ControlHeader(type, aux, call_id));
 }

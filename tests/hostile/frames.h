@@ -15,6 +15,9 @@ namespace verbena::hostile {
 
 using wire::Bytes;
 
+// A turn of the authentication.
+Bytes Authenticate(wire::AuthenticationStep step, absl::string_view message);
+
 // A frame of a type that has neither call header nor body.
 wire::FrameHeader ControlHeader(wire::FrameType type, uint32_t aux = 0, uint64_t call_id = 0);
 Bytes Control(wire::FrameType type, uint32_t aux = 0, uint64_t call_id = 0);

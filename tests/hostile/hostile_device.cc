@@ -100,8 +100,9 @@ absl::StatusOr<std::unique_ptr<HostileDevice>> HostileDevice::Make(verbs::CmEven
   absl::StatusOr<verbs::MemoryRegion> shared =
       verbs::MemoryRegion::Register(*domain, absl::MakeSpan(*shared_bytes), IBV_ACCESS_REMOTE_READ);
   if (!shared.ok()) return shared.status();
-  absl::StatusOr<verbs::MemoryRegion> own =
-      verbs::MemoryRegion::Register(*domain, absl::MakeSpan(*private_bytes), IBV_ACCESS_LOCAL_WRITE);
+  // Its own READs land here, which iWARP devices take for the peer's writes.
+  absl::StatusOr<verbs::MemoryRegion> own = verbs::MemoryRegion::Register(
+      *domain, absl::MakeSpan(*private_bytes), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   if (!own.ok()) return own.status();
   absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, *domain,
                                                                          {.send_completions = &*queue,

@@ -10,8 +10,9 @@ namespace {
 
 constexpr absl::Duration kLookAgain = absl::Microseconds(50);
 
-protocol::HandshakeOptions OfferOptions() {
+protocol::HandshakeOptions OfferOptions(uint32_t features) {
   protocol::HandshakeOptions options;
+  options.features = features;
   options.receive_buffer_bytes = HostileDevice::kFrameBytes;
   options.read_depth = 16;
   return options;
@@ -31,25 +32,27 @@ HostilePeer::Frame FrameOf(const wire::FrameView& view) {
 
 }  // namespace
 
-HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device)
-    : device_(std::move(device)), handshake_(OfferOptions(), HostileDevice::kReceives, kEpoch) {}
+HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device, uint32_t features)
+    : device_(std::move(device)), handshake_(OfferOptions(features), HostileDevice::kReceives, kEpoch) {}
 
 HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device, const protocol::Agreement& agreement)
-    : HostilePeer(std::move(device)) {
+    : HostilePeer(std::move(device), agreement.features) {
   agreement_ = agreement;
 }
 
 HostilePeer::~HostilePeer() = default;
 
-absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Open(const std::string& address, uint32_t receives) {
+absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Open(const std::string& address, uint32_t receives,
+                                                               uint32_t features) {
   absl::StatusOr<std::unique_ptr<HostileDevice>> device = HostileDevice::Open(address, receives);
   if (!device.ok()) return device.status();
-  std::unique_ptr<HostilePeer> peer(new HostilePeer(*std::move(device)));
+  std::unique_ptr<HostilePeer> peer(new HostilePeer(*std::move(device), features));
   return peer;
 }
 
-absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Connect(const std::string& address, uint32_t receives) {
-  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = Open(address, receives);
+absl::StatusOr<std::unique_ptr<HostilePeer>> HostilePeer::Connect(const std::string& address, uint32_t receives,
+                                                                  uint32_t features) {
+  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = Open(address, receives, features);
   if (!peer.ok()) return peer.status();
   const absl::StatusOr<Answer> answer = (*peer)->Offer((*peer)->ValidHello());
   if (!answer.ok()) return answer.status();

@@ -42,12 +42,15 @@ class HostilePeer {
     Bytes private_data;
   };
 
-  // A peer with everything made, and its address resolved, but nothing offered yet. `address`: "soft://127.0.0.1:PORT".
+  // A peer with everything made, and its address resolved, but nothing offered yet. `address`: "soft://127.0.0.1:PORT";
+  // `features`: what it will offer.
   static absl::StatusOr<std::unique_ptr<HostilePeer>> Open(const std::string& address,
-                                                           uint32_t receives = HostileDevice::kReceives);
+                                                           uint32_t receives = HostileDevice::kReceives,
+                                                           uint32_t features = 0);
   // A peer that has shaken hands as it should. It promises HostileDevice::kReceives receives and posts `receives`.
   static absl::StatusOr<std::unique_ptr<HostilePeer>> Connect(const std::string& address,
-                                                              uint32_t receives = HostileDevice::kReceives);
+                                                              uint32_t receives = HostileDevice::kReceives,
+                                                              uint32_t features = 0);
   // The other end of a connection that a client made: `device` has accepted it.
   HostilePeer(std::unique_ptr<HostileDevice> device, const protocol::Agreement& agreement);
   ~HostilePeer();
@@ -88,7 +91,7 @@ class HostilePeer {
  private:
   static constexpr uint64_t kEpoch = 0x5eed5eed5eed5eed;
 
-  explicit HostilePeer(std::unique_ptr<HostileDevice> device);
+  HostilePeer(std::unique_ptr<HostileDevice> device, uint32_t features);
   absl::Status Request(absl::Span<const std::byte> hello);
   // Takes what has arrived. False once the connection has ended and nothing is left.
   bool Progress();

@@ -25,6 +25,11 @@ std::string HostUnderTest() {
 
 std::string AddressUnderTest(uint16_t port) { return absl::StrCat(SchemeAndHost(), ":", port); }
 
+bool DeviceKnowsProcesses() {
+  const char* const fabric = std::getenv("VERBENA_SOFT_FABRIC");
+  return SchemeAndHost() == kSoftwareDevice && (fabric == nullptr || std::string(fabric) != "tcp");
+}
+
 size_t LargeBytes(size_t usual) {
   const char* const mebibytes = std::getenv("VERBENA_TEST_LARGE_MIB");
   size_t count = 0;

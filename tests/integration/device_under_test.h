@@ -16,6 +16,9 @@ std::string HostUnderTest();
 // To listen on and to connect to: "soft://127.0.0.1:0". Port 0: any free one.
 std::string AddressUnderTest(uint16_t port = 0);
 
+// Whether the kernel says whose process is at the other end.
+bool DeviceKnowsProcesses();
+
 // How many bytes the messages have that something dies in the middle of: `usual`, or VERBENA_TEST_LARGE_MIB mebibytes,
 // for machines on which touching fresh memory takes long.
 size_t LargeBytes(size_t usual);
