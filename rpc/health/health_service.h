@@ -6,8 +6,8 @@
 //   health.SetServingStatus("demo.Greeter", verbena::HealthService::Status::SERVING);
 //
 // The service "" is the server as a whole, and SERVING from the beginning. When the server drains, all is NOT_SERVING
-// for good, and watches end as UNAVAILABLE. One that has not taken what it was told before may learn the end alone: a
-// drain waits for no reader.
+// for good, and watches end as UNAVAILABLE. A drain waits for no reader: one to whom something else is still under way,
+// as to one who is behind, may learn the end alone.
 //
 // Owner: the user; registered with one server, which it outlives. Thread: any.
 

@@ -181,6 +181,7 @@ TEST_F(HealthServiceTest, AfterShutdownAllIsNotServingForGoodAndWatchesGoOn) {
 TEST_F(HealthServiceTest, DrainTellsWatchersAndEndsTheirWatches) {
   Watch watch = Begin("");
   EXPECT_EQ(watch.Next(), Status::SERVING);
+  Checked("");  // By now the server has seen the end of its write.
   memory_.server().Shutdown(absl::InfiniteFuture());
   EXPECT_EQ(watch.Next(), Status::NOT_SERVING);
   EXPECT_EQ(watch.Next(), std::nullopt);
