@@ -77,11 +77,13 @@ TEST(ReadFile, ImportedTypeIsNamedInItsOwnPackage) {
 }
 
 TEST(ReadFile, KeywordMethodIsEscapedButKeepsItsNameOnTheWire) {
-  const FileModel model = ModelOf("service S { rpc delete(A) returns (A); rpc async(A) returns (A); }");
+  const FileModel model =
+      ModelOf("service S { rpc delete(A) returns (A); rpc async(A) returns (A); rpc OnServerDrain(A) returns (A); }");
   EXPECT_EQ(model.services[0].methods[0].cpp_name, "delete_");
   EXPECT_EQ(model.services[0].methods[0].wire_name, "delete");
   EXPECT_EQ(model.services[0].methods[0].path, "demo.S/delete");
   EXPECT_EQ(model.services[0].methods[1].cpp_name, "async__");
+  EXPECT_EQ(model.services[0].methods[2].cpp_name, "OnServerDrain_");
 }
 
 TEST(ReadFile, ServiceNamedLikeAMemberClassIsEscaped) {
