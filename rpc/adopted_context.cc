@@ -9,6 +9,8 @@ void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientCo
   own.timeout_ = user.timeout_;
   own.deadline_ = user.deadline_;
   own.propagate_ = user.propagate_;
+  own.wait_for_ready_ = user.wait_for_ready_;
+  own.hash_key_ = user.hash_key_;
   own.parent_ = std::move(user.parent_);
   own.request_attachment_ = user.request_attachment_;
   own.request_metadata_ = user.request_metadata_;

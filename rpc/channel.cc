@@ -10,6 +10,19 @@ Channel::Channel(std::unique_ptr<rpc::ChannelCore> core) : core_(std::move(core)
 
 Channel::~Channel() = default;
 
+ConnectivityState Channel::connectivity() const { return core_->connectivity().state(); }
+
+void Channel::SetConnectivityCallback(absl::AnyInvocable<void(ConnectivityState)> callback) {
+  core_->connectivity().SetCallback(std::move(callback));
+}
+
+void Channel::Connect() { core_->Connect(); }
+
+bool Channel::WaitUntilReady(absl::Duration timeout) {
+  Connect();
+  return core_->connectivity().WaitUntilReady(timeout);
+}
+
 std::string Channel::DescribeState() const { return core_->DescribeState(); }
 
 }  // namespace verbena

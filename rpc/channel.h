@@ -1,4 +1,5 @@
-// A client's handle to one server: connections, the loops they live on, and the calls in flight on them.
+// A client's handle to a server, or to several that do the same: connections, the loops they live on, and the calls in
+// flight on them.
 //
 // A channel connects by itself, ahead of the first call or with it, and connects again after a failure: at once the
 // first time, then with exponential back-off and jitter. A call made while there is no connection waits for one.
@@ -18,10 +19,14 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "rpc/auth/authentication.h"
+#include "rpc/connectivity.h"
+#include "rpc/core/balancing/balancer.h"
+#include "rpc/names/name_source.h"
 #include "rpc/options.h"
 
 namespace verbena {
@@ -49,7 +54,8 @@ struct ChannelOptions {
   // after seconds.
   std::shared_ptr<Authenticator> credentials;
 
-  int connections = 1;        // Spread over the loops; calls are spread over the connections.
+  // To each server. Spread over the loops; calls are spread over the connections.
+  int connections = 1;
   bool connect_ahead = true;  // False: connect with the first call, and again only when a call needs it.
 
   // How long a call waits for a connection before it fails as UNAVAILABLE, not sent. Zero: only for the attempt that is
@@ -57,6 +63,13 @@ struct ChannelOptions {
   absl::Duration connect_timeout = absl::Seconds(3);
   // For calls whose context sets none. Infinite: such calls have no deadline.
   absl::Duration default_timeout = absl::InfiniteDuration();
+  // A connection without a call for this long is closed; the next call connects again, and waits for it. Infinite:
+  // never.
+  absl::Duration idle_timeout = absl::InfiniteDuration();
+  // Of several servers: which one has a call (pick first, in turn, the less busy of two, by
+  // ClientContext::set_hash_key), which do not answer well enough for any, and where their names come from.
+  rpc::BalancerOptions balancing;
+  rpc::NameSourceOptions names;
   // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.
   uint32_t calls_in_flight_max = 16384;
   // What a stream of replies may have here unread, but for the last message, before its server must wait; at least
@@ -66,14 +79,28 @@ struct ChannelOptions {
 
 class Channel {
  public:
-  // Checks the address and the options, in words and at once; does not wait for a connection. `address` is
-  // "rdma://host:port", "soft://host:port" or "host:port" (RDMA where a device is there, else soft).
-  // InvalidArgument: the address or an option makes no sense. Else: the loops could not be started.
-  static absl::StatusOr<std::shared_ptr<Channel>> Create(absl::string_view address, const ChannelOptions& options = {});
+  // Checks the target and the options, in words and at once; does not wait for a connection. `target` is one server,
+  // "rdma://host:port", "soft://host:port" or "host:port" (RDMA where a device is there, else soft); or several, of
+  // which ChannelOptions::balancing chooses one for each call: "host:port,host:port", "dns:///name:port",
+  // "file:///path" or "etcd://host:port/prefix" (rpc/names/name_source.h).
+  // InvalidArgument: the target or an option makes no sense. Else: the loops could not be started.
+  static absl::StatusOr<std::shared_ptr<Channel>> Create(absl::string_view target, const ChannelOptions& options = {});
 
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
+
+  // Whether there is a connection, a moment ago.
+  ConnectivityState connectivity() const;
+  // Told of each change of that from here on, and of the present state at once: on an event loop's thread or that of
+  // the caller, one change at a time and in order; it must not block, nor set another. It replaces the one before,
+  // which has returned when this returns; null removes it.
+  void SetConnectivityCallback(absl::AnyInvocable<void(ConnectivityState)> callback);
+  // Connects if nothing does so already: a channel that does not connect ahead, or was idle.
+  void Connect();
+  // Connects, and blocks until there is a connection. False: `timeout` passed first. Not on an event loop's thread, nor
+  // with ChannelOptions::loop on the thread that drives it.
+  bool WaitUntilReady(absl::Duration timeout);
 
   // For people: address, each connection's state with the peer (the device and path in use) or the last connect error,
   // calls in flight. Says what was true a moment ago.

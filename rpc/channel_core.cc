@@ -7,7 +7,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/client_call_binding.h"
@@ -17,21 +16,6 @@ namespace verbena::rpc {
 namespace {
 
 constexpr absl::string_view kDestroyed = "the channel was destroyed";
-
-absl::Status CheckAddress(absl::string_view address) {
-  absl::string_view rest = address;
-  if (!absl::ConsumePrefix(&rest, "rdma://")) absl::ConsumePrefix(&rest, "soft://");
-  const size_t colon = rest.rfind(':');
-  int port = 0;
-  if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(rest.substr(colon + 1), &port) || port < 1 ||
-      port > 65535 || rest.find("://") != absl::string_view::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", address,
-                     "\" is no address: write host:port, rdma://host:port or soft://host:port, with a port from 1 to "
-                     "65535"));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.loop == nullptr && options.loops < 1) {
@@ -44,6 +28,9 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.stream_window_bytes < kStreamWindowInitial) {
     return absl::InvalidArgumentError(
         absl::StrCat("ChannelOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
+  }
+  if (options.idle_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("ChannelOptions::idle_timeout must be positive");
   }
   if (options.connect_timeout < absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ChannelOptions::connect_timeout is negative");
@@ -75,81 +62,90 @@ class ChannelCore::BlockedCall : public CompletionWaiter {
   bool started_ = false;
 };
 
-absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network, absl::string_view address,
+absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network, absl::string_view target,
                                                                const ChannelOptions& options) {
-  if (absl::Status checked = CheckAddress(address); !checked.ok()) return checked;
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
-  std::unique_ptr<ChannelCore> core(new ChannelCore(std::string(address), options));
-  if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
-  core->AddConnections(network);
-  core->OpenConnections();
+  if (absl::Status checked = ServerNames::Check(target); !checked.ok()) return checked;
+  std::unique_ptr<ChannelCore> core(new ChannelCore(std::string(target), options));
+  const absl::StatusOr<std::vector<transport::EventLoop*>> loops = core->StartLoops(network);
+  if (!loops.ok()) return loops.status();
+  if (absl::Status made = core->MakeLanes(network, *loops); !made.ok()) return made;
+  core->OnEachLane(&ChannelLane::Open);
+  if (absl::Status started = core->StartNames(); !started.ok()) return started;
   return core;
 }
 
-ChannelCore::ChannelCore(std::string address, const ChannelOptions& options)
-    : address_(std::move(address)), options_(options) {
+ChannelCore::ChannelCore(std::string target, const ChannelOptions& options)
+    : target_(std::move(target)), options_(options) {
   const auto connections = static_cast<size_t>(std::max(options.connections, options.loops));
   lanes_.authentication = std::make_shared<AuthenticationThreads>(options.credentials, /*threads=*/1, connections);
 }
 
-absl::Status ChannelCore::StartLoops(Network* network) {
-  if (options_.loop != nullptr) {
-    lanes_.lanes.push_back(std::make_unique<Lane>(options_.loop));
-    return absl::OkStatus();
-  }
+absl::StatusOr<std::vector<transport::EventLoop*>> ChannelCore::StartLoops(Network* network) {
+  if (options_.loop != nullptr) return std::vector<transport::EventLoop*>{options_.loop};
   const transport::EventLoopOptions event_loop{options_.wait, options_.poll_duration, options_.first_cpu};
   absl::StatusOr<std::unique_ptr<transport::EventLoopGroup>> group = network->StartLoops(options_.loops, event_loop);
   if (!group.ok()) return group.status();
   lanes_.event_loops = *std::move(group);
-  for (size_t i = 0; i < lanes_.event_loops->size(); ++i) {
-    lanes_.lanes.push_back(std::make_unique<Lane>(lanes_.event_loops->loop(i)));
+  std::vector<transport::EventLoop*> loops;
+  for (size_t i = 0; i < lanes_.event_loops->size(); ++i) loops.push_back(lanes_.event_loops->loop(i));
+  return loops;
+}
+
+// Every lane has at least one connection to each server.
+absl::Status ChannelCore::MakeLanes(Network* network, const std::vector<transport::EventLoop*>& loops) {
+  std::random_device random;
+  const auto seed = [&random] { return uint64_t{random()} << 32 | random(); };
+  BalancerOptions balancing = options_.balancing;
+  if (balancing.seed == 0) balancing.seed = seed();
+  const size_t count = std::max(loops.size(), static_cast<size_t>(options_.connections));
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const ChannelLane::Options lane{count / loops.size() + (i < count % loops.size() ? 1 : 0), seed(),
+                                    lanes_.authentication->policy()};
+    if (!ServerNames::NamesMany(target_)) {
+      lanes_.lanes.push_back(ChannelLane::WithServer(network, target_, options_, loops[i], board_, lane));
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<Balancer>> balancer = Balancer::Create(balancing);
+    if (!balancer.ok()) return balancer.status();
+    lanes_.lanes.push_back(ChannelLane::WithBalancer(
+        network, *std::move(balancer), [names = names_] { names->Refresh(); }, options_, loops[i], board_, lane));
   }
   return absl::OkStatus();
 }
 
-// Every lane has at least one.
-void ChannelCore::AddConnections(Network* network) {
-  std::random_device random;
-  const size_t lanes = lanes_.lanes.size();
-  const size_t count = std::max(lanes, static_cast<size_t>(options_.connections));
-  for (size_t i = 0; i < count; ++i) {
-    Lane& lane = *lanes_.lanes[i % lanes];
-    const uint64_t seed = uint64_t{random()} << 32 | random();
-    lane.connections.push_back(std::make_unique<ClientConnection>(network, address_, options_,
-                                                                  lanes_.authentication->policy(), lane.loop, seed));
+absl::Status ChannelCore::StartNames() {
+  if (!ServerNames::NamesMany(target_)) return absl::OkStatus();
+  return names_->Start(target_, options_.names, [lanes = lanes_.lanes](auto list) {
+    for (const Lane& lane : lanes) {
+      LoopHandle::Task tell = [lane, list] { lane->OnList(list); };
+      lane->handle()->Post(tell);
+    }
+  });
+}
+
+void ChannelCore::OnEachLane(void (ChannelLane::*what)()) {
+  for (const Lane& lane : lanes_.lanes) {
+    lane->loop().Post([lane, what] { (*lane.*what)(); });
   }
 }
 
-void ChannelCore::OpenConnections() {
-  for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
-    lane->loop->Post([lane = lane.get()] {
-      for (const auto& connection : lane->connections) connection->Open();
-    });
-  }
-}
-
-ChannelCore::Lane* ChannelCore::LaneOfThisThread() {
-  for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
-    if (lane->loop->InLoopThread()) return lane.get();
+const ChannelCore::Lane* ChannelCore::LaneOfThisThread() {
+  for (const Lane& lane : lanes_.lanes) {
+    if (lane->loop().InLoopThread()) return &lane;
   }
   return nullptr;
 }
 
-ChannelCore::Lane& ChannelCore::NextLane() {
-  if (lanes_.lanes.size() == 1) return *lanes_.lanes[0];
-  return *lanes_.lanes[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.lanes.size()];
-}
-
-ClientConnection& ChannelCore::NextConnection(Lane& lane) {
-  ClientConnection& connection = *lane.connections[lane.next];
-  if (++lane.next == lane.connections.size()) lane.next = 0;
-  return connection;
+const ChannelCore::Lane& ChannelCore::NextLane() {
+  if (lanes_.lanes.size() == 1) return lanes_.lanes[0];
+  return lanes_.lanes[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.lanes.size()];
 }
 
 void ChannelCore::Start(UserCall call) {
   ClientCallBinding::FollowHandler(*call.context);
-  if (Lane* lane = LaneOfThisThread()) {
-    NextConnection(*lane).Start(std::move(call));
+  if (const Lane* lane = LaneOfThisThread()) {
+    (*lane)->Start(std::move(call));
   } else {
     PostStart(NextLane(), std::move(call));
   }
@@ -157,21 +153,20 @@ void ChannelCore::Start(UserCall call) {
 
 void ChannelCore::StartStreaming(UserCall call, absl::FunctionRef<void(const std::shared_ptr<MessageStream>&)> take) {
   ClientCallBinding::FollowHandler(*call.context);
-  Lane* const here = LaneOfThisThread();
-  Lane& lane = here != nullptr ? *here : NextLane();
+  const Lane* const here = LaneOfThisThread();
+  const Lane& lane = here != nullptr ? *here : NextLane();
   call.stream = std::make_shared<MessageStream>(
-      lane.handle, StreamOptions{options_.stream_window_bytes, options_.transport.message_bytes_max});
+      lane->handle(), StreamOptions{options_.stream_window_bytes, options_.transport.message_bytes_max});
   take(call.stream);
   if (here != nullptr) {
-    NextConnection(lane).Start(std::move(call));
+    lane->Start(std::move(call));
   } else {
     PostStart(lane, std::move(call));
   }
 }
 
-void ChannelCore::PostStart(Lane& lane, UserCall call) {
-  lane.loop->Post(
-      [&lane, call = std::make_unique<UserCall>(std::move(call))] { NextConnection(lane).Start(std::move(*call)); });
+void ChannelCore::PostStart(const Lane& lane, UserCall call) {
+  lane->loop().Post([lane, call = std::make_unique<UserCall>(std::move(call))] { lane->Start(std::move(*call)); });
 }
 
 absl::Status ChannelCore::CheckMayBlock() {
@@ -184,20 +179,20 @@ absl::Status ChannelCore::Block(UserCall call) {
   if (absl::Status checked = CheckMayBlock(); !checked.ok()) return checked;
   ClientCallBinding::FollowHandler(*call.context);
   BlockedCall blocked(std::move(call));
-  Lane& lane = NextLane();
-  // A pointer and a reference: no allocation.
-  lane.loop->Post([&lane, &blocked] { NextConnection(lane).Start(blocked.Take()); });
+  const Lane& lane = NextLane();
+  // Two pointers: no allocation.
+  lane->loop().Post([lane = lane.get(), &blocked] { lane->Start(blocked.Take()); });
   return DrivesTheLoop() ? Drive(lane, blocked) : blocked.Wait();
 }
 
 bool ChannelCore::DrivesTheLoop() const { return options_.loop != nullptr && std::this_thread::get_id() == creator_; }
 
-absl::Status ChannelCore::Drive(Lane& lane, BlockedCall& call) {
-  lane.loop->RunUntil([&call] { return call.done(); });
+absl::Status ChannelCore::Drive(const Lane& lane, BlockedCall& call) {
+  lane->loop().RunUntil([&call] { return call.done(); });
   if (call.done()) return call.Wait();
   // The user stopped the loop: nothing will ever run on it again.
   if (!call.started()) return NotSent(absl::CancelledError("the event loop was stopped"));
-  for (const auto& connection : lane.connections) connection->Shutdown("the event loop was stopped");
+  lane->Shutdown("the event loop was stopped");
   return call.Wait();
 }
 
@@ -206,25 +201,20 @@ absl::Status ChannelCore::Await(CompletionWaiter& waiter) {
   options_.loop->RunUntil([&waiter] { return waiter.done(); });
   if (waiter.done()) return waiter.Wait();
   // The user stopped the loop: nothing will ever run on it again.
-  for (const auto& connection : lanes_.lanes[0]->connections) connection->Shutdown("the event loop was stopped");
+  lanes_.lanes[0]->Shutdown("the event loop was stopped");
   return waiter.done() ? waiter.Wait() : absl::CancelledError("the event loop was stopped");
 }
 
 std::string ChannelCore::DescribeState() const {
-  std::string state = absl::StrCat(address_, ":");
+  std::string state = absl::StrCat(target_, ":");
   size_t number = 0;
-  for (const std::unique_ptr<Lane>& lane : lanes_.lanes) {
-    for (const auto& connection : lane->connections) {
-      absl::StrAppend(&state, number == 0 ? " " : "; ", "[", number, "] ", connection->DescribeState());
+  for (const Lane& lane : lanes_.lanes) {
+    for (const std::string& connection : lane->DescribeConnections()) {
+      absl::StrAppend(&state, number == 0 ? " " : "; ", "[", number, "] ", connection);
       ++number;
     }
   }
   return state;
-}
-
-void ChannelCore::ShutDown(Lane& lane) {
-  for (const auto& connection : lane.connections) connection->Shutdown(kDestroyed);
-  lane.handle->Detach();
 }
 
 // Of loops with threads of their own. Not from one of those.
@@ -232,9 +222,9 @@ void ChannelCore::ShutDownAll(Lanes& lanes) {
   std::mutex mu;
   std::condition_variable changed;
   size_t left = lanes.lanes.size();
-  for (const std::unique_ptr<Lane>& lane : lanes.lanes) {
-    lane->loop->Post([&, lane = lane.get()] {
-      ShutDown(*lane);
+  for (const Lane& lane : lanes.lanes) {
+    lane->loop().Post([&, lane = lane.get()] {
+      lane->Shutdown(kDestroyed);
       const std::lock_guard lock(mu);
       if (--left == 0) changed.notify_one();
     });
@@ -246,11 +236,13 @@ void ChannelCore::ShutDownAll(Lanes& lanes) {
 
 // Of the loop that the user owns, on its thread or while nobody drives it.
 void ChannelCore::ShutDownOwned(Lanes& lanes) {
-  ShutDown(*lanes.lanes[0]);
+  lanes.lanes[0]->Shutdown(kDestroyed);
   lanes.authentication->Shutdown();
 }
 
 ChannelCore::~ChannelCore() {
+  names_->Stop();
+  board_->SetCallback(nullptr);
   if (lanes_.lanes.empty()) return;
   const bool on_loop = LaneOfThisThread() != nullptr;
   if (options_.loop != nullptr) {

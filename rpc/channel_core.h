@@ -1,4 +1,5 @@
-// What stands behind a Channel: its loops, and on each its connections. Spreads calls; knows which thread it is on.
+// What stands behind a Channel: its loops, a lane on each, and where the names of servers come from. Spreads calls over
+// the lanes; knows which thread it is on.
 //
 // Owner: the Channel. Thread: as channel.h says.
 
@@ -16,18 +17,19 @@
 #include "absl/strings/string_view.h"
 #include "rpc/auth/authentication_threads.h"
 #include "rpc/channel.h"
-#include "rpc/client_call.h"
-#include "rpc/client_connection.h"
+#include "rpc/channel_lane.h"
 #include "rpc/completion_waiter.h"
-#include "rpc/loop_handle.h"
+#include "rpc/connectivity_board.h"
 #include "rpc/network.h"
+#include "rpc/server_names.h"
+#include "rpc/user_call.h"
 
 namespace verbena::rpc {
 
 class ChannelCore {
  public:
   // See Channel::Create. `network` outlives the core.
-  static absl::StatusOr<std::unique_ptr<ChannelCore>> Open(Network* network, absl::string_view address,
+  static absl::StatusOr<std::unique_ptr<ChannelCore>> Open(Network* network, absl::string_view target,
                                                            const ChannelOptions& options);
   ~ChannelCore();
 
@@ -43,45 +45,39 @@ class ChannelCore {
   absl::Status Await(CompletionWaiter& waiter);
 
   std::string DescribeState() const;
+  ConnectivityBoard& connectivity() { return *board_; }
+  void Connect() { OnEachLane(&ChannelLane::Connect); }
 
  private:
-  // One event loop and the connections on it.
-  struct Lane {
-    explicit Lane(transport::EventLoop* event_loop)
-        : loop(event_loop), handle(std::make_shared<LoopHandle>(event_loop)) {}
-
-    transport::EventLoop* const loop;
-    const std::shared_ptr<LoopHandle> handle;
-    std::vector<std::unique_ptr<ClientConnection>> connections;
-    size_t next = 0;  // Calls go round. The loop's thread.
-  };
+  using Lane = std::shared_ptr<ChannelLane>;
   // What is taken down together; not always by the thread that destroys the channel.
   struct Lanes {
     std::shared_ptr<AuthenticationThreads> authentication;
     std::unique_ptr<transport::EventLoopGroup> event_loops;  // Null: the user's loop.
-    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<Lane> lanes;
   };
   class BlockedCall;
 
-  ChannelCore(std::string address, const ChannelOptions& options);
-  absl::Status StartLoops(Network* network);
-  void AddConnections(Network* network);
-  void OpenConnections();
+  ChannelCore(std::string target, const ChannelOptions& options);
+  absl::StatusOr<std::vector<transport::EventLoop*>> StartLoops(Network* network);
+  absl::Status MakeLanes(Network* network, const std::vector<transport::EventLoop*>& loops);
+  absl::Status StartNames();
+  void OnEachLane(void (ChannelLane::*what)());
 
-  static ClientConnection& NextConnection(Lane& lane);
-  static void ShutDown(Lane& lane);
   static void ShutDownOwned(Lanes& lanes);
   static void ShutDownAll(Lanes& lanes);
-  static void PostStart(Lane& lane, UserCall call);
-  Lane* LaneOfThisThread();  // Null: it is no loop's.
-  Lane& NextLane();
+  static void PostStart(const Lane& lane, UserCall call);
+  const Lane* LaneOfThisThread();  // Null: it is no loop's.
+  const Lane& NextLane();
   bool DrivesTheLoop() const;
-  absl::Status Drive(Lane& lane, BlockedCall& call);
+  absl::Status Drive(const Lane& lane, BlockedCall& call);
 
   // Constant after Open.
-  const std::string address_;
+  const std::string target_;
   const ChannelOptions options_;
   const std::thread::id creator_ = std::this_thread::get_id();
+  const std::shared_ptr<ConnectivityBoard> board_ = std::make_shared<ConnectivityBoard>();
+  const std::shared_ptr<ServerNames> names_ = std::make_shared<ServerNames>();
   Lanes lanes_;
 
   // Any thread.

@@ -8,9 +8,9 @@
 
 namespace verbena {
 
-absl::StatusOr<std::shared_ptr<Channel>> Channel::Create(absl::string_view address, const ChannelOptions& options) {
+absl::StatusOr<std::shared_ptr<Channel>> Channel::Create(absl::string_view target, const ChannelOptions& options) {
   absl::StatusOr<std::unique_ptr<rpc::ChannelCore>> core =
-      rpc::ChannelCore::Open(rpc::DeviceNetwork(), address, options);
+      rpc::ChannelCore::Open(rpc::DeviceNetwork(), target, options);
   if (!core.ok()) return core.status();
   return std::make_shared<Channel>(*std::move(core));
 }

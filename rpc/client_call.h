@@ -17,28 +17,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "rpc/client_call_binding.h"
-#include "rpc/client_context.h"
-#include "rpc/core/method_kind.h"
 #include "rpc/message_stream.h"
 #include "rpc/protobuf_bytes.h"
-#include "rpc/unary_call.h"
+#include "rpc/user_call.h"
 #include "transport/connection.h"
 
 namespace verbena::rpc {
 
 class ClientLink;
-
-// A call as the user made it.
-struct UserCall {
-  absl::string_view method;
-  ClientContext* context = nullptr;
-  const google::protobuf::MessageLite* request = nullptr;  // Null: the client streams.
-  google::protobuf::MessageLite* reply = nullptr;          // Null: the server streams.
-  CallDone done = nullptr;
-  MethodKind kind = MethodKind::kUnary;
-  std::shared_ptr<MessageStream> stream = nullptr;  // Null: unary.
-};
 
 class ClientCall : public transport::PayloadSource, public StreamWire {
  public:
@@ -47,9 +33,8 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
     link_ = nullptr;
     held_response_.clear();
   }
-  // Hands the user's part over, to be completed; what is left is a source of nothing.
+  // Hands the user's part over; what is left is a source of nothing.
   UserCall Take() {
-    ClientCallBinding::Unbind(*user_.context);
     measured_ = nullptr;
     return std::exchange(user_, UserCall());
   }

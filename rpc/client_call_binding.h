@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -26,6 +28,8 @@ class ClientCallBinding {
   // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
   // has that this one follows.
   static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout);
+  static bool WaitsForReady(const ClientContext& context) { return context.wait_for_ready_; }
+  static const std::optional<std::string>& HashKey(const ClientContext& context) { return context.hash_key_; }
   static const absl::Cord& RequestAttachment(const ClientContext& context) { return context.request_attachment_; }
   static void SetResponseAttachment(ClientContext& context, absl::Cord attachment) {
     context.response_attachment_ = std::move(attachment);

@@ -14,8 +14,9 @@
 namespace verbena::rpc {
 namespace {
 
-ClientSessionOptions SessionOptionsOf(const ChannelOptions& options) {
+ClientSessionOptions SessionOptionsOf(const ChannelOptions& options, bool waits_for_connection) {
   ClientSessionOptions session;
+  session.waits_for_connection = waits_for_connection;
   session.calls_max = options.calls_in_flight_max;
   session.message_bytes_max = options.transport.message_bytes_max;
   session.connect_timeout = options.connect_timeout;
@@ -57,16 +58,17 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
   transport::EventLoop* loop_ ABSL_GUARDED_BY(mu_);
 };
 
-ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& options,
-                                   const transport::AuthenticationPolicy& policy, transport::EventLoop* loop,
-                                   uint64_t seed)
+ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& channel_options,
+                                   transport::EventLoop* loop, Observer* observer, const Options& options)
     : network_(*network),
       address_(std::move(address)),
-      options_(options),
-      policy_(policy),
+      options_(channel_options),
+      policy_(options.authentication),
       loop_(*loop),
-      session_(SessionOptionsOf(options)),
-      reconnect_(ReconnectOptions(), seed) {
+      observer_(*observer),
+      session_(SessionOptionsOf(channel_options, options.waits_for_connection)),
+      reconnect_(ReconnectOptions(), options.seed),
+      connects_ahead_(channel_options.connect_ahead) {
   handle_ = std::make_shared<Handle>(this);
   canceller_ = handle_;
 }
@@ -88,8 +90,8 @@ void ClientConnection::Start(UserCall call) {
   }
   const absl::Time now = loop_.Now();
   if (refused(now)) return FailLater(std::move(call), session_.last_connect_error());
-  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout);
-  const std::optional<uint64_t> call_id = session_.Start(now + timeout, now);
+  const std::optional<uint64_t> call_id =
+      session_.Start(call.deadline, now, ClientCallBinding::WaitsForReady(*call.context));
   if (!call_id.has_value()) {
     return FailLater(std::move(call), absl::ResourceExhaustedError(absl::StrCat(
                                           options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
@@ -102,12 +104,11 @@ void ClientConnection::Start(UserCall call) {
 
 // Not at once: a caller who tries again in `done` would never come to an end.
 void ClientConnection::FailLater(UserCall call, absl::Status status) {
-  ClientCallBinding::Unbind(*call.context);
   loop_.Post([call = std::make_unique<UserCall>(std::move(call)),
               status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
     const CallbackScope scope(call.get());
-    CloseStream(0, *call, nullptr, MessageStream::Unread::kDrop);
-    call->done(std::move(status));
+    if (call->router != nullptr && call->router->OnAttemptEnded(*call, status)) return;
+    FinishCall(std::move(*call), std::move(status), MessageStream::Unread::kDrop);
   });
 }
 
@@ -127,8 +128,47 @@ void ClientConnection::Settle() {
   settling_ = false;
   calls_in_flight_.store(session_.calls(), std::memory_order_relaxed);
   if (shut_down_) return;
+  CloseIfUnused();
   ConnectIfDue();
+  ReportConnectivity();
   SetTimer();
+}
+
+void ClientConnection::SetWanted(bool wanted) {
+  wanted_ = wanted;
+  Settle();
+}
+
+// After idle_timeout as if it had never been wanted: the next call connects.
+void ClientConnection::CloseIfUnused() {
+  if (session_.calls() > 0) {
+    unused_since_ = absl::InfiniteFuture();
+    return;
+  }
+  const absl::Time now = loop_.Now();
+  if (unused_since_ == absl::InfiniteFuture()) {
+    unused_since_ = now;
+    observer_.OnUnused(*this);
+  }
+  if (link_ == nullptr || (wanted_ && now < unused_since_ + options_.idle_timeout)) return;
+  ClientLink* const closing = std::exchange(link_, nullptr);
+  session_.OnPeerDraining(closing->epoch());
+  reconnect_.OnClosed();
+  connects_ahead_ = !wanted_;  // Idle, or to be wanted again.
+  Publish(wanted_ ? "not connected: idle" : "not connected: another server has the calls");
+  closing->Close();
+}
+
+ConnectivityState ClientConnection::ConnectivityNow() const {
+  if (link_ != nullptr) return ConnectivityState::kReady;
+  if (attempt_failed_) return ConnectivityState::kTransientFailure;
+  return reconnect_.state() == Reconnect::State::kConnecting ? ConnectivityState::kConnecting
+                                                             : ConnectivityState::kIdle;
+}
+
+void ClientConnection::ReportConnectivity() {
+  const ConnectivityState before = std::exchange(connectivity_, ConnectivityNow());
+  if (before != connectivity_) observer_.OnConnectivity(*this, before);
 }
 
 void ClientConnection::Perform(ClientSession::Action action) {
@@ -146,13 +186,17 @@ void ClientConnection::Perform(ClientSession::Action action) {
     case ClientSession::ActionKind::kCancelFetch:
       if (call.link() != nullptr) call.link()->CancelFetch(action.call_id);
       return;
-    case ClientSession::ActionKind::kComplete: {
-      UserCall user = call.Take();
-      CloseStream(action.call_id, user, call.link(), MessageStream::Unread::kDrop);
-      user.done(std::move(action.status));
+    case ClientSession::ActionKind::kComplete:
+      End(action.call_id, call.Take(), call.link(), std::move(action.status), MessageStream::Unread::kDrop);
       return;
-    }
   }
+}
+
+void ClientConnection::End(uint64_t call_id, UserCall call, ClientLink* link, absl::Status status,
+                           MessageStream::Unread unread) {
+  if (call.stream != nullptr && call.stream->fetching() && link != nullptr) link->CancelFetch(call_id);
+  if (call.router != nullptr && call.router->OnAttemptEnded(call, status)) return;
+  FinishCall(std::move(call), std::move(status), unread);
 }
 
 void ClientConnection::SendRequest(uint64_t call_id) {
@@ -198,18 +242,21 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
   if (HoldResponse(epoch, head)) return;
   if (!session_.OnResponse(epoch, head.call_id)) return;
   UserCall call = CallOf(head.call_id).Take();
-  CloseStream(head.call_id, call, CallOf(head.call_id).link(), MessageStream::Unread::kKeep);
+  absl::Status status = ReadResponse(head, payload, call);
+  End(head.call_id, std::move(call), CallOf(head.call_id).link(), std::move(status), MessageStream::Unread::kKeep);
+}
+
+absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
+                                            UserCall& call) {
   const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
   if (!header.ok()) {
-    call.done(absl::InternalError(absl::StrCat("the server's response is malformed: ", header.status().message())));
-    return;
+    return absl::InternalError(absl::StrCat("the server's response is malformed: ", header.status().message()));
   }
   if (head.payload_bytes > options_.transport.message_bytes_max) {
-    call.done(WithCertainty(absl::ResourceExhaustedError(absl::StrCat(
-                                "the response has ", head.payload_bytes,
-                                " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
-                            Certainty::kExecuted));
-    return;
+    return WithCertainty(absl::ResourceExhaustedError(absl::StrCat(
+                             "the response has ", head.payload_bytes,
+                             " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
+                         Certainty::kExecuted);
   }
   DecodeMetadata(*header, &ClientCallBinding::ResponseMetadataOf(*call.context));
   absl::Status status = DecodeStatus(*header);
@@ -224,7 +271,7 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
   if (head.payload_bytes > header->body_bytes) {
     ClientCallBinding::SetResponseAttachment(*call.context, payload.Share(header->body_bytes));
   }
-  call.done(std::move(status));
+  return status;
 }
 
 bool ClientConnection::refused(absl::Time now) const {
@@ -247,6 +294,9 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
   if (shut_down_) return;
   if (connection.ok()) {
     reconnect_.OnConnected(loop_.Now());
+    attempt_failed_ = false;
+    connects_ahead_ = options_.connect_ahead;
+    if (session_.calls() == 0) unused_since_ = loop_.Now();
     links_.push_back(std::make_unique<ClientLink>(this, ++last_epoch_, *std::move(connection)));
     link_ = links_.back().get();
     header_.resize(std::min(link_->header_bytes_max(), kRequestHeaderRoomMax));
@@ -259,6 +309,8 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     } else {
       reconnect_.OnConnectFailed(loop_.Now());
     }
+    attempt_failed_ = true;
+    last_failure_ = why;
     Publish(absl::StrCat("not connected: ", why.message()));
     // Once an outage: what follows is the same again.
     if (reconnect_.failures() <= 2 && session_.last_connect_error() != why) {
@@ -269,23 +321,24 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
   Settle();
 }
 
+// New calls need another connection; those in flight may go on.
+void ClientConnection::OnLinkLost(absl::Status why) {
+  link_ = nullptr;
+  reconnect_.OnLost(loop_.Now());
+  Publish(absl::StrCat("not connected: ", why.message()));
+  last_failure_ = std::move(why);
+}
+
 void ClientConnection::OnLinkDraining(ClientLink& link) {
   session_.OnPeerDraining(link.epoch());
-  if (link_ == &link) {
-    link_ = nullptr;
-    reconnect_.OnLost(loop_.Now());
-    Publish("not connected: the server is shutting down");
-  }
+  if (link_ == &link) OnLinkLost(absl::UnavailableError("the server is shutting down"));
   Settle();
 }
 
 void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status) {
   session_.OnDisconnected(link.epoch(), status);
   if (link_ == &link) {
-    link_ = nullptr;
-    reconnect_.OnLost(loop_.Now());
-    Publish(status.ok() ? "not connected: the server closed the connection"
-                        : absl::StrCat("not connected: ", status.message()));
+    OnLinkLost(status.ok() ? absl::UnavailableError("the server closed the connection") : status);
     if (!status.ok()) {
       Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": connection lost: ", status.message()));
     }
@@ -300,6 +353,9 @@ void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status
 void ClientConnection::SetTimer() {
   absl::Time next = session_.NextDeadline();
   if (wants_connection()) next = std::min(next, reconnect_.NextAttempt());
+  if (link_ != nullptr && unused_since_ != absl::InfiniteFuture()) {
+    next = std::min(next, unused_since_ + options_.idle_timeout);
+  }
   if (next >= timer_at_) return;  // The timer that is set looks again.
   loop_.CancelTimer(timer_);
   timer_at_ = next;

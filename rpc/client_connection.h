@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "rpc/channel.h"
 #include "rpc/client_call.h"
-#include "rpc/client_call_binding.h"
 #include "rpc/client_link.h"
+#include "rpc/connectivity.h"
 #include "rpc/core/client_session.h"
 #include "rpc/core/reconnect.h"
 #include "rpc/network.h"
@@ -28,21 +28,45 @@ namespace verbena::rpc {
 
 class ClientConnection {
  public:
-  // `network` and `loop` outlive it. `seed` is for the back-off's jitter.
-  ClientConnection(Network* network, std::string address, const ChannelOptions& options,
-                   const transport::AuthenticationPolicy& policy, transport::EventLoop* loop, uint64_t seed);
+  struct Options {
+    bool waits_for_connection = true;  // False: a call that finds no connection fails at once, not sent.
+    uint64_t seed = 0;                 // Of the back-off's jitter.
+    transport::AuthenticationPolicy authentication = {};
+  };
+  // Told by the loop, within Settle, of each change of connectivity() and whenever no call is in flight any more. Must
+  // not destroy the connection.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    virtual void OnConnectivity(ClientConnection& connection, ConnectivityState before) = 0;
+    virtual void OnUnused(ClientConnection& connection) = 0;
+  };
+
+  // `network`, `loop` and `observer` outlive it.
+  ClientConnection(Network* network, std::string address, const ChannelOptions& channel_options,
+                   transport::EventLoop* loop, Observer* observer, const Options& options);
   ~ClientConnection();
 
   // Connects ahead if the options say so.
   void Open() { Settle(); }
+  // Connects without a call, also where the options do not say so or it was idle too long.
+  void Connect() {
+    connects_ahead_ = true;
+    Settle();
+  }
   // Starts a call; its `done` runs here, later, exactly once.
   void Start(UserCall call);
+  // Not wanted, it connects for calls only, and closes when they have ended. It is wanted at first.
+  void SetWanted(bool wanted);
+  ConnectivityState connectivity() const { return connectivity_; }
+  // Why it is in TRANSIENT_FAILURE; OK before the first failure.
+  const absl::Status& last_failure() const { return last_failure_; }
   // Ends everything: calls as CANCELLED with `reason`, connections by abort. Not from within a call-back of a
   // connection.
   void Shutdown(absl::string_view reason);
 
   // Any thread.
-  transport::EventLoop& event_loop() { return loop_; }
+  const std::string& address() const { return address_; }
   std::string DescribeState() const;
   size_t calls_in_flight() const { return calls_in_flight_.load(std::memory_order_relaxed); }
 
@@ -67,18 +91,23 @@ class ClientConnection {
   void Perform(ClientSession::Action action);
   void SendRequest(uint64_t call_id);
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
+  absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload, UserCall& call);
   bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);
   void FailStream(uint64_t call_id, const absl::Status& why);
-  static void CloseStream(uint64_t call_id, const UserCall& call, ClientLink* link, MessageStream::Unread unread);
+  void End(uint64_t call_id, UserCall call, ClientLink* link, absl::Status status, MessageStream::Unread unread);
+  void CloseIfUnused();
+  void ReportConnectivity();
+  ConnectivityState ConnectivityNow() const;
   // Whether the last attempt was refused for who somebody is, and the next is not due yet.
   bool refused(absl::Time now) const;
   void ConnectIfDue();
+  void OnLinkLost(absl::Status why);
   void OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection);
   void SetTimer();
   void FailLater(UserCall call, absl::Status status);
-  bool wants_connection() const { return options_.connect_ahead || session_.calls_waiting() > 0; }
+  bool wants_connection() const { return (wanted_ && connects_ahead_) || session_.calls_waiting() > 0; }
   ClientCall& CallOf(uint64_t call_id);
   void Publish(std::string state);
 
@@ -88,6 +117,7 @@ class ClientConnection {
   const ChannelOptions options_;
   const transport::AuthenticationPolicy policy_;
   transport::EventLoop& loop_;
+  Observer& observer_;
   std::shared_ptr<Handle> handle_;
   std::shared_ptr<CallCanceller> canceller_;  // The same, for contexts.
 
@@ -99,6 +129,12 @@ class ClientConnection {
   std::vector<std::unique_ptr<ClientLink>> links_;  // With those that drain.
   std::vector<std::byte> header_;                   // Room for one.
   ClientSession::Epoch last_epoch_ = 0;
+  bool wanted_ = true;
+  bool connects_ahead_;                                        // Not when it has been idle.
+  bool attempt_failed_ = false;                                // Since it was connected or idle.
+  ConnectivityState connectivity_ = ConnectivityState::kIdle;  // As reported.
+  absl::Status last_failure_;
+  absl::Time unused_since_ = absl::InfiniteFuture();  // It has no call. InfiniteFuture: it has.
   absl::Time timer_at_ = absl::InfiniteFuture();
   transport::TimerId timer_ = 0;
   bool settling_ = false;

@@ -84,12 +84,4 @@ void ClientConnection::ReleaseResponse(ClientSession::Epoch epoch, uint64_t call
              payload);
 }
 
-void ClientConnection::CloseStream(uint64_t call_id, const UserCall& call, ClientLink* link,
-                                   MessageStream::Unread unread) {
-  if (call.stream == nullptr) return;
-  if (call.stream->fetching() && link != nullptr) link->CancelFetch(call_id);
-  call.stream->Close(unread);
-  call.stream->RunCompletions();
-}
-
 }  // namespace verbena::rpc

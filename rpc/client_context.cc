@@ -32,6 +32,8 @@ void ClientContext::Reset() {
   timeout_ = absl::InfiniteDuration();
   deadline_ = absl::InfiniteFuture();
   propagate_ = true;
+  wait_for_ready_ = false;
+  hash_key_.reset();
   parent_ = nullptr;
   request_attachment_.Clear();
   request_metadata_.Clear();
@@ -61,6 +63,10 @@ bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallC
                              uint64_t call_id) {
   context.response_attachment_.Clear();
   context.response_metadata_.Clear();
+  // A call that goes from one to the next is in one place only.
+  if (context.parent_ != nullptr && context.canceller_ != nullptr) {
+    context.parent_->Remove(context.canceller_, context.call_id_.load(std::memory_order_relaxed));
+  }
   // A context that is used again and again does not touch the canceller's count.
   if (context.canceller_ != canceller) context.canceller_ = canceller;
   context.call_id_.store(call_id);

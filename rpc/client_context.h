@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
@@ -39,6 +41,11 @@ class ClientContext {
   void set_timeout(absl::Duration timeout);
   // When the call must be complete, on the wall clock (absl::Now); turned into a timeout when the call is made.
   void set_deadline(absl::Time deadline);
+
+  // True: the call waits for a connection as long as its own time lasts, and not ChannelOptions::connect_timeout.
+  void set_wait_for_ready(bool wait) { wait_for_ready_ = wait; }
+  // With consistent hashing: calls of the same key go to the same server, as long as it is there.
+  void set_hash_key(absl::string_view key) { hash_key_.emplace(key); }
 
   // A call that a handler makes while it runs, from its own thread, follows the call that it handles: it has no more
   // time than that has left, and is cancelled with it. False: this one does not, such as one that cleans up.
@@ -79,6 +86,8 @@ class ClientContext {
   absl::Duration timeout_ = absl::InfiniteDuration();
   absl::Time deadline_ = absl::InfiniteFuture();
   bool propagate_ = true;
+  bool wait_for_ready_ = false;
+  std::optional<std::string> hash_key_;
   absl::Cord request_attachment_;
   Metadata request_metadata_;
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "rpc/core/client_session.h"
@@ -34,6 +35,10 @@ class ClientLink : public transport::ConnectionHandler {
   void FailCallLater(uint64_t call_id, absl::Status status);
   void CancelSend(uint64_t send_id) { connection_->CancelSend(send_id); }
   void CancelFetch(uint64_t call_id) { connection_->CancelFetch(call_id); }
+  // No call is in flight on it, and none is to come: closes it.
+  void Close() {
+    if (!std::exchange(aborted_, true)) connection_->Drain();
+  }
 
   ClientSession::Epoch epoch() const { return epoch_; }
   size_t header_bytes_max() const { return connection_->header_bytes_max(); }

@@ -145,5 +145,77 @@ TEST_F(ConnectingTest, BadAddressesAndOptionsAreRefusedAtOnce) {
   EXPECT_EQ(rpc::ChannelCore::Open(&network_, "host:1", options_).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ConnectingTest, CallThatWaitsForReadyWaitsAsLongAsItsOwnTimeLasts) {
+  OpenChannel();
+  auto patient = MakeCall("hello");
+  patient->context.set_wait_for_ready(true);
+  StartCall(kEcho, *patient);
+  auto timed = MakeCall("hello");
+  timed->context.set_wait_for_ready(true);
+  timed->context.set_timeout(absl::Seconds(10));
+  StartCall(kEcho, *timed);
+  loop_.Advance(absl::Seconds(20));
+  ExpectFailed(*timed, absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "nobody listens");
+  EXPECT_FALSE(patient->done());
+  StartServer();
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(patient->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, IdleConnectionIsClosedAndTheNextCallMakesAnother) {
+  options_.idle_timeout = absl::Minutes(1);
+  Start();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  loop_.Advance(absl::Seconds(50));
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  loop_.Advance(absl::Seconds(50));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kReady);
+  loop_.Advance(absl::Seconds(11));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kIdle);
+  EXPECT_EQ(server_->connections(), 0u);
+  EXPECT_EQ(network_.connects(), 1u);
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  EXPECT_EQ(network_.connects(), 2u);
+}
+
+TEST_F(ConnectingTest, ConnectionWithACallIsNotIdle) {
+  options_.idle_timeout = absl::Minutes(1);
+  Start();
+  const auto call = Call("test.Lambda/Hold");
+  loop_.Advance(absl::Hours(1));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kReady);
+  held_.at(0).done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(call->status(), absl::OkStatus());
+}
+
+TEST_F(ConnectingTest, ConnectivityIsToldInOrder) {
+  OpenChannel();
+  std::vector<std::string> told;
+  channel_->SetConnectivityCallback([&told](ConnectivityState state) { told.emplace_back(ToString(state)); });
+  StartServer();
+  loop_.Advance(absl::Seconds(10));
+  StopServer();
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(told, (std::vector<std::string>{"TRANSIENT_FAILURE", "READY", "CONNECTING", "TRANSIENT_FAILURE"}));
+}
+
+TEST_F(ConnectingTest, LazyChannelIsIdleUntilItIsToldToConnect) {
+  options_.connect_ahead = false;
+  Start();
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kIdle);
+  channel_->Connect();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kReady);
+}
+
+TEST_F(ConnectingTest, ChannelThatIsDestroyedBeforeItsLoopRunsLeavesNothingBehind) {
+  StartServer();
+  channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, options_));
+  channel_.reset();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(network_.connects(), 0u);
+}
+
 }  // namespace
 }  // namespace verbena

@@ -157,6 +157,13 @@ void MessageStream::StartWrite(const google::protobuf::MessageLite* message, Don
   AdvanceWrites();
 }
 
+bool MessageStream::Restart() {
+  if (closed_ || end_sent_ || sender_.count() > 0 || receiver_.begun()) return false;
+  wire_ = nullptr;
+  writes_open_ = false;
+  return true;
+}
+
 void MessageStream::OpenWrites() {
   writes_open_ = true;
   AdvanceWrites();

@@ -78,6 +78,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
 
   // The call has a connection; `wire` stays until Close or Finish.
   void Attach(StreamWire* wire) { wire_ = wire; }
+  // The connection is gone before anything of the stream had left or arrived: another one may have it. False: too late.
+  bool Restart();
   // What is written is sent from here on.
   void OpenWrites();
   // A message that is to be fetched; what has arrived, of one of the kinds of streams. Errors: the peer breaks the

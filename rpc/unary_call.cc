@@ -6,16 +6,30 @@
 #include "rpc/channel_core.h"
 
 namespace verbena {
+namespace {
+
+rpc::UserCall Unary(absl::string_view method, ClientContext* context, const google::protobuf::MessageLite* request,
+                    google::protobuf::MessageLite* reply, CallDone done) {
+  rpc::UserCall call;
+  call.method = method;
+  call.context = context;
+  call.request = request;
+  call.reply = reply;
+  call.done = std::move(done);
+  return call;
+}
+
+}  // namespace
 
 absl::Status BlockingUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
                                const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply) {
-  return channel.core().Block({method, context, &request, reply, nullptr});
+  return channel.core().Block(Unary(method, context, &request, reply, nullptr));
 }
 
 void CallbackUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
                        const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply,
                        CallDone done) {
-  channel.core().Start({method, context, request, reply, std::move(done)});
+  channel.core().Start(Unary(method, context, request, reply, std::move(done)));
 }
 
 }  // namespace verbena

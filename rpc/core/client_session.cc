@@ -17,26 +17,36 @@ absl::Status DeadlineStatus() { return absl::DeadlineExceededError("the call's d
 
 ClientSession::ClientSession(const ClientSessionOptions& options) : options_(options), calls_(options.calls_max) {}
 
-std::optional<uint64_t> ClientSession::Start(absl::Time deadline, absl::Time now) {
+std::optional<uint64_t> ClientSession::Start(absl::Time deadline, absl::Time now, bool wait_for_ready) {
   const std::optional<uint64_t> call_id = calls_.Emplace();
   if (!call_id.has_value()) return std::nullopt;
   Call& call = *calls_.Find(*call_id);
   call.deadline = deadline;
+  call.wait_for_ready = wait_for_ready;
   call.sequence = ++last_sequence_;
   ++waiting_;
   if (deadline <= now) {
     Complete(*call_id, call, DeadlineStatus(), Certainty::kNotSent);
-  } else if (current_epoch_ != 0) {
-    Send(*call_id, call);
   } else {
-    deadlines_.Set(*call_id, WaitingDeadline(call, now));
+    Wait(*call_id, call, now);
   }
   return call_id;
 }
 
+// For a connection, if there is none.
+void ClientSession::Wait(uint64_t call_id, Call& call, absl::Time now) {
+  if (current_epoch_ != 0) {
+    Send(call_id, call);
+  } else if (options_.waits_for_connection) {
+    deadlines_.Set(call_id, WaitingDeadline(call, now));
+  } else {
+    Complete(call_id, call, absl::UnavailableError("there is no connection"), Certainty::kNotSent);
+  }
+}
+
 // With no time to wait, only an attempt under way may still help: OnConnectFailed ends the call.
 absl::Time ClientSession::WaitingDeadline(const Call& call, absl::Time now) const {
-  if (options_.connect_timeout == absl::ZeroDuration()) return call.deadline;
+  if (options_.connect_timeout == absl::ZeroDuration() || call.wait_for_ready) return call.deadline;
   return std::min(call.deadline, now + options_.connect_timeout);
 }
 
@@ -56,11 +66,7 @@ void ClientSession::Requeue(uint64_t call_id, Call& call, absl::Time now) {
   call.state = State::kWaiting;
   call.certainty = Certainty::kNotSent;
   ++waiting_;
-  if (current_epoch_ != 0) {
-    Send(call_id, call);
-  } else {
-    deadlines_.Set(call_id, WaitingDeadline(call, now));
-  }
+  Wait(call_id, call, now);
 }
 
 void ClientSession::SendWaiting() {
@@ -86,7 +92,7 @@ void ClientSession::OnConnectFailed(const absl::Status& status) {
   if (options_.connect_timeout > absl::ZeroDuration() && !refused) return;
   const absl::StatusCode code = refused ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kUnavailable;
   calls_.ForEach([&](uint64_t call_id, Call& call) {
-    if (call.state == State::kWaiting) {
+    if (call.state == State::kWaiting && (refused || !call.wait_for_ready)) {
       Complete(call_id, call, absl::Status(code, absl::StrCat("no connection: ", status.message())),
                Certainty::kNotSent);
     }

@@ -35,6 +35,7 @@ struct ClientSessionOptions {
   uint32_t calls_max = 16384;                            // At once, the completed whose send is not reported included.
   uint64_t message_bytes_max = uint64_t{1} << 30;        // A larger response is refused.
   absl::Duration connect_timeout = absl::Seconds(3);     // How long a call waits for a connection.
+  bool waits_for_connection = true;                      // False: a call without one fails at once, not sent.
   absl::Duration settle_time = absl::Milliseconds(5);    // How long a withdrawn send may take to say whether it left.
   absl::Duration reason_time = absl::Milliseconds(500);  // How long the reason may take to follow a failed send.
 };
@@ -61,7 +62,8 @@ class ClientSession {
   explicit ClientSession(const ClientSessionOptions& options);
 
   // A new call; its id, or nullopt if calls_max are in flight. It is sent (kSend) at once or when connected.
-  std::optional<uint64_t> Start(absl::Time deadline, absl::Time now);
+  // `wait_for_ready`: it waits for that until its deadline.
+  std::optional<uint64_t> Start(absl::Time deadline, absl::Time now, bool wait_for_ready = false);
   // The user lost interest. Nothing happens if the call is complete.
   void Cancel(uint64_t call_id, absl::Time now);
   // The same, for a reason of the driver's: its streams cannot go on.
@@ -113,6 +115,7 @@ class ClientSession {
   struct Call {
     State state = State::kWaiting;
     bool send_outstanding = false;
+    bool wait_for_ready = false;
     Certainty certainty = Certainty::kNotSent;  // What to say if it failed now.
     Epoch epoch = 0;
     uint64_t sequence = 0;  // Order of Start.
@@ -126,6 +129,7 @@ class ClientSession {
   void Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now);
   void OnWithdrawnSent(uint64_t call_id, Call& call, RequestSendOutcome outcome);
   absl::Time WaitingDeadline(const Call& call, absl::Time now) const;
+  void Wait(uint64_t call_id, Call& call, absl::Time now);
   void Requeue(uint64_t call_id, Call& call, absl::Time now);
   void AwaitReason(uint64_t call_id, Call& call, Certainty certainty, absl::Time now);
   void OnCallTimeUp(uint64_t call_id, Call& call, absl::Time now);

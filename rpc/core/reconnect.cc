@@ -37,6 +37,13 @@ void Reconnect::OnLost(absl::Time now) {
   BackOff(now);
 }
 
+void Reconnect::OnClosed() {
+  assert(state_ == State::kConnected);
+  state_ = State::kDisconnected;
+  failures_ = 0;
+  not_before_ = absl::InfinitePast();
+}
+
 void Reconnect::BackOff(absl::Time now) {
   ++failures_;
   if (failures_ == 1) {

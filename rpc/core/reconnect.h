@@ -5,7 +5,7 @@
 // clients of a server that restarts do not come back in the same instant.
 //
 // Order of calls: while ShouldConnect, BeginConnect; then OnConnected, OnConnectFailed or OnRefused; after OnConnected,
-// OnLost.
+// OnLost or OnClosed.
 
 #ifndef VERBENA_RPC_CORE_RECONNECT_H_
 #define VERBENA_RPC_CORE_RECONNECT_H_
@@ -46,6 +46,7 @@ class Reconnect {
   // The same, because one side refuses the other for who it is: it will again, so the next attempt is a long time off.
   void OnRefused(absl::Time now);
   void OnLost(absl::Time now);
+  void OnClosed();  // On purpose: the next attempt is due at once.
 
   State state() const { return state_; }
   uint32_t failures() const { return failures_; }  // In a row.

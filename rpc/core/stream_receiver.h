@@ -89,6 +89,7 @@ class StreamReceiver {
     fetching_ = 0;
   }
 
+  bool begun() const { return known() > 0 || ended(); }  // Something of the stream has been seen.
   bool ended() const { return end_.has_value(); }
   bool at_end() const { return end_ == taken_; }  // The last message was taken.
   // Every message up to the end is here or was taken.

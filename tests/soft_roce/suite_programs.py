@@ -37,6 +37,7 @@ PROGRAMS = (
     Program("//tests/integration:transport_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:limits_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:interop_test", fault_free=True, in_emulation=True),
+    Program("//tests/integration:many_servers_test", in_emulation=True),
     Program("//tests/integration:metadata_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:standard_services_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:client_death_test"),

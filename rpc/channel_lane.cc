@@ -1,0 +1,265 @@
+#include "rpc/channel_lane.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/callback_scope.h"
+#include "rpc/certainty.h"
+#include "rpc/core/balancing/stable_hash.h"
+
+namespace verbena::rpc {
+namespace {
+
+constexpr ServerId kOnlyServer = ServerId{0};
+
+}  // namespace
+
+ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, std::function<void()> refresh,
+                         const ChannelOptions& channel_options, transport::EventLoop* loop,
+                         std::shared_ptr<ConnectivityBoard> board, const Options& options)
+    : network_(*network),
+      balancer_(std::move(balancer)),
+      refresh_(std::move(refresh)),
+      options_(channel_options),
+      loop_(*loop),
+      handle_(std::make_shared<LoopHandle>(loop)),
+      board_(std::move(board)),
+      lane_options_(options),
+      waiting_(std::make_shared<WaitingCalls>(handle_)),
+      random_(options.seed) {}
+
+ChannelLane::~ChannelLane() = default;
+
+std::shared_ptr<ChannelLane> ChannelLane::WithServer(Network* network, const std::string& address,
+                                                     const ChannelOptions& channel_options, transport::EventLoop* loop,
+                                                     std::shared_ptr<ConnectivityBoard> board, const Options& options) {
+  std::shared_ptr<ChannelLane> lane(
+      new ChannelLane(network, nullptr, nullptr, channel_options, loop, std::move(board), options));
+  lane->AddServer(kOnlyServer, address);
+  lane->only_ = lane->servers_.at(kOnlyServer).get();
+  return lane;
+}
+
+std::shared_ptr<ChannelLane> ChannelLane::WithBalancer(Network* network, std::unique_ptr<Balancer> balancer,
+                                                       std::function<void()> refresh,
+                                                       const ChannelOptions& channel_options,
+                                                       transport::EventLoop* loop,
+                                                       std::shared_ptr<ConnectivityBoard> board,
+                                                       const Options& options) {
+  return std::shared_ptr<ChannelLane>(new ChannelLane(network, std::move(balancer), std::move(refresh), channel_options,
+                                                      loop, std::move(board), options));
+}
+
+void ChannelLane::Open() {
+  if (only_ == nullptr || shut_down_) return;
+  for (const auto& connection : only_->connections) connection->Open();
+}
+
+void ChannelLane::Connect() {
+  if (shut_down_) return;
+  for (const auto& [id, server] : servers_) {
+    if (balancer_ != nullptr && !balancer_->Wants(id)) continue;
+    for (const auto& connection : server->connections) connection->Connect();
+  }
+}
+
+void ChannelLane::AddServer(ServerId id, const std::string& address) {
+  auto server = std::make_unique<Server>();
+  server->address = address;
+  const std::lock_guard lock(mu_);
+  for (size_t i = 0; i < lane_options_.connections; ++i) {
+    ClientConnection::Options options;
+    options.waits_for_connection = balancer_ == nullptr;
+    options.seed = random_.Next();
+    options.authentication = lane_options_.authentication;
+    server->connections.push_back(
+        std::make_shared<ClientConnection>(&network_, address, options_, &loop_, this, options));
+    board_->Add();
+    server_of_.emplace(server->connections.back().get(), id);
+    described_.push_back(server->connections.back());
+  }
+  servers_.emplace(id, std::move(server));
+}
+
+// Its connections close when their calls have ended.
+void ChannelLane::RemoveServer(ServerId id) {
+  auto removed = servers_.extract(id);
+  for (const std::shared_ptr<ClientConnection>& connection : removed.mapped()->connections) {
+    server_of_.erase(connection.get());
+    leaving_.push_back(connection);
+    connection->SetWanted(false);
+    if (connection->calls_in_flight() == 0) OnUnused(*connection);
+  }
+}
+
+void ChannelLane::OnList(const absl::StatusOr<std::vector<ServerAddress>>& list) {
+  if (shut_down_) return;
+  const ServerList::Change change = balancer_->OnList(list);
+  for (const ServerId id : change.removed) RemoveServer(id);
+  for (const ServerId id : change.added) AddServer(id, balancer_->servers().Find(id)->address.text);
+  Settle();
+}
+
+ClientConnection& ChannelLane::NextConnection(Server& server) {
+  // One that has a connection, if there is one.
+  for (size_t i = 0; i < server.connections.size(); ++i) {
+    ClientConnection& connection = *server.connections[server.next];
+    if (++server.next == server.connections.size()) server.next = 0;
+    if (connection.connectivity() == ConnectivityState::kReady) return connection;
+  }
+  return *server.connections[server.next];
+}
+
+void ChannelLane::Start(UserCall call) {
+  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout);
+  call.deadline = loop_.Now() + timeout;
+  if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
+  call.router = this;
+  call.wait_until = ClientCallBinding::WaitsForReady(*call.context)
+                        ? call.deadline
+                        : std::min(call.deadline, loop_.Now() + options_.connect_timeout);
+  Route(std::move(call));
+  SetTimer();
+}
+
+void ChannelLane::Route(UserCall call) {
+  const std::optional<std::string>& key = ClientCallBinding::HashKey(*call.context);
+  const PickResult pick =
+      balancer_->Pick({random_.Next(), key.has_value() ? std::optional<uint64_t>(StableHash(*key)) : std::nullopt});
+  if (pick.kind != PickResult::Kind::kServer || shut_down_) {
+    Park(std::move(call));
+    return Connect();
+  }
+  ++call.attempts;
+  call.server = static_cast<uint64_t>(pick.server);
+  balancer_->OnCallStarted(pick.server);
+  NextConnection(*servers_.at(pick.server)).Start(std::move(call));
+}
+
+void ChannelLane::Park(UserCall call) {
+  const absl::Time until = call.wait_until;
+  waiting_->Add(std::move(call), until);
+  if (shut_down_) waiting_->EndAll(absl::CancelledError("the channel is being destroyed"));
+}
+
+bool ChannelLane::OnAttemptEnded(UserCall& call, const absl::Status& status) {
+  const ServerId server{call.server};
+  balancer_->OnCallEnded(server, status.code(), loop_.Now());
+  const bool goes_on = MayGoElsewhere(call, status);
+  if (goes_on) Park(std::move(call));  // Picked anew when what was learned of its server has been acted upon.
+  Settle();
+  return goes_on;
+}
+
+// What a server has not begun may be done by another, without anybody's leave; each at most once, and one chance more.
+bool ChannelLane::MayGoElsewhere(UserCall& call, const absl::Status& status) {
+  return !shut_down_ && absl::IsUnavailable(status) && GetCertainty(status) == Certainty::kNotSent &&
+         call.attempts <= servers_.size() && loop_.Now() < call.deadline &&
+         !ClientCallBinding::IsCancelled(*call.context) && (call.stream == nullptr || call.stream->Restart());
+}
+
+void ChannelLane::OnConnectivity(ClientConnection& connection, ConnectivityState before) {
+  board_->Change(before, connection.connectivity());
+  const auto of = server_of_.find(&connection);
+  if (balancer_ == nullptr || of == server_of_.end()) return;
+  Report(of->second, *servers_.at(of->second));
+  Settle();
+}
+
+// A server is what the best of its connections is.
+void ChannelLane::Report(ServerId id, const Server& server) {
+  const auto any = [&server](ConnectivityState state) {
+    return std::any_of(server.connections.begin(), server.connections.end(),
+                       [state](const auto& connection) { return connection->connectivity() == state; });
+  };
+  if (any(ConnectivityState::kReady)) return balancer_->OnReady(id);
+  if (any(ConnectivityState::kConnecting)) return balancer_->OnConnecting(id);
+  const auto failed = std::find_if(server.connections.begin(), server.connections.end(), [](const auto& connection) {
+    return connection->connectivity() == ConnectivityState::kTransientFailure;
+  });
+  if (failed == server.connections.end()) return balancer_->OnIdle(id);
+  balancer_->OnFailed(id, (*failed)->last_failure());
+  if (refresh_ != nullptr) refresh_();
+}
+
+void ChannelLane::OnUnused(ClientConnection& connection) {
+  const auto leaving = std::find_if(leaving_.begin(), leaving_.end(),
+                                    [&connection](const auto& owned) { return owned.get() == &connection; });
+  if (leaving == leaving_.end()) return;
+  loop_.Post([self = shared_from_this(), gone = std::move(*leaving)] {
+    if (self->shut_down_) return;
+    self->board_->Remove(gone->connectivity());
+    gone->Shutdown("its server is not in the list any more");
+    const std::lock_guard lock(self->mu_);
+    std::erase(self->described_, gone);
+  });
+  leaving_.erase(leaving);
+}
+
+void ChannelLane::Settle() {
+  if (settling_ || shut_down_) return;
+  settling_ = true;
+  while (version_ != balancer_->version()) {
+    version_ = balancer_->version();
+    for (const auto& [id, server] : servers_) {
+      for (const auto& connection : server->connections) connection->SetWanted(balancer_->Wants(id));
+    }
+  }
+  if (!waiting_->empty()) {
+    loop_.Post([self = shared_from_this()] {
+      const CallbackScope scope(self.get());
+      self->waiting_->TakeEach([&self](UserCall call) { self->Route(std::move(call)); });
+      self->SetTimer();
+    });
+  }
+  settling_ = false;
+  SetTimer();
+}
+
+absl::Status ChannelLane::WhyNoServer(const UserCall& call) {
+  const PickResult pick = balancer_->Pick({});
+  const std::string why = pick.kind == PickResult::Kind::kFailed ? absl::StrCat(": ", pick.status.message()) : "";
+  if (call.deadline <= loop_.Now()) {
+    return absl::DeadlineExceededError(absl::StrCat("the call's deadline passed before there was a server", why));
+  }
+  return absl::UnavailableError(absl::StrCat("no server within ", absl::FormatDuration(options_.connect_timeout), why));
+}
+
+void ChannelLane::SetTimer() {
+  const absl::Time next = std::min(balancer_->NextDeadline(), waiting_->NextDeadline());
+  if (next >= timer_at_ || shut_down_) return;  // The timer that is set looks again.
+  loop_.CancelTimer(timer_);
+  timer_at_ = next;
+  timer_ = loop_.AddTimer(next, [this] {
+    timer_at_ = absl::InfiniteFuture();
+    timer_ = 0;
+    balancer_->OnDeadline(loop_.Now());
+    waiting_->EndExpired(loop_.Now(), [this](const UserCall& call) { return WhyNoServer(call); });
+    Settle();
+    SetTimer();
+  });
+}
+
+void ChannelLane::Shutdown(absl::string_view reason) {
+  if (std::exchange(shut_down_, true)) return;
+  loop_.CancelTimer(timer_);
+  for (const auto& [id, server] : servers_) {
+    for (const auto& connection : server->connections) connection->Shutdown(reason);
+  }
+  for (const auto& connection : leaving_) connection->Shutdown(reason);
+  waiting_->EndAll(absl::CancelledError(reason));
+  handle_->Detach();
+}
+
+std::vector<std::string> ChannelLane::DescribeConnections() const {
+  std::vector<std::string> lines;
+  const std::lock_guard lock(mu_);
+  for (const auto& connection : described_) {
+    const std::string server = balancer_ == nullptr ? "" : absl::StrCat(connection->address(), " ");
+    lines.push_back(absl::StrCat(server, connection->DescribeState()));
+  }
+  return lines;
+}
+
+}  // namespace verbena::rpc

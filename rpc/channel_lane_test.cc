@@ -1,0 +1,297 @@
+// Calls of one lane to several servers, over a network in memory and in virtual time.
+
+#include "rpc/channel_lane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rpc/certainty.h"
+#include "rpc/method_registry.h"
+#include "rpc/server_loop.h"
+#include "rpc/testing/lambda_service.h"
+#include "rpc/testing/manual_loop.h"
+#include "rpc/testing/memory_network.h"
+
+namespace verbena {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::Text;
+
+constexpr absl::string_view kWho = "test.Lambda/Who";
+constexpr absl::string_view kHold = "test.Lambda/Hold";
+
+// Says its name, or holds its responders.
+class NamedServer {
+ public:
+  NamedServer(const std::string& name, testing::MemoryNetwork* network, testing::ManualLoop* loop) {
+    service_.AddCallback("Who", [name](ServerContext*, const Text&, Text* reply, Responder done) {
+      reply->set_value(name);
+      done(absl::OkStatus());
+    });
+    service_.AddCallback(
+        "Hold", [this](ServerContext*, const Text&, Text*, Responder done) { held.push_back(std::move(done)); });
+    service_.AddCallback("Refuse", [this](ServerContext*, const Text&, Text*, Responder done) {
+      ++refused;
+      done(absl::UnavailableError("try another day"));
+    });
+    methods_ = *rpc::MethodRegistry::Create({&service_});
+    server_ = std::make_unique<rpc::ServerLoop>(loop, methods_.get(), nullptr, rpc::ServerSessionOptions(),
+                                                rpc::StreamOptions(), 1000);
+    listener_ = *network->Listen(name, {}, {loop}, [this](std::unique_ptr<transport::Connection> connection) {
+      server_->Accept(std::move(connection));
+    });
+  }
+  ~NamedServer() {
+    listener_.reset();
+    server_->Abort();
+    server_->Shut();
+  }
+  void Drain() {
+    listener_.reset();
+    server_->Drain([] {});
+  }
+
+  size_t connections() const { return server_->connections(); }
+  std::vector<Responder> held;
+  int refused = 0;
+
+ private:
+  testing::LambdaService service_;
+  std::unique_ptr<rpc::MethodRegistry> methods_;
+  std::unique_ptr<rpc::ServerLoop> server_;
+  std::unique_ptr<transport::Listener> listener_;
+};
+
+struct LaneCall {
+  ClientContext context;
+  Text request;
+  Text reply;
+  std::vector<absl::Status> ends;
+};
+
+class ChannelLaneTest : public ::testing::Test {
+ protected:
+  ~ChannelLaneTest() override {
+    if (lane_ != nullptr) lane_->Shutdown("the test is over");
+    loop_.RunUntilIdle();
+  }
+  void StartServers(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      servers_[name] = std::make_unique<NamedServer>(name, &network_, &loop_);
+    }
+  }
+  void OpenLane(rpc::PolicyKind policy) {
+    rpc::BalancerOptions options;
+    options.policy = policy;
+    options.seed = 7;
+    lane_ = rpc::ChannelLane::WithBalancer(&network_, *rpc::Balancer::Create(options), [this] { ++refreshes_; },
+                                           options_, &loop_, board_, {1, 42});
+    lane_->Open();
+  }
+  void Name(const std::vector<std::string>& names) {
+    std::vector<rpc::ServerAddress> list;
+    for (const std::string& name : names) list.push_back({name});
+    loop_.Post([this, list] { lane_->OnList(list); });
+    loop_.RunUntilIdle();
+  }
+  LaneCall* Start(absl::string_view method, std::unique_ptr<LaneCall> owned = std::make_unique<LaneCall>()) {
+    LaneCall* const call = owned.get();
+    calls_.push_back(std::move(owned));
+    rpc::UserCall made;
+    made.method = method;
+    made.context = &call->context;
+    made.request = &call->request;
+    made.reply = &call->reply;
+    made.done = [call](absl::Status status) { call->ends.push_back(std::move(status)); };
+    loop_.Post([this, shared = std::make_shared<rpc::UserCall>(std::move(made))] { lane_->Start(std::move(*shared)); });
+    loop_.RunUntilIdle();
+    return call;
+  }
+  std::string Who() {
+    LaneCall* const call = Start(kWho);
+    EXPECT_THAT(call->ends, SizeIs(1));
+    return call->ends.empty() || !call->ends[0].ok() ? "nobody" : call->reply.value();
+  }
+  std::map<std::string, int> Tally(int calls) {
+    std::map<std::string, int> tally;
+    for (int i = 0; i < calls; ++i) ++tally[Who()];
+    return tally;
+  }
+
+  testing::ManualLoop loop_;
+  testing::MemoryNetwork network_{&loop_};
+  ChannelOptions options_;
+  const std::shared_ptr<rpc::ConnectivityBoard> board_ = std::make_shared<rpc::ConnectivityBoard>();
+  std::map<std::string, std::unique_ptr<NamedServer>> servers_;
+  std::shared_ptr<rpc::ChannelLane> lane_;
+  std::vector<std::unique_ptr<LaneCall>> calls_;
+  int refreshes_ = 0;
+};
+
+TEST_F(ChannelLaneTest, RoundRobinGivesEachServerItsTurn) {
+  StartServers({"a:1", "b:1", "c:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1", "b:1", "c:1"});
+  EXPECT_EQ(Tally(30), (std::map<std::string, int>{{"a:1", 10}, {"b:1", 10}, {"c:1", 10}}));
+  EXPECT_EQ(board_->state(), ConnectivityState::kReady);
+}
+
+TEST_F(ChannelLaneTest, PickFirstConnectsToOneServerAlone) {
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kPickFirst);
+  Name({"a:1", "b:1"});
+  EXPECT_EQ(Tally(5), (std::map<std::string, int>{{"a:1", 5}}));
+  EXPECT_EQ(servers_["b:1"]->connections(), 0u);
+}
+
+TEST_F(ChannelLaneTest, PickFirstGoesToTheNextServerWhenItsChoiceDies) {
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kPickFirst);
+  Name({"a:1", "b:1"});
+  EXPECT_EQ(Who(), "a:1");
+  servers_.erase("a:1");
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Who(), "b:1");
+  EXPECT_GT(refreshes_, 0);
+}
+
+TEST_F(ChannelLaneTest, CallsOfOneKeyHaveOneServer) {
+  StartServers({"a:1", "b:1", "c:1"});
+  OpenLane(rpc::PolicyKind::kConsistentHashing);
+  Name({"a:1", "b:1", "c:1"});
+  std::map<std::string, std::map<std::string, int>> tally;
+  for (int i = 0; i < 60; ++i) {
+    auto call = std::make_unique<LaneCall>();
+    const std::string key = std::to_string(i % 6);
+    call->context.set_hash_key(key);
+    ++tally[key][Start(kWho, std::move(call))->reply.value()];
+  }
+  for (const auto& [key, servers] : tally) EXPECT_THAT(servers, SizeIs(1)) << key;
+}
+
+TEST_F(ChannelLaneTest, CallBeforeTheFirstListWaitsForIt) {
+  StartServers({"a:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  LaneCall* const call = Start(kWho);
+  EXPECT_THAT(call->ends, IsEmpty());
+  Name({"a:1"});
+  EXPECT_THAT(call->ends, ::testing::ElementsAre(absl::OkStatus()));
+}
+
+TEST_F(ChannelLaneTest, CallWithoutAServerFailsAfterTheConnectTimeoutAndNamesEach) {
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1", "b:1"});
+  LaneCall* const call = Start(kWho);
+  loop_.Advance(options_.connect_timeout - absl::Milliseconds(1));
+  EXPECT_THAT(call->ends, IsEmpty());
+  loop_.Advance(absl::Milliseconds(1));
+  ASSERT_THAT(call->ends, SizeIs(1));
+  EXPECT_EQ(call->ends[0].code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(GetCertainty(call->ends[0]), Certainty::kNotSent);
+  EXPECT_THAT(std::string(call->ends[0].message()), HasSubstr("nobody listens on a:1"));
+  EXPECT_THAT(std::string(call->ends[0].message()), HasSubstr("nobody listens on b:1"));
+  EXPECT_EQ(board_->state(), ConnectivityState::kTransientFailure);
+}
+
+TEST_F(ChannelLaneTest, CallThatWaitsForReadyOutlastsTheConnectTimeout) {
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1"});
+  auto owned = std::make_unique<LaneCall>();
+  owned->context.set_wait_for_ready(true);
+  LaneCall* const call = Start(kWho, std::move(owned));
+  loop_.Advance(options_.connect_timeout * 10);
+  EXPECT_THAT(call->ends, IsEmpty());
+  StartServers({"a:1"});
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_THAT(call->ends, ::testing::ElementsAre(absl::OkStatus()));
+}
+
+TEST_F(ChannelLaneTest, WaitingCallEndsByCancelAndByDeadline) {
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  auto timed = std::make_unique<LaneCall>();
+  timed->context.set_timeout(absl::Seconds(1));
+  LaneCall* const late = Start(kWho, std::move(timed));
+  LaneCall* const cancelled = Start(kWho);
+  cancelled->context.TryCancel();
+  loop_.RunUntilIdle();
+  ASSERT_THAT(cancelled->ends, SizeIs(1));
+  EXPECT_EQ(cancelled->ends[0].code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(late->ends, IsEmpty());
+  loop_.Advance(absl::Seconds(1));
+  ASSERT_THAT(late->ends, SizeIs(1));
+  EXPECT_EQ(late->ends[0].code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(ChannelLaneTest, DrainedServerCostsNoCall) {
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1", "b:1"});
+  LaneCall* const first = Start(kHold);
+  LaneCall* const second = Start(kHold);
+  servers_["a:1"]->Drain();
+  EXPECT_EQ(Tally(10), (std::map<std::string, int>{{"b:1", 10}}));
+  for (const char* name : {"a:1", "b:1"}) {
+    for (Responder& done : servers_[name]->held) done(absl::OkStatus());
+  }
+  loop_.RunUntilIdle();
+  EXPECT_THAT(first->ends, ::testing::ElementsAre(absl::OkStatus()));
+  EXPECT_THAT(second->ends, ::testing::ElementsAre(absl::OkStatus()));
+}
+
+TEST_F(ChannelLaneTest, CallThatAServerHasBegunIsNotMadeAgain) {
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1", "b:1"});
+  LaneCall* const call = Start("test.Lambda/Refuse");
+  ASSERT_THAT(call->ends, SizeIs(1));
+  EXPECT_EQ(call->ends[0].code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(servers_["a:1"]->refused + servers_["b:1"]->refused, 1);
+}
+
+TEST_F(ChannelLaneTest, ServerThatLeavesTheListFinishesItsCallsAndIsLeft) {
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kPickFirst);
+  Name({"a:1"});
+  LaneCall* const call = Start(kHold);
+  Name({"b:1"});
+  EXPECT_EQ(Who(), "b:1");
+  EXPECT_EQ(servers_["a:1"]->connections(), 1u);
+  servers_["a:1"]->held.at(0)(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->ends, ::testing::ElementsAre(absl::OkStatus()));
+  EXPECT_EQ(servers_["a:1"]->connections(), 0u);
+  EXPECT_THAT(lane_->DescribeConnections(), ::testing::ElementsAre(HasSubstr("b:1")));
+}
+
+TEST_F(ChannelLaneTest, IdleServersAreLeftAndFoundAgain) {
+  options_.idle_timeout = absl::Minutes(1);
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1", "b:1"});
+  EXPECT_EQ(Tally(4), (std::map<std::string, int>{{"a:1", 2}, {"b:1", 2}}));
+  loop_.Advance(absl::Minutes(2));
+  EXPECT_EQ(servers_["a:1"]->connections() + servers_["b:1"]->connections(), 0u);
+  EXPECT_EQ(board_->state(), ConnectivityState::kIdle);
+  EXPECT_NE(Who(), "nobody");
+}
+
+TEST_F(ChannelLaneTest, ShutdownEndsWhatWaits) {
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  LaneCall* const call = Start(kWho);
+  lane_->Shutdown("the channel was destroyed");
+  loop_.RunUntilIdle();
+  ASSERT_THAT(call->ends, SizeIs(1));
+  EXPECT_EQ(call->ends[0].code(), absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace verbena

@@ -1,0 +1,59 @@
+// A call as the user made it, on its way through a channel: to a connection and, where that could not do it, back.
+//
+// Owner: who has it. Thread: the channel's loop.
+
+#ifndef VERBENA_RPC_USER_CALL_H_
+#define VERBENA_RPC_USER_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "rpc/client_call_binding.h"
+#include "rpc/core/method_kind.h"
+#include "rpc/message_stream.h"
+#include "rpc/unary_call.h"
+
+namespace verbena::rpc {
+
+class CallRouter;
+
+struct UserCall {
+  absl::string_view method;
+  ClientContext* context = nullptr;
+  const google::protobuf::MessageLite* request = nullptr;  // Null: the client streams.
+  google::protobuf::MessageLite* reply = nullptr;          // Null: the server streams.
+  CallDone done = nullptr;
+  MethodKind kind = MethodKind::kUnary;
+  std::shared_ptr<MessageStream> stream = nullptr;  // Null: unary.
+
+  absl::Time deadline = absl::InfiniteFuture();  // On the loop's clock; from when the loop has the call.
+  CallRouter* router = nullptr;                  // Who is asked when an attempt ends; null: nobody, that is the end.
+  uint64_t server = 0;                           // The router's: where the attempt was made.
+  uint32_t attempts = 0;                         // The router's.
+  absl::Time wait_until;                         // The router's: how long it may be without a server.
+};
+
+class CallRouter {
+ public:
+  virtual ~CallRouter() = default;
+  // An attempt ended with `status`. True: the call has been taken and goes on elsewhere; false: that is its end.
+  virtual bool OnAttemptEnded(UserCall& call, const absl::Status& status) = 0;
+};
+
+// The end of a call that nobody takes any further.
+inline void FinishCall(UserCall call, absl::Status status, MessageStream::Unread unread) {
+  ClientCallBinding::Unbind(*call.context);
+  if (call.stream != nullptr) {
+    call.stream->Close(unread);
+    call.stream->RunCompletions();
+  }
+  call.done(std::move(status));
+}
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_USER_CALL_H_

@@ -1,0 +1,66 @@
+#include "rpc/waiting_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rpc/callback_scope.h"
+#include "rpc/certainty.h"
+
+namespace verbena::rpc {
+
+void WaitingCalls::Add(UserCall call, absl::Time until) {
+  const uint64_t id = ++last_id_;
+  const bool cancelled = ClientCallBinding::Bind(*call.context, shared_from_this(), id);
+  calls_.emplace(id, Waiting{std::move(call), until});
+  if (cancelled) CancelCall(id, "the call was cancelled before it was made");
+}
+
+void WaitingCalls::TakeEach(absl::FunctionRef<void(UserCall)> take) {
+  std::map<uint64_t, Waiting> taken = std::exchange(calls_, {});
+  for (auto& [id, waiting] : taken) take(std::move(waiting.call));
+}
+
+void WaitingCalls::EndExpired(absl::Time now, absl::FunctionRef<absl::Status(const UserCall&)> why) {
+  std::vector<Waiting> expired;
+  for (auto waiting = calls_.begin(); waiting != calls_.end();) {
+    if (waiting->second.until > now) {
+      ++waiting;
+      continue;
+    }
+    expired.push_back(std::move(waiting->second));
+    waiting = calls_.erase(waiting);
+  }
+  for (Waiting& waiting : expired) {
+    absl::Status status = why(waiting.call);
+    End(std::move(waiting), std::move(status));
+  }
+}
+
+void WaitingCalls::EndAll(const absl::Status& why) {
+  std::map<uint64_t, Waiting> ended = std::exchange(calls_, {});
+  for (auto& [id, waiting] : ended) End(std::move(waiting), why);
+}
+
+void WaitingCalls::End(Waiting waiting, absl::Status status) {
+  const CallbackScope scope(this);
+  SetCertainty(&status, Certainty::kNotSent);
+  FinishCall(std::move(waiting.call), std::move(status), MessageStream::Unread::kDrop);
+}
+
+absl::Time WaitingCalls::NextDeadline() const {
+  absl::Time next = absl::InfiniteFuture();
+  for (const auto& [id, waiting] : calls_) next = std::min(next, waiting.until);
+  return next;
+}
+
+void WaitingCalls::CancelCall(uint64_t id, absl::string_view reason) {
+  LoopHandle::Task task = [self = shared_from_this(), id, reason] { self->EndCancelled(id, reason); };
+  loop_->Post(task);
+}
+
+void WaitingCalls::EndCancelled(uint64_t id, absl::string_view reason) {
+  auto waiting = calls_.extract(id);
+  if (!waiting.empty()) End(std::move(waiting.mapped()), absl::CancelledError(reason));
+}
+
+}  // namespace verbena::rpc

@@ -1,0 +1,56 @@
+// Calls that wait for a server, in the order of their coming. One that is cancelled, or whose time is up, ends here.
+//
+// Owner: the lane, shared with contexts that may cancel; it does nothing after Shutdown. Thread: the loop's, but
+// CancelCall any.
+
+#ifndef VERBENA_RPC_WAITING_CALLS_H_
+#define VERBENA_RPC_WAITING_CALLS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "rpc/cancel/call_canceller.h"
+#include "rpc/loop_handle.h"
+#include "rpc/user_call.h"
+
+namespace verbena::rpc {
+
+class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<WaitingCalls> {
+ public:
+  explicit WaitingCalls(std::shared_ptr<LoopHandle> loop) : loop_(std::move(loop)) {}
+
+  // `call` waits until `until` at the longest; cancelled already, it ends in a task of the loop.
+  void Add(UserCall call, absl::Time until);
+  // All that wait now, the oldest first. `take` may Add again.
+  void TakeEach(absl::FunctionRef<void(UserCall)> take);
+  // The wait of some is over: they end with what `why` says of them, as not sent.
+  void EndExpired(absl::Time now, absl::FunctionRef<absl::Status(const UserCall&)> why);
+  void EndAll(const absl::Status& why);
+
+  // When EndExpired has something to do; linear in the calls, which are few or in trouble. InfiniteFuture: never.
+  absl::Time NextDeadline() const;
+  bool empty() const { return calls_.empty(); }
+
+  void CancelCall(uint64_t id, absl::string_view reason) override;
+
+ private:
+  struct Waiting {
+    UserCall call;
+    absl::Time until;
+  };
+
+  void End(Waiting waiting, absl::Status status);
+  void EndCancelled(uint64_t id, absl::string_view reason);
+
+  const std::shared_ptr<LoopHandle> loop_;
+  std::map<uint64_t, Waiting> calls_;  // By id, which rises.
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_WAITING_CALLS_H_
