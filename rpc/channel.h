@@ -16,6 +16,8 @@
 #define VERBENA_RPC_CHANNEL_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -26,6 +28,7 @@
 #include "rpc/auth/authentication.h"
 #include "rpc/connectivity.h"
 #include "rpc/core/balancing/balancer.h"
+#include "rpc/core/retry/retry_policy.h"
 #include "rpc/names/name_source.h"
 #include "rpc/options.h"
 
@@ -70,6 +73,10 @@ struct ChannelOptions {
   // ClientContext::set_hash_key), which do not answer well enough for any, and where their names come from.
   rpc::BalancerOptions balancing;
   rpc::NameSourceOptions names;
+  // Which failed calls are made again: by method ("package.Service/Method"), else by service ("package.Service"), else
+  // for all (""). A call that was made again ends with the status of its last attempt; all of them share its time.
+  std::map<std::string, RetryPolicy, std::less<>> retries;
+  RetryBudgetOptions retry_budget;  // For each loop.
   // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.
   uint32_t calls_in_flight_max = 16384;
   // What a stream of replies may have here unread, but for the last message, before its server must wait; at least

@@ -29,6 +29,10 @@ absl::Status CheckOptions(const ChannelOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("ChannelOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
   }
+  if (absl::Status checked = CheckRetryBudget(options.retry_budget); !checked.ok()) return checked;
+  for (const auto& [name, policy] : options.retries) {
+    if (absl::Status checked = CheckRetryPolicy(policy); !checked.ok()) return checked;
+  }
   if (options.idle_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ChannelOptions::idle_timeout must be positive");
   }

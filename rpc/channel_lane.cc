@@ -27,7 +27,9 @@ ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, s
       board_(std::move(board)),
       lane_options_(options),
       waiting_(std::make_shared<WaitingCalls>(handle_)),
-      random_(options.seed) {}
+      retrying_(std::make_shared<WaitingCalls>(handle_)),
+      random_(options.seed),
+      retry_budget_(channel_options.retry_budget) {}
 
 ChannelLane::~ChannelLane() = default;
 
@@ -114,11 +116,29 @@ ClientConnection& ChannelLane::NextConnection(Server& server) {
 void ChannelLane::Start(UserCall call) {
   const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout);
   call.deadline = loop_.Now() + timeout;
-  if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
-  call.router = this;
+  call.retry = PolicyOf(call.method);
+  if (only_ == nullptr || call.retry != nullptr) call.router = this;
   call.wait_until = ClientCallBinding::WaitsForReady(*call.context)
                         ? call.deadline
                         : std::min(call.deadline, loop_.Now() + options_.connect_timeout);
+  Attempt(std::move(call));
+}
+
+// By method, else service, else for all.
+const RetryPolicy* ChannelLane::PolicyOf(absl::string_view method) const {
+  if (options_.retries.empty()) return nullptr;
+  for (const absl::string_view name : {method, method.substr(0, method.find('/')), absl::string_view()}) {
+    const auto policy = options_.retries.find(name);
+    if (policy != options_.retries.end()) return &policy->second;
+  }
+  return nullptr;
+}
+
+void ChannelLane::Attempt(UserCall call) {
+  if (only_ != nullptr) {
+    ++call.attempts;
+    return NextConnection(*only_).Start(std::move(call));
+  }
   Route(std::move(call));
   SetTimer();
 }
@@ -144,19 +164,46 @@ void ChannelLane::Park(UserCall call) {
 }
 
 bool ChannelLane::OnAttemptEnded(UserCall& call, const absl::Status& status) {
-  const ServerId server{call.server};
-  balancer_->OnCallEnded(server, status.code(), loop_.Now());
-  const bool goes_on = MayGoElsewhere(call, status);
-  if (goes_on) Park(std::move(call));  // Picked anew when what was learned of its server has been acted upon.
+  if (balancer_ != nullptr) balancer_->OnCallEnded(ServerId{call.server}, status.code(), loop_.Now());
+  bool goes_on = true;
+  if (MayGoElsewhere(call, status)) {
+    Park(std::move(call));  // Picked anew when what was learned of its server has been acted upon.
+  } else if (const std::optional<absl::Duration> delay = RetryDelayOf(call, status)) {
+    if (call.reply != nullptr) call.reply->Clear();
+    retrying_->Add(std::move(call), loop_.Now() + *delay);
+  } else {
+    goes_on = false;
+  }
   Settle();
   return goes_on;
 }
 
+// Nothing: the call is not made again.
+std::optional<absl::Duration> ChannelLane::RetryDelayOf(UserCall& call, const absl::Status& status) {
+  if (call.retry == nullptr) return std::nullopt;
+  if (status.ok()) {
+    retry_budget_.OnSuccess();
+    return std::nullopt;
+  }
+  if (!IsRetryable(*call.retry, status.code(), GetCertainty(status)) || shut_down_) return std::nullopt;
+  if (!retry_budget_.OnFailure() || call.attempts >= call.retry->attempts_max) return std::nullopt;
+  absl::Duration delay = RetryDelay(*call.retry, call.attempts, random_);
+  const auto said = ClientCallBinding::ResponseMetadataOf(*call.context).trailing.Find(kRetryPushbackKey);
+  if (said.has_value()) {
+    const RetryPushback pushback = ParseRetryPushback(*said);
+    if (!pushback.delay.has_value()) return std::nullopt;
+    delay = *pushback.delay;
+  }
+  if (loop_.Now() + delay >= call.deadline) return std::nullopt;
+  return call.stream == nullptr || call.stream->Restart() ? std::optional(delay) : std::nullopt;
+}
+
 // What a server has not begun may be done by another, without anybody's leave; each at most once, and one chance more.
 bool ChannelLane::MayGoElsewhere(UserCall& call, const absl::Status& status) {
-  return !shut_down_ && absl::IsUnavailable(status) && GetCertainty(status) == Certainty::kNotSent &&
-         call.attempts <= servers_.size() && loop_.Now() < call.deadline &&
-         !ClientCallBinding::IsCancelled(*call.context) && (call.stream == nullptr || call.stream->Restart());
+  return balancer_ != nullptr && !shut_down_ && absl::IsUnavailable(status) &&
+         GetCertainty(status) == Certainty::kNotSent && call.attempts <= servers_.size() &&
+         loop_.Now() < call.deadline && !ClientCallBinding::IsCancelled(*call.context) &&
+         (call.stream == nullptr || call.stream->Restart());
 }
 
 void ChannelLane::OnConnectivity(ClientConnection& connection, ConnectivityState before) {
@@ -200,7 +247,7 @@ void ChannelLane::OnUnused(ClientConnection& connection) {
 void ChannelLane::Settle() {
   if (settling_ || shut_down_) return;
   settling_ = true;
-  while (version_ != balancer_->version()) {
+  while (balancer_ != nullptr && version_ != balancer_->version()) {
     version_ = balancer_->version();
     for (const auto& [id, server] : servers_) {
       for (const auto& connection : server->connections) connection->SetWanted(balancer_->Wants(id));
@@ -227,15 +274,20 @@ absl::Status ChannelLane::WhyNoServer(const UserCall& call) {
 }
 
 void ChannelLane::SetTimer() {
-  const absl::Time next = std::min(balancer_->NextDeadline(), waiting_->NextDeadline());
+  absl::Time next = std::min(waiting_->NextDeadline(), retrying_->NextDeadline());
+  if (balancer_ != nullptr) next = std::min(next, balancer_->NextDeadline());
   if (next >= timer_at_ || shut_down_) return;  // The timer that is set looks again.
   loop_.CancelTimer(timer_);
   timer_at_ = next;
   timer_ = loop_.AddTimer(next, [this] {
     timer_at_ = absl::InfiniteFuture();
     timer_ = 0;
-    balancer_->OnDeadline(loop_.Now());
-    waiting_->EndExpired(loop_.Now(), [this](const UserCall& call) { return WhyNoServer(call); });
+    if (balancer_ != nullptr) balancer_->OnDeadline(loop_.Now());
+    waiting_->TakeExpired(loop_.Now(), [this](UserCall call) {
+      absl::Status why = WhyNoServer(call);
+      WaitingCalls::End(std::move(call), std::move(why));
+    });
+    retrying_->TakeExpired(loop_.Now(), [this](UserCall call) { Attempt(std::move(call)); });
     Settle();
     SetTimer();
   });
@@ -249,6 +301,7 @@ void ChannelLane::Shutdown(absl::string_view reason) {
   }
   for (const auto& connection : leaving_) connection->Shutdown(reason);
   waiting_->EndAll(absl::CancelledError(reason));
+  retrying_->EndAll(absl::CancelledError(reason));
   handle_->Detach();
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,7 +86,10 @@ class ChannelLane : public CallRouter,
   static ClientConnection& NextConnection(Server& server);
   void Route(UserCall call);
   void Park(UserCall call);
+  const RetryPolicy* PolicyOf(absl::string_view method) const;
+  void Attempt(UserCall call);
   bool MayGoElsewhere(UserCall& call, const absl::Status& status);
+  std::optional<absl::Duration> RetryDelayOf(UserCall& call, const absl::Status& status);
   void Report(ServerId id, const Server& server);
   void Settle();
   void SetTimer();
@@ -100,10 +104,12 @@ class ChannelLane : public CallRouter,
   const std::shared_ptr<LoopHandle> handle_;
   const std::shared_ptr<ConnectivityBoard> board_;
   const Options lane_options_;
-  const std::shared_ptr<WaitingCalls> waiting_;
+  const std::shared_ptr<WaitingCalls> waiting_;   // For a server.
+  const std::shared_ptr<WaitingCalls> retrying_;  // For the time of their next attempt.
 
   // Owned by the loop's thread.
   SplitMix64 random_;
+  RetryBudget retry_budget_;
   absl::flat_hash_map<ServerId, std::unique_ptr<Server>> servers_;
   Server* only_ = nullptr;  // Of one server: that. Null: of many.
   absl::flat_hash_map<const ClientConnection*, ServerId> server_of_;

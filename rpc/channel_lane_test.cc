@@ -46,9 +46,9 @@ class NamedServer {
     methods_ = *rpc::MethodRegistry::Create({&service_});
     server_ = std::make_unique<rpc::ServerLoop>(loop, methods_.get(), nullptr, rpc::ServerSessionOptions(),
                                                 rpc::StreamOptions(), 1000);
-    listener_ = *network->Listen(name, {}, {loop}, [this](std::unique_ptr<transport::Connection> connection) {
-      server_->Accept(std::move(connection));
-    });
+    listener_ = *network->Listen(
+        name, {}, {loop},
+        [this](std::unique_ptr<transport::Connection> connection) { server_->Accept(std::move(connection)); }, {});
   }
   ~NamedServer() {
     listener_.reset();

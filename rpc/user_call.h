@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/core/method_kind.h"
+#include "rpc/core/retry/retry_policy.h"
 #include "rpc/message_stream.h"
 #include "rpc/unary_call.h"
 
@@ -35,6 +36,7 @@ struct UserCall {
   uint64_t server = 0;                           // The router's: where the attempt was made.
   uint32_t attempts = 0;                         // The router's.
   absl::Time wait_until;                         // The router's: how long it may be without a server.
+  const RetryPolicy* retry = nullptr;            // The router's; null: none.
 };
 
 class CallRouter {

@@ -20,31 +20,27 @@ void WaitingCalls::TakeEach(absl::FunctionRef<void(UserCall)> take) {
   for (auto& [id, waiting] : taken) take(std::move(waiting.call));
 }
 
-void WaitingCalls::EndExpired(absl::Time now, absl::FunctionRef<absl::Status(const UserCall&)> why) {
-  std::vector<Waiting> expired;
+void WaitingCalls::TakeExpired(absl::Time now, absl::FunctionRef<void(UserCall)> take) {
+  std::vector<UserCall> expired;
   for (auto waiting = calls_.begin(); waiting != calls_.end();) {
     if (waiting->second.until > now) {
       ++waiting;
       continue;
     }
-    expired.push_back(std::move(waiting->second));
+    expired.push_back(std::move(waiting->second.call));
     waiting = calls_.erase(waiting);
   }
-  for (Waiting& waiting : expired) {
-    absl::Status status = why(waiting.call);
-    End(std::move(waiting), std::move(status));
-  }
+  for (UserCall& call : expired) take(std::move(call));
 }
 
 void WaitingCalls::EndAll(const absl::Status& why) {
-  std::map<uint64_t, Waiting> ended = std::exchange(calls_, {});
-  for (auto& [id, waiting] : ended) End(std::move(waiting), why);
+  TakeEach([&why](UserCall call) { End(std::move(call), why); });
 }
 
-void WaitingCalls::End(Waiting waiting, absl::Status status) {
-  const CallbackScope scope(this);
+void WaitingCalls::End(UserCall call, absl::Status status) {
+  const CallbackScope scope(call.context);
   SetCertainty(&status, Certainty::kNotSent);
-  FinishCall(std::move(waiting.call), std::move(status), MessageStream::Unread::kDrop);
+  FinishCall(std::move(call), std::move(status), MessageStream::Unread::kDrop);
 }
 
 absl::Time WaitingCalls::NextDeadline() const {
@@ -60,7 +56,7 @@ void WaitingCalls::CancelCall(uint64_t id, absl::string_view reason) {
 
 void WaitingCalls::EndCancelled(uint64_t id, absl::string_view reason) {
   auto waiting = calls_.extract(id);
-  if (!waiting.empty()) End(std::move(waiting.mapped()), absl::CancelledError(reason));
+  if (!waiting.empty()) End(std::move(waiting.mapped().call), absl::CancelledError(reason));
 }
 
 }  // namespace verbena::rpc

@@ -1,4 +1,4 @@
-// Calls that wait for a server, in the order of their coming. One that is cancelled, or whose time is up, ends here.
+// Calls that wait, for a server or to be made again, in the order of their coming. One that is cancelled ends here.
 //
 // Owner: the lane, shared with contexts that may cancel; it does nothing after Shutdown. Thread: the loop's, but
 // CancelCall any.
@@ -27,11 +27,13 @@ class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<W
   void Add(UserCall call, absl::Time until);
   // All that wait now, the oldest first. `take` may Add again.
   void TakeEach(absl::FunctionRef<void(UserCall)> take);
-  // The wait of some is over: they end with what `why` says of them, as not sent.
-  void EndExpired(absl::Time now, absl::FunctionRef<absl::Status(const UserCall&)> why);
+  // The same of those whose wait is over.
+  void TakeExpired(absl::Time now, absl::FunctionRef<void(UserCall)> take);
   void EndAll(const absl::Status& why);
+  // What becomes of one that nobody could do: it was not sent.
+  static void End(UserCall call, absl::Status status);
 
-  // When EndExpired has something to do; linear in the calls, which are few or in trouble. InfiniteFuture: never.
+  // When TakeExpired has something to do; linear in the calls, which are few or in trouble. InfiniteFuture: never.
   absl::Time NextDeadline() const;
   bool empty() const { return calls_.empty(); }
 
@@ -43,7 +45,6 @@ class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<W
     absl::Time until;
   };
 
-  void End(Waiting waiting, absl::Status status);
   void EndCancelled(uint64_t id, absl::string_view reason);
 
   const std::shared_ptr<LoopHandle> loop_;

@@ -19,6 +19,7 @@
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "rpc/server.h"
+#include "rpc/server_context.h"
 #include "tests/integration/device_under_test.h"
 #include "tests/integration/interop.verbena.h"
 
