@@ -31,7 +31,7 @@ TEST_F(CallLifetimeTest, DeadlineEndsTheCallAndTellsTheHandler) {
   Start();
   const auto call = CallWithTimeout(kHold, absl::Seconds(1));
   EXPECT_FALSE(held_.at(0).context->IsCancelled());
-  EXPECT_LT(held_.at(0).context->deadline(), absl::Now() + absl::Seconds(2));
+  EXPECT_EQ(held_.at(0).context->deadline(), loop_.WallNow() + absl::Seconds(1));
   loop_.Advance(absl::Seconds(1));
   ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kOutcomeUnknown, "deadline");
   EXPECT_TRUE(held_.at(0).context->IsCancelled());
@@ -39,6 +39,21 @@ TEST_F(CallLifetimeTest, DeadlineEndsTheCallAndTellsTheHandler) {
   loop_.RunUntilIdle();
   EXPECT_EQ(call->completions.size(), 1u);
   EXPECT_EQ(server_->tally().calls, 0u);
+}
+
+TEST_F(CallLifetimeTest, DeadlineOnTheWallClockPassesWithTheLoopsTime) {
+  Start();
+  loop_.Advance(absl::Hours(5));
+  const auto call = MakeCall("x");
+  const absl::Time deadline = loop_.WallNow() + absl::Hours(1);
+  call->context.set_deadline(deadline);
+  StartCall(kHold, *call);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(held_.at(0).context->deadline(), deadline);
+  loop_.Advance(absl::Minutes(59));
+  EXPECT_FALSE(call->done());
+  loop_.Advance(absl::Minutes(1));
+  ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kOutcomeUnknown, "deadline");
 }
 
 TEST_F(CallLifetimeTest, DefaultTimeoutHoldsWhereTheContextSetsNone) {
@@ -52,7 +67,7 @@ TEST_F(CallLifetimeTest, DefaultTimeoutHoldsWhereTheContextSetsNone) {
 TEST_F(CallLifetimeTest, DeadlineInThePastIsNotSent) {
   Start();
   auto call = MakeCall("x");
-  call->context.set_deadline(absl::Now() - absl::Seconds(1));
+  call->context.set_deadline(loop_.WallNow() - absl::Seconds(1));
   StartCall(kEcho, *call);
   loop_.RunUntilIdle();
   ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "deadline");

@@ -114,7 +114,7 @@ ClientConnection& ChannelLane::NextConnection(Server& server) {
 }
 
 void ChannelLane::Start(UserCall call) {
-  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout);
+  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout, loop_);
   call.deadline = loop_.Now() + timeout;
   call.retry = PolicyOf(call.method);
   if (only_ == nullptr || call.retry != nullptr) call.router = this;

@@ -16,6 +16,7 @@
 #include "rpc/cancel/call_canceller.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_context.h"
+#include "transport/event_loop.h"
 
 namespace verbena::rpc {
 
@@ -26,8 +27,9 @@ class ClientCallBinding {
   static void FollowHandler(ClientContext& context);
 
   // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
-  // has that this one follows.
-  static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout);
+  // has that this one follows. `loop` is the call's, and says what time it is.
+  static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
+                                  const transport::EventLoop& loop);
   static bool WaitsForReady(const ClientContext& context) { return context.wait_for_ready_; }
   static const std::optional<std::string>& HashKey(const ClientContext& context) { return context.hash_key_; }
   static const absl::Cord& RequestAttachment(const ClientContext& context) { return context.request_attachment_; }

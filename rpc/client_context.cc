@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/handler_scope.h"
@@ -50,9 +49,10 @@ void ClientCallBinding::FollowHandler(ClientContext& context) {
   if (const ServerContext* handled = HandlerScope::current()) context.FollowServerContext(*handled);
 }
 
-absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context, absl::Duration default_timeout) {
-  const auto until = [](absl::Time deadline) {
-    return deadline == absl::InfiniteFuture() ? absl::InfiniteDuration() : deadline - absl::Now();
+absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
+                                            const transport::EventLoop& loop) {
+  const auto until = [&loop](absl::Time deadline) {
+    return deadline == absl::InfiniteFuture() ? absl::InfiniteDuration() : deadline - loop.WallNow();
   };
   absl::Duration timeout = std::min(context.timeout_, until(context.deadline_));
   if (timeout == absl::InfiniteDuration()) timeout = default_timeout;

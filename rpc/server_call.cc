@@ -1,7 +1,6 @@
 #include "rpc/server_call.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/run_catching.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
@@ -78,12 +77,12 @@ ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_
       reply_(method->new_reply()) {}
 
 void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::string& peer,
-                       const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Duration timeout) {
+                       const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Time deadline) {
   context_.peer_identity_ = peer_identity;
   connection_ = connection;
   local_ = local;
   context_.peer_ = peer;
-  context_.deadline_ = timeout == absl::InfiniteDuration() ? absl::InfiniteFuture() : absl::Now() + timeout;
+  context_.deadline_ = deadline;
 }
 
 bool ServerCall::Parse(absl::Span<const std::byte> body) {

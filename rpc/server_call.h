@@ -33,9 +33,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate);
   ~ServerCall() override = default;
 
-  // A new life. `local` is the session's id.
+  // A new life. `local` is the session's id; `deadline` is on the wall clock.
   void Begin(ServerConnection* connection, uint64_t local, const std::string& peer,
-             const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Duration timeout);
+             const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Time deadline);
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }

@@ -107,7 +107,10 @@ void ServerConnection::OnRequest(const transport::MessageHead& head, transport::
 
 void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
   std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
-  call->Begin(this, decision.local, peer_, peer_identity_, decision.timeout);
+  const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
+                                  ? absl::InfiniteFuture()
+                                  : loop_.event_loop().WallNow() + decision.timeout;
+  call->Begin(this, decision.local, peer_, peer_identity_, deadline);
   SlotOf(decision.local).running = call.get();
   const absl::Span<const std::byte> bytes = payload.bytes();
   call->ReadClientMetadata(decision.fields);

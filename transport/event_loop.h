@@ -18,6 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 namespace verbena::transport {
@@ -59,6 +60,9 @@ class EventLoop {
   virtual void CancelTimer(TimerId id) = 0;
   // The loop's steady clock, read once per turn.
   virtual absl::Time Now() const = 0;
+  // What the wall clock shows, for instants that the loop's users share with others: deadlines. A loop with a clock of
+  // its own, in tests, has one here too, which goes as Now does.
+  virtual absl::Time WallNow() const { return absl::Now(); }
 
   virtual void AddSource(PollSource* source) = 0;
   virtual void RemoveSource(PollSource* source) = 0;

@@ -48,6 +48,11 @@ bool ManualLoop::RunOneTask() {
   return true;
 }
 
+bool ManualLoop::PollSources() {
+  const Driving driving(this);
+  return std::any_of(sources_.begin(), sources_.end(), [](auto* source) { return source->Poll() > 0; });
+}
+
 bool ManualLoop::RunTimerDueBy(absl::Time until) {
   if (timers_.empty() || timers_.begin()->first.first > until) return false;
   auto timer = timers_.extract(timers_.begin());
@@ -57,7 +62,7 @@ bool ManualLoop::RunTimerDueBy(absl::Time until) {
   return true;
 }
 
-bool ManualLoop::Step() { return RunOneTask() || RunTimerDueBy(now_); }
+bool ManualLoop::Step() { return RunOneTask() || PollSources() || RunTimerDueBy(now_); }
 
 void ManualLoop::RunUntilIdle() {
   while (Step()) {

@@ -1,4 +1,5 @@
-// An event loop with virtual time, driven by the test step by step: no thread, no clock, no sleeping.
+// An event loop with virtual time, driven by the test step by step: no thread, no clock, no sleeping. Its wall clock
+// shows the real time when the loop is made, and goes as its own does from there.
 //
 // Owner: the test. Thread: one drives it; Post, Stop and InLoopThread are for any.
 
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "transport/event_loop.h"
@@ -33,9 +35,10 @@ class ManualLoop : public transport::EventLoop {
   transport::TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) override;
   void CancelTimer(transport::TimerId id) override;
   absl::Time Now() const override { return now_; }
-  // Sources and descriptors are not polled: doubles post what they have.
-  void AddSource(transport::PollSource*) override {}
-  void RemoveSource(transport::PollSource*) override {}
+  absl::Time WallNow() const override { return now_ + wall_ahead_; }
+  // Sources are polled when no task is left; descriptors are not.
+  void AddSource(transport::PollSource* source) override { sources_.push_back(source); }
+  void RemoveSource(transport::PollSource* source) override { std::erase(sources_, source); }
   absl::Status AddFd(int, transport::PollSource*) override;
   void RemoveFd(int, transport::PollSource*) override {}
   // Where nothing is left to run now, jumps to the next timer; where there is none, waits for another thread's Post.
@@ -46,11 +49,14 @@ class ManualLoop : public transport::EventLoop {
  private:
   class Driving;
 
+  bool PollSources();
   bool RunTimerDueBy(absl::Time until);
   bool Step();
 
   // Owned by the driving thread.
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  const absl::Duration wall_ahead_ = absl::Now() - now_;
+  std::vector<transport::PollSource*> sources_;
   std::map<std::pair<absl::Time, transport::TimerId>, absl::AnyInvocable<void()>> timers_;
   transport::TimerId last_timer_ = 0;
 
