@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -98,13 +97,11 @@ absl::StatusOr<std::vector<transport::EventLoop*>> ChannelCore::StartLoops(Netwo
 
 // Every lane has at least one connection to each server.
 absl::Status ChannelCore::MakeLanes(Network* network, const std::vector<transport::EventLoop*>& loops) {
-  std::random_device random;
-  const auto seed = [&random] { return uint64_t{random()} << 32 | random(); };
   BalancerOptions balancing = options_.balancing;
-  if (balancing.seed == 0) balancing.seed = seed();
+  if (balancing.seed == 0) balancing.seed = network->RandomSeed();
   const size_t count = std::max(loops.size(), static_cast<size_t>(options_.connections));
   for (size_t i = 0; i < loops.size(); ++i) {
-    const ChannelLane::Options lane{count / loops.size() + (i < count % loops.size() ? 1 : 0), seed(),
+    const ChannelLane::Options lane{count / loops.size() + (i < count % loops.size() ? 1 : 0), network->RandomSeed(),
                                     lanes_.authentication->policy()};
     if (!ServerNames::NamesMany(target_)) {
       lanes_.lanes.push_back(ChannelLane::WithServer(network, target_, options_, loops[i], board_, lane));

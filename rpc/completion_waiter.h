@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "rpc/executor/cooperative_thread.h"
 
 namespace verbena::rpc {
 
@@ -31,6 +32,7 @@ class CompletionWaiter {
     return done_;
   }
   absl::Status Wait() {
+    if (CooperativeThread* thread = CooperativeThread::current()) thread->YieldUntil([this] { return done(); });
     std::unique_lock lock(mu_);
     changed_.wait(lock, [this] { return done_; });
     return status_;

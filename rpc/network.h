@@ -1,17 +1,22 @@
-// Where channels and servers get loops, listeners and connections from: the transport's factories, behind an interface
-// so that rpc is tested without a device.
+// Where channels and servers get loops, listeners, connections and threads from: the transport's factories, behind an
+// interface so that rpc is tested without a device, and programs on rpc without real time.
 //
 // Owner: static (the device network) or the test. Thread: any, but Connect, which is for the loop's own.
 
 #ifndef VERBENA_RPC_NETWORK_H_
 #define VERBENA_RPC_NETWORK_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "rpc/executor/executor.h"
+#include "rpc/executor/thread_pool.h"
 #include "transport/endpoint.h"
 
 namespace verbena::rpc {
@@ -28,6 +33,16 @@ class Network {
   virtual void Connect(absl::string_view address, const transport::TransportOptions& options,
                        transport::EventLoop* loop, transport::ConnectCallback done,
                        const transport::AuthenticationPolicy& policy) = 0;
+
+  // Threads for blocking handlers; see ThreadPool.
+  virtual std::unique_ptr<Executor> StartExecutor(int threads, size_t queue_max) {
+    return std::make_unique<ThreadPool>(threads, queue_max);
+  }
+  // Where the random choices of a channel begin: the jitter of its back-off, its balancing.
+  virtual uint64_t RandomSeed() {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }
 };
 
 }  // namespace verbena::rpc

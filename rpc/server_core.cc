@@ -1,12 +1,10 @@
 #include "rpc/server_core.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "rpc/executor/cooperative_thread.h"
 #include "transport/log.h"
 
 namespace verbena::rpc {
@@ -46,24 +44,32 @@ class Countdown {
   explicit Countdown(size_t count) : count_(count) {}
   void CountDown() {
     const std::lock_guard lock(mu_);
-    if (--count_ == 0) zero_.notify_all();
+    if (--count_ == 0) over_.notify_all();
   }
-  // False: the deadline came first.
-  bool WaitUntil(absl::Time deadline) {
+  // Time is up: who waits goes on.
+  void Expire() {
+    const std::lock_guard lock(mu_);
+    expired_ = true;
+    over_.notify_all();
+  }
+  // False: it expired first.
+  bool Wait() {
+    if (CooperativeThread* thread = CooperativeThread::current()) thread->YieldUntil([this] { return IsOver(); });
     std::unique_lock lock(mu_);
-    const auto is_zero = [this] { return count_ == 0; };
-    if (deadline == absl::InfiniteFuture()) {
-      zero_.wait(lock, is_zero);
-      return true;
-    }
-    const absl::Duration left = std::min(deadline - absl::Now(), absl::Hours(24 * 365));
-    return zero_.wait_for(lock, absl::ToChronoNanoseconds(left), is_zero);
+    over_.wait(lock, [this] { return count_ == 0 || expired_; });
+    return count_ == 0;
   }
 
  private:
+  bool IsOver() {
+    const std::lock_guard lock(mu_);
+    return count_ == 0 || expired_;
+  }
+
   std::mutex mu_;
-  std::condition_variable zero_;
+  std::condition_variable over_;
   size_t count_ ABSL_GUARDED_BY(mu_);
+  bool expired_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace
@@ -75,7 +81,7 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, 
   if (absl::Status checked = CheckOptions(options, addresses); !checked.ok()) return checked;
   absl::StatusOr<std::unique_ptr<MethodRegistry>> methods = MethodRegistry::Create(services);
   if (!methods.ok()) return methods.status();
-  std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods), access));
+  std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods), access, network));
   if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
   TellOfStart(services);
   if (absl::Status listening = core->Listen(network, addresses); !listening.ok()) return listening;
@@ -85,13 +91,13 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, 
 }
 
 ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods,
-                       const ServerAccess& access)
+                       const ServerAccess& access, Network* network)
     : options_(options),
       methods_(std::move(methods)),
       access_{access.authorizer, {}},
       authentication_(access.authenticator, kAuthenticationThreads, options.transport.unauthenticated_connections_max) {
   if (methods_->has_blocking_methods()) {
-    executor_ = std::make_unique<Executor>(options_.executor_threads, options_.executor_queue_max);
+    executor_ = network->StartExecutor(options_.executor_threads, options_.executor_queue_max);
   }
 }
 
@@ -153,7 +159,7 @@ void ServerCore::OnEveryLoop(absl::FunctionRef<void(ServerLoop&)> task) {
       done.CountDown();
     });
   }
-  done.WaitUntil(absl::InfiniteFuture());
+  done.Wait();
 }
 
 void ServerCore::Wait() {
@@ -172,7 +178,7 @@ void ServerCore::Shutdown(absl::Time deadline) {
   }
   for (Service* service : services_) service->OnServerDrain();
   CloseListeners();
-  if (deadline <= absl::Now() || !DrainLoops(deadline)) {
+  if (deadline == absl::InfinitePast() || !DrainLoops(deadline)) {
     OnEveryLoop([](ServerLoop& loop) { loop.Abort(); });
   }
   const std::lock_guard lock(mu_);
@@ -188,7 +194,13 @@ void ServerCore::CloseListeners() {
 bool ServerCore::DrainLoops(absl::Time deadline) {
   const auto loops_left = std::make_shared<Countdown>(loops_.size());
   OnEveryLoop([&loops_left](ServerLoop& loop) { loop.Drain([loops_left] { loops_left->CountDown(); }); });
-  return loops_left->WaitUntil(deadline);
+  // On a loop's clock: who waits may have no other.
+  if (deadline != absl::InfiniteFuture()) {
+    loops_[0]->event_loop().Post([loops_left, deadline, &loop = loops_[0]->event_loop()] {
+      loop.AddTimer(loop.Now() + (deadline - loop.WallNow()), [loops_left] { loops_left->Expire(); });
+    });
+  }
+  return loops_left->Wait();
 }
 
 ServerCounters ServerCore::counters() {

@@ -53,7 +53,8 @@ class ServerCore {
     kShutDown,
   };
 
-  ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods, const ServerAccess& access);
+  ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegistry> methods, const ServerAccess& access,
+             Network* network);
   absl::Status StartLoops(Network* network);
   absl::Status Listen(Network* network, const std::vector<std::string>& addresses);
   void LogStart() const;

@@ -77,7 +77,11 @@ void ManualLoop::Advance(absl::Duration duration) {
 }
 
 void ManualLoop::RunUntil(absl::FunctionRef<bool()> done) {
-  while (!stopped_ && !done()) {
+  DriveUntil([this, done] { return stopped_ || done(); });
+}
+
+void ManualLoop::DriveUntil(absl::FunctionRef<bool()> done) {
+  while (!done()) {
     if (Step() || RunTimerDueBy(absl::InfiniteFuture())) continue;
     std::this_thread::yield();
   }

@@ -43,6 +43,8 @@ class ManualLoop : public transport::EventLoop {
   void RemoveFd(int, transport::PollSource*) override {}
   // Where nothing is left to run now, jumps to the next timer; where there is none, waits for another thread's Post.
   void RunUntil(absl::FunctionRef<bool()> done) override;
+  // The same whether or not the loop is stopped.
+  void DriveUntil(absl::FunctionRef<bool()> done);
   void Stop() override { stopped_ = true; }
   bool InLoopThread() const override { return thread_ == std::this_thread::get_id(); }
 

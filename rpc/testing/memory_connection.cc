@@ -1,38 +1,13 @@
 #include "rpc/testing/memory_connection.h"
 
+#include <algorithm>
 #include <cassert>
-#include <mutex>
 
-#include "absl/base/thread_annotations.h"
+#include "rpc/testing/memory_link.h"
 
 namespace verbena::testing {
 
 using transport::SendOutcome;
-
-// Which ends are there. An end is set to null by its own loop's thread, so a task on that thread may use what it finds.
-class MemoryLink {
- public:
-  void set_end(int side, MemoryConnection* end) {
-    const std::lock_guard lock(mu_);
-    ends_[side] = end;
-  }
-  MemoryConnection* end(int side) {
-    const std::lock_guard lock(mu_);
-    return ends_[side];
-  }
-  static void PostTo(const std::shared_ptr<MemoryLink>& link, int side,
-                     absl::AnyInvocable<void(MemoryConnection&)> task) {
-    const std::lock_guard lock(link->mu_);
-    if (link->ends_[side] == nullptr) return;
-    link->ends_[side]->loop()->Post([link, side, task = std::move(task)]() mutable {
-      if (MemoryConnection* end = link->end(side)) task(*end);
-    });
-  }
-
- private:
-  std::mutex mu_;
-  MemoryConnection* ends_[2] ABSL_GUARDED_BY(mu_) = {nullptr, nullptr};
-};
 
 namespace {
 
@@ -72,10 +47,31 @@ MemoryConnection::~MemoryConnection() {
 }
 
 void MemoryConnection::PostToPeer(EndTask task) {
-  if (!black_hole_) MemoryLink::PostTo(link_, 1 - side_, std::move(task));
+  if (black_hole_) return;
+  link_->PostTo(1 - side_, [task = std::move(task)](MemoryConnection& peer) mutable { peer.Arrive(std::move(task)); });
 }
 
-void MemoryConnection::PostToSelf(EndTask task) { MemoryLink::PostTo(link_, side_, std::move(task)); }
+void MemoryConnection::Arrive(EndTask task) {
+  const absl::Duration delay = link_->delay();
+  if (delay == absl::ZeroDuration() && arriving_.empty()) return task(*this);  // May destroy this.
+  arriving_.push_back(std::move(task));
+  last_arrival_ = std::max(last_arrival_, loop_->Now() + delay);
+  link_->AddTimer(side_, last_arrival_, [](MemoryConnection& self) {
+    EndTask arrived = std::move(self.arriving_.front());
+    self.arriving_.pop_front();
+    if (!self.black_hole_) arrived(self);  // May destroy it.
+  });
+}
+
+void MemoryConnection::BlackHole() {
+  black_hole_ = true;
+  if (options_.silence_max == absl::InfiniteDuration()) return;
+  link_->AddTimer(side_, loop_->Now() + options_.silence_max, [](MemoryConnection& self) {
+    self.CloseLater(absl::UnavailableError("the peer does not answer: a keepalive probe timed out"));
+  });
+}
+
+void MemoryConnection::PostToSelf(EndTask task) { link_->PostTo(side_, std::move(task)); }
 
 uint64_t MemoryConnection::Send(transport::OutboundMessage message) {
   assert(!draining_ && "no Send after Drain");
@@ -84,12 +80,8 @@ uint64_t MemoryConnection::Send(transport::OutboundMessage message) {
                  std::string(reinterpret_cast<const char*>(message.header.data()), message.header.size()), ""},
                 message.payload,
                 std::move(message.attachment)};
-  if (closing_) {
-    ReportLater(queued.send_id, SendOutcome::kNotSent);  // Lost if OnClosed has been made: the caller knows then.
-    return last_send_id_;
-  }
-  ++messages_sent_;
-  if (stalled_) {
+  if (!closing_) ++messages_sent_;
+  if (stalled_ || closing_) {  // Not reported if OnClosed has been made: the caller knows then.
     queued_.push_back(std::move(queued));
   } else {
     Transmit(std::move(queued));

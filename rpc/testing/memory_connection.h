@@ -29,6 +29,7 @@ class MemoryConnection : public transport::Connection {
   struct Options {
     size_t eager_bytes_max = 4096;  // Header and payload.
     size_t header_bytes_max = 1024;
+    absl::Duration silence_max = absl::InfiniteDuration();  // How long after BlackHole an end closes, as by keepalive.
     // Who each end takes its peer for.
     std::shared_ptr<const transport::PeerIdentity> peer_identity = std::make_shared<transport::PeerIdentity>();
   };
@@ -54,6 +55,7 @@ class MemoryConnection : public transport::Connection {
     return options_.peer_identity;
   }
 
+  const std::shared_ptr<MemoryLink>& link() const { return link_; }
   // Expires with this end.
   std::weak_ptr<MemoryConnection> life() const { return life_; }
 
@@ -63,8 +65,9 @@ class MemoryConnection : public transport::Connection {
   // Fetches of this end begin and stay unfinished until ReleaseFetches.
   void HoldFetches() { hold_fetches_ = true; }
   void ReleaseFetches();
-  // A peer that is gone without a word: nothing that is sent arrives, no outcome is reported.
-  void BlackHole() { black_hole_ = true; }
+  // A peer that is gone without a word: nothing that is sent arrives, no outcome is reported; after silence_max this
+  // end closes as UNAVAILABLE.
+  void BlackHole();
   // The link breaks: both ends close with UNAVAILABLE; what was queued was not sent, the rest is unknown.
   void Sever();
 
@@ -93,6 +96,7 @@ class MemoryConnection : public transport::Connection {
 
   using EndTask = absl::AnyInvocable<void(MemoryConnection&)>;
   void PostToPeer(EndTask task);
+  void Arrive(EndTask task);  // From the peer: at once, or when the link's delay has passed.
   void PostToSelf(EndTask task);
   transport::MessageHead HeadOf(const Message& message) const;
 
@@ -126,6 +130,8 @@ class MemoryConnection : public transport::Connection {
   std::map<uint64_t, Message> announced_;   // By send id; not fetched yet.
   std::map<uint64_t, Message> unreported_;  // Sent; no outcome reported yet. Bodies empty.
   std::map<uint64_t, Message> fetching_;    // By the peer's send id; bodies empty.
+  std::deque<EndTask> arriving_;            // From the peer; a timer runs for each, in order.
+  absl::Time last_arrival_ = absl::InfinitePast();
   size_t messages_sent_ = 0;
   bool stalled_ = false;
   bool hold_fetches_ = false;

@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "rpc/testing/memory_link.h"
+#include "rpc/testing/turn_executor.h"
 
 namespace verbena::testing {
 namespace {
@@ -99,44 +101,115 @@ void MemoryNetwork::Forget(MemoryListener* listener) {
   std::erase_if(listeners_, [listener](const auto& entry) { return entry.second == listener; });
 }
 
-void MemoryNetwork::Connect(absl::string_view address, const transport::TransportOptions&, transport::EventLoop* loop,
-                            transport::ConnectCallback done, const transport::AuthenticationPolicy&) {
-  auto connect = [this, address = std::string(address), loop, done = std::move(done)]() mutable {
-    ConnectNow(address, loop, done);
+void MemoryNetwork::Connect(absl::string_view address, const transport::TransportOptions& options,
+                            transport::EventLoop* loop, transport::ConnectCallback done,
+                            const transport::AuthenticationPolicy&) {
+  auto connect = [this, address = std::string(address), options, loop, done = std::move(done)]() mutable {
+    ConnectNow(address, options, loop, done);
   };
-  if (connect_delay_ > absl::ZeroDuration()) {
-    loop->AddTimer(loop->Now() + connect_delay_, std::move(connect));
+  absl::Duration delay;
+  {
+    const std::lock_guard lock(mu_);
+    delay = connect_delay_;
+  }
+  if (delay > absl::ZeroDuration()) {
+    loop->AddTimer(loop->Now() + delay, std::move(connect));
   } else {
     loop->Post(std::move(connect));
   }
 }
 
-void MemoryNetwork::ConnectNow(const std::string& address, transport::EventLoop* loop,
-                               transport::ConnectCallback& done) {
-  std::unique_ptr<MemoryConnection> client;
-  {
-    const std::lock_guard lock(mu_);
-    ++connects_;
-    if (!connect_error_.ok()) {
-      // Below, without the lock.
-    } else if (const auto found = listeners_.find(address); found != listeners_.end()) {
-      MemoryListener* listener = found->second;
-      auto [client_end, server_end] =
-          MemoryConnection::MakePair(loop, listener->NextLoop(), absl::StrCat("memory://", address),
-                                     absl::StrCat("memory://client:", connects_), connection_options_);
-      latest_client_ = client_end->life();
-      latest_server_ = server_end->life();
-      client = std::move(client_end);
-      listener->Accept(std::move(server_end));
+void MemoryNetwork::ConnectNow(const std::string& address, const transport::TransportOptions& options,
+                               transport::EventLoop* loop, transport::ConnectCallback& done) {
+  if (IsSilent()) {
+    loop->AddTimer(loop->Now() + options.handshake_timeout, [address, done = std::move(done)]() mutable {
+      done(absl::DeadlineExceededError(absl::StrCat(address, " does not answer")));
+    });
+  } else {
+    done(MakeConnection(address, options, loop));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<MemoryConnection>> MemoryNetwork::MakeConnection(
+    const std::string& address, const transport::TransportOptions& options, transport::EventLoop* loop) {
+  const std::lock_guard lock(mu_);
+  ++connects_;
+  if (!connect_error_.ok()) return connect_error_;
+  const auto found = listeners_.find(address);
+  if (found == listeners_.end()) return absl::UnavailableError(absl::StrCat("nobody listens on ", address));
+  MemoryConnection::Options of_connection = connection_options_;
+  if (options.keepalive_interval > absl::ZeroDuration()) {
+    of_connection.silence_max = options.keepalive_interval + options.keepalive_timeout;
+  }
+  MemoryListener* listener = found->second;
+  auto [client, server] = MemoryConnection::MakePair(loop, listener->NextLoop(), absl::StrCat("memory://", address),
+                                                     absl::StrCat("memory://client:", connects_), of_connection);
+  latest_client_ = client->life();
+  latest_server_ = server->life();
+  client->link()->set_delay(message_delay_);
+  std::erase_if(links_, [](const auto& link) { return link.expired(); });
+  links_.push_back(client->link());
+  listener->Accept(std::move(server));
+  return std::move(client);
+}
+
+std::unique_ptr<rpc::Executor> MemoryNetwork::StartExecutor(int threads, size_t queue_max) {
+  if (manual_loop_ == nullptr) return Network::StartExecutor(threads, queue_max);
+  return std::make_unique<TurnExecutor>(manual_loop_, threads, queue_max);
+}
+
+uint64_t MemoryNetwork::RandomSeed() {
+  if (manual_loop_ == nullptr) return Network::RandomSeed();
+  const std::lock_guard lock(mu_);
+  return ++last_seed_;
+}
+
+void MemoryNetwork::set_connection_options(const MemoryConnection::Options& options) {
+  const std::lock_guard lock(mu_);
+  connection_options_ = options;
+}
+
+void MemoryNetwork::set_connect_delay(absl::Duration delay) {
+  const std::lock_guard lock(mu_);
+  connect_delay_ = delay;
+}
+
+void MemoryNetwork::set_message_delay(absl::Duration delay) {
+  const std::lock_guard lock(mu_);
+  message_delay_ = delay;
+  for (const auto& link : links_) {
+    if (const auto alive = link.lock()) alive->set_delay(delay);
+  }
+}
+
+void MemoryNetwork::OnEveryEnd(void (MemoryConnection::*what)()) {
+  const std::lock_guard lock(mu_);
+  for (const auto& link : links_) {
+    const auto alive = link.lock();
+    for (int side = 0; alive != nullptr && side < 2; ++side) {
+      alive->PostTo(side, [what](MemoryConnection& end) { (end.*what)(); });
     }
   }
-  if (!connect_error_.ok()) {
-    done(connect_error_);
-  } else if (client == nullptr) {
-    done(absl::UnavailableError(absl::StrCat("nobody listens on ", address)));
-  } else {
-    done(std::move(client));
+}
+
+void MemoryNetwork::Sever() { OnEveryEnd(&MemoryConnection::Sever); }
+
+void MemoryNetwork::set_connect_error(absl::Status error) {
+  const std::lock_guard lock(mu_);
+  connect_error_ = std::move(error);
+}
+
+bool MemoryNetwork::IsSilent() const {
+  const std::lock_guard lock(mu_);
+  return silent_;
+}
+
+void MemoryNetwork::set_silent(bool silent) {
+  {
+    const std::lock_guard lock(mu_);
+    silent_ = silent;
   }
+  if (silent) OnEveryEnd(&MemoryConnection::BlackHole);
 }
 
 size_t MemoryNetwork::connects() const {

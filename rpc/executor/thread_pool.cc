@@ -1,17 +1,17 @@
-#include "rpc/executor/executor.h"
+#include "rpc/executor/thread_pool.h"
 
 #include <cassert>
 #include <utility>
 
 namespace verbena::rpc {
 
-Executor::Executor(int threads, size_t queue_max) : queue_max_(queue_max) {
+ThreadPool::ThreadPool(int threads, size_t queue_max) : queue_max_(queue_max) {
   assert(threads > 0 && queue_max > 0);
   ring_.resize(queue_max);
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-bool Executor::TrySubmit(Task task) {
+bool ThreadPool::TrySubmit(Task task) {
   {
     const std::lock_guard lock(mu_);
     if (shut_down_ || count_ == queue_max_) return false;
@@ -21,11 +21,11 @@ bool Executor::TrySubmit(Task task) {
   return true;
 }
 
-void Executor::Work() {
+void ThreadPool::Work() {
   while (Task task = TakeNext()) task();
 }
 
-Executor::Task Executor::TakeNext() {
+ThreadPool::Task ThreadPool::TakeNext() {
   std::unique_lock lock(mu_);
   not_empty_.wait(lock, [this] { return shut_down_ || count_ > 0; });
   if (shut_down_) return nullptr;
@@ -35,7 +35,7 @@ Executor::Task Executor::TakeNext() {
   return task;
 }
 
-void Executor::Shutdown() {
+void ThreadPool::Shutdown() {
   std::vector<Task> dropped;  // Destroyed without the lock: a task may hold anything.
   {
     const std::lock_guard lock(mu_);
@@ -48,7 +48,7 @@ void Executor::Shutdown() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-size_t Executor::queued() const {
+size_t ThreadPool::queued() const {
   const std::lock_guard lock(mu_);
   return count_;
 }

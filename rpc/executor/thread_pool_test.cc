@@ -1,4 +1,4 @@
-#include "rpc/executor/executor.h"
+#include "rpc/executor/thread_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 // Keeps one thread of an executor busy until it is released.
 class Blocker {
  public:
-  explicit Blocker(Executor& executor) {
+  explicit Blocker(ThreadPool& executor) {
     EXPECT_TRUE(executor.TrySubmit([this] {
       started_.count_down();
       released_.wait();
@@ -30,10 +30,10 @@ class Blocker {
   bool is_released_ = false;
 };
 
-TEST(Executor, RunsEveryTaskOnceOnItsThreads) {
+TEST(ThreadPool, RunsEveryTaskOnceOnItsThreads) {
   std::atomic<int> runs = 0;
   std::latch all(1000);
-  Executor executor(4, 1000);
+  ThreadPool executor(4, 1000);
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(executor.TrySubmit([&] {
       ++runs;
@@ -44,8 +44,8 @@ TEST(Executor, RunsEveryTaskOnceOnItsThreads) {
   EXPECT_EQ(runs, 1000);
 }
 
-TEST(Executor, TaskPastTheQueueIsRefusedAndDestroyed) {
-  Executor executor(1, 2);
+TEST(ThreadPool, TaskPastTheQueueIsRefusedAndDestroyed) {
+  ThreadPool executor(1, 2);
   Blocker blocker(executor);
   EXPECT_TRUE(executor.TrySubmit([] {}));
   EXPECT_TRUE(executor.TrySubmit([] {}));
@@ -56,10 +56,10 @@ TEST(Executor, TaskPastTheQueueIsRefusedAndDestroyed) {
   blocker.Release();
 }
 
-TEST(Executor, OneThreadRunsTasksInOrder) {
+TEST(ThreadPool, OneThreadRunsTasksInOrder) {
   std::vector<int> order;
   std::latch all(3);
-  Executor executor(1, 8);
+  ThreadPool executor(1, 8);
   for (int i = 0; i < 3; ++i) {
     executor.TrySubmit([&order, &all, i] {
       order.push_back(i);
@@ -70,9 +70,9 @@ TEST(Executor, OneThreadRunsTasksInOrder) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
-TEST(Executor, ShutdownDropsWhatWaitsAndFinishesWhatRuns) {
+TEST(ThreadPool, ShutdownDropsWhatWaitsAndFinishesWhatRuns) {
   std::atomic<bool> ran_waiting = false;
-  auto executor = std::make_unique<Executor>(1, 2);
+  auto executor = std::make_unique<ThreadPool>(1, 2);
   Blocker blocker(*executor);
   auto held = std::make_shared<int>(0);
   executor->TrySubmit([&ran_waiting, held] { ran_waiting = true; });
