@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "rpc/auth/authentication.h"
-#include "rpc/executor/executor.h"
+#include "rpc/executor/thread_pool.h"
 #include "transport/authentication.h"
 
 namespace verbena::rpc {
@@ -21,7 +21,7 @@ class AuthenticationThreads {
   AuthenticationThreads(std::shared_ptr<Authenticator> authenticator, int threads, size_t queue_max) {
     if (authenticator == nullptr) return;
     if (authenticator->may_block()) {
-      executor_ = std::make_shared<Executor>(threads, queue_max);
+      executor_ = std::make_shared<ThreadPool>(threads, queue_max);
       policy_.run = [executor = executor_](absl::AnyInvocable<void()> task) {
         return executor->TrySubmit(std::move(task));
       };
@@ -36,7 +36,7 @@ class AuthenticationThreads {
   }
 
  private:
-  std::shared_ptr<Executor> executor_;
+  std::shared_ptr<ThreadPool> executor_;
   transport::AuthenticationPolicy policy_;
 };
 

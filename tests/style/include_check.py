@@ -19,6 +19,7 @@ FLOORS = {
     "rpc/core/": 4,
     "rpc/": 5,
     "codegen/": 6,
+    "testing/": 6,
     "examples/": 7,
     "tools/": 7,
 }
@@ -55,6 +56,9 @@ TRANSPORT_FOR_RPC = {
     "transport/payload_memory.h",
 }
 
+# What unit tests of users include leads to the public API: the doubles behind it are not theirs.
+PUBLIC_TESTING = re.compile(r"testing/(?:in_process_server|virtual_time_server|network_faults)\.h")
+
 # All that the coroutine layer knows beside itself: calls stand on it, not under it.
 BELOW_COROUTINES = ("rpc/coroutine/", "transport/event_loop.h")
 
@@ -67,7 +71,10 @@ BELOW_NAMES = (
 )
 
 # Headers that must not lead to a verbs header, however far.
-SEAMS = re.compile(r"rpc/(?:auth/|coroutine/|names/)?[^/]+\.h|" + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC)))
+SEAMS = re.compile(
+    r"(?:rpc/(?:auth/|coroutine/|names/)?|testing/)[^/]+\.h|"
+    + "|".join(re.escape(header) for header in sorted(TRANSPORT_FOR_RPC))
+)
 
 # Who may name verbs headers.
 VERBS_USERS = re.compile(r"transport/(verbs/|soft/|[^/]+$)|benchmarks/|tests/")
@@ -163,6 +170,8 @@ def _codegen_and_examples(path, target):
 
 
 def _doubles(path, target):
+    if PUBLIC_TESTING.fullmatch(path) and target.startswith("rpc/") and target.count("/") > 1:
+        yield f"a header for users' tests includes public headers only; not {target}"
     if is_test_code(target) and not is_test_code(path) and floor_of(target) is not None:
         yield f"production code includes the testing double {target}"
 
@@ -181,7 +190,7 @@ def _names(path, text):
         for match in SANS_IO_NAMES.finditer(code):
             message = f"sans-IO code uses {match.group(0)}; take events and a `now`, and return actions"
             yield Finding(path, line_of(code, match.start()), message)
-    if path.startswith(("rpc/", "examples/")) or SEAMS.fullmatch(path):
+    if path.startswith(("rpc/", "testing/", "examples/")) or SEAMS.fullmatch(path):
         for match in VERBS_NAMES.finditer(code):
             message = f"{match.group(0)} above the transport; say it in the words of connection.h"
             yield Finding(path, line_of(code, match.start()), message)

@@ -105,6 +105,17 @@ class IncludeCheck(CheckTest):
         self.found("transport/verbs/a.cc", '"transport/verbs/fake_verbs_api.h"', "testing double")
         self.clean("rpc/a_test.cc", '"rpc/testing/memory_connection.h"')
 
+    def test_testing_stands_above_rpc_and_beside_examples(self):
+        self.found("rpc/a_test.cc", '"testing/in_process_server.h"', "floor 5 includes testing/in_process_server.h of floor 6")
+        self.found("examples/a.cc", '"testing/in_process_server.h"', "testing double")
+        self.clean("examples/a_test.cc", '"testing/in_process_server.h"')
+        self.clean("testing/memory_endpoints.h", '"rpc/testing/memory_network.h"')
+
+    def test_header_for_users_tests_on_internals_is_found(self):
+        self.found("testing/in_process_server.h", '"rpc/testing/memory_network.h"', "public headers only")
+        self.found("testing/virtual_time_server.h", '"rpc/core/call_table.h"', "public headers only")
+        self.clean("testing/network_faults.h", '"rpc/options.h"')
+
     def test_siblings_that_must_not_meet_are_found(self):
         self.found("transport/protocol/eager.cc", '"transport/protocol/rendezvous_sender.h"', "meet one floor up")
         self.found("rpc/core/server_session.h", '"rpc/core/client_session.h"', "meet one floor up")

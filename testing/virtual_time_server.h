@@ -1,0 +1,78 @@
+// A server for unit tests with a clock of its own: server, channels and handlers take turns on the test's thread, in
+// one order of events, and time stands still until the test lets it pass. Deadlines, back-off, keepalive, timers and
+// what coroutines sleep take no real time; ServerContext::deadline and ClientContext::set_deadline go by the same
+// clock.
+//
+//   auto server = verbena::testing::VirtualTimeServer::Start({&service});
+//   auto channel = (*server)->NewChannel();
+//   demo::Greeter::Stub stub(**channel);
+//   stub.async()->SayHello(&context, &request, &reply, [&](absl::Status status) { … });
+//   (*server)->Advance(absl::Seconds(5));   // The call's deadline has passed, and all that follows from it.
+//
+// A blocking call, BlockOn and a blocking stream's operations let run what can run, and let as much time pass as that
+// takes: up to the next timer, whenever nothing else is left to do. A call without a deadline that nobody answers
+// hangs, as it does in production.
+//
+// Blocking handlers have threads that take turns with the test's: they run while the loop does, and wait only for
+// Verbena (their streams, calls that they make). One that waits for anything else stops everything.
+//
+// Owner: the test; the services outlive it. Channels are to be destroyed before; calls on one that is not end as
+// UNAVAILABLE. Thread: the one that creates it; not within call-backs or handlers.
+
+#ifndef VERBENA_TESTING_VIRTUAL_TIME_SERVER_H_
+#define VERBENA_TESTING_VIRTUAL_TIME_SERVER_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "rpc/channel.h"
+#include "rpc/options.h"
+#include "rpc/server.h"
+#include "testing/network_faults.h"
+
+namespace verbena::testing {
+
+class VirtualTimeServer {
+ public:
+  // As Server::Builder::Build, without an address. What the options say of devices, loops and waiting has no effect.
+  static absl::StatusOr<std::unique_ptr<VirtualTimeServer>> Start(const std::vector<Service*>& services,
+                                                                  const ServerOptions& options = {});
+  // As ~Server.
+  ~VirtualTimeServer();
+  VirtualTimeServer(const VirtualTimeServer&) = delete;
+  VirtualTimeServer& operator=(const VirtualTimeServer&) = delete;
+
+  // As Channel::Create, without an address, on loop(): what the options say of loops has no effect.
+  absl::StatusOr<std::shared_ptr<Channel>> NewChannel(const ChannelOptions& options = {});
+
+  // Runs all that can run at this instant.
+  void RunUntilIdle();
+  // Lets time pass: all that is due up to then runs, each at its own instant.
+  void Advance(absl::Duration duration);
+
+  // Of the server and of every channel: for coroutines, timers, and the time (Now, WallNow). The wall clock begins at
+  // the real time. Lives as long as this.
+  EventLoop& loop();
+
+  // As of Server; `grace` passes on this clock.
+  ServerCounters counters();
+  void Shutdown(absl::Duration grace);
+
+  NetworkFaults& faults() { return faults_; }
+
+ private:
+  struct World;
+  class Caller;
+
+  explicit VirtualTimeServer(std::shared_ptr<World> world);
+
+  const std::shared_ptr<World> world_;  // Shared with the channels.
+  NetworkFaults faults_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace verbena::testing
+
+#endif  // VERBENA_TESTING_VIRTUAL_TIME_SERVER_H_
