@@ -22,15 +22,20 @@ using google::protobuf::SourceLocation;
 
 // A class cannot have a member class of its own name.
 const std::set<std::string>& ReservedServiceNames() {
-  static const auto* names = new std::set<std::string>{"Stub", "Service", "CallbackService"};
+  static const auto* names =
+      new std::set<std::string>{"Stub", "StubInterface", "MockStub", "Service", "CallbackService", "CoService"};
   return *names;
 }
 
 // What a stub or a service has as members besides the methods of the .proto.
 const std::set<std::string>& ReservedMethodNames() {
-  static const auto* names = new std::set<std::string>{
-      "Stub",    "Service",  "CallbackService", "Async",    "async",         "kFullName",    "full_name",
-      "methods", "methods_", "async_",          "channel_", "OnServerStart", "OnServerDrain"};
+  static const auto* names =
+      new std::set<std::string>{// Types.
+                                "Stub", "StubInterface", "MockStub", "Async", "AsyncInterface", "MockAsync", "Co",
+                                "Service", "CallbackService", "CoService",
+                                // Members.
+                                "async", "async_", "co", "co_", "channel_", "kFullName", "full_name", "methods",
+                                "methods_", "OnServerStart", "OnServerDrain"};
   return *names;
 }
 
@@ -112,6 +117,7 @@ absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   model.proto_path = file.name();
   model.messages_header = stem + ".pb.h";
   model.stubs_header = stem + ".verbena.h";
+  model.mock_header = stem + "_mock.verbena.h";
   model.stubs_source = stem + ".verbena.cc";
   model.include_guard = "VERBENA_INCLUDED_" + IdentifierFor(file.name());
   if (!file.package().empty()) model.namespaces = absl::StrSplit(file.package(), '.');

@@ -34,6 +34,7 @@ TEST(ReadFile, FileNamesComeFromTheProtoPath) {
   EXPECT_EQ(model->proto_path, "some/dir/a.b.proto");
   EXPECT_EQ(model->messages_header, "some/dir/a.b.pb.h");
   EXPECT_EQ(model->stubs_header, "some/dir/a.b.verbena.h");
+  EXPECT_EQ(model->mock_header, "some/dir/a.b_mock.verbena.h");
   EXPECT_EQ(model->stubs_source, "some/dir/a.b.verbena.cc");
   EXPECT_THAT(model->namespaces, IsEmpty());
   EXPECT_THAT(model->services, IsEmpty());

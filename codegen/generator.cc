@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "codegen/descriptor_reader.h"
 #include "codegen/header_printer.h"
+#include "codegen/mock_printer.h"
 #include "codegen/options.h"
 #include "codegen/source_printer.h"
 #include "google/protobuf/io/printer.h"
@@ -35,6 +36,7 @@ bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std
     return false;
   }
   WriteFile(model->stubs_header, PrintHeader(*model, *options), context);
+  if (options->generate_mock_code) WriteFile(model->mock_header, PrintMockHeader(*model), context);
   WriteFile(model->stubs_source, PrintSource(*model), context);
   return true;
 }

@@ -1,4 +1,5 @@
-// The generator as protoc knows it: one .proto in, one .verbena.h and one .verbena.cc out.
+// The generator as protoc knows it: one .proto in, one .verbena.h and one .verbena.cc out, and on request one
+// _mock.verbena.h.
 
 #ifndef VERBENA_CODEGEN_GENERATOR_H_
 #define VERBENA_CODEGEN_GENERATOR_H_

@@ -40,61 +40,103 @@ void PrintIncludes(const FileModel& file, const Options& options, Printer& print
       "runtime", options.runtime_include_dir);
 }
 
-// A member class of the stub: its calls in another form.
-void PrintFormClass(const ServiceModel& service, const char* name, const char* introduction,
-                    const char* MethodText::*declaration, Printer& printer) {
-  printer.Print(introduction);
-  printer.Print(
-      "class $class$ {\n"
-      " public:\n",
-      "class", name);
+void PrintDeclarations(const ServiceModel& service, const char* MethodText::*declaration, const Virtuality& virtuality,
+                       Printer& printer) {
   for (const MethodModel& method : service.methods) {
-    printer.Indent();
     PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method), TextOf(method).*declaration);
-    printer.Outdent();
+    printer.Print(VariablesOf(service, method, virtuality), TextOf(method).*declaration);
   }
-  printer.Print(
-      "\n"
-      " private:\n"
-      "  friend class Stub;\n"
-      "  explicit $class$(::verbena::Channel* channel) : channel_(channel) {}\n"
-      "\n"
-      "  ::verbena::Channel* channel_;\n"
-      "};\n",
-      "class", name);
 }
 
-void PrintStubClass(const ServiceModel& service, Printer& printer) {
+// A member class of the stub: its calls in another form.
+struct FormClass {
+  const char* name;
+  const char* bases;  // " : public …", or empty.
+  const char* introduction;
+  const char* MethodText::*declaration;
+  Virtuality virtuality;
+};
+
+void PrintFormClass(const ServiceModel& service, const FormClass& form, Printer& printer) {
+  const Variables variables = {{"class", form.name}, {"bases", form.bases}};
+  printer.Print(form.introduction);
+  printer.Print(variables,
+                "class $class$$bases$ {\n"
+                " public:\n");
+  printer.Indent();
+  PrintDeclarations(service, form.declaration, form.virtuality, printer);
+  printer.Outdent();
+  printer.Print(variables,
+                "\n"
+                " private:\n"
+                "  friend class Stub;\n"
+                "  explicit $class$(::verbena::Channel* channel) : channel_(channel) {}\n"
+                "\n"
+                "  ::verbena::Channel* channel_;\n"
+                "};\n");
+}
+
+// What callers depend on that are tested with MockStub, which is defined in a header of its own.
+void PrintStubInterface(const ServiceModel& service, Printer& printer) {
+  printer.Print(
+      "// What Stub implements, for callers that are tested with a MockStub (FILE_mock.verbena.h).\n"
+      "class StubInterface {\n"
+      " public:\n"
+      "  class AsyncInterface {\n"
+      "   public:\n"
+      "    virtual ~AsyncInterface() = default;\n");
+  printer.Indent();
+  printer.Indent();
+  PrintDeclarations(service, &MethodText::async_declaration, kPureVirtual, printer);
+  printer.Outdent();
+  printer.Print(
+      "};\n"
+      "\n"
+      "virtual ~StubInterface() = default;\n");
+  PrintDeclarations(service, &MethodText::stub_declaration, kPureVirtual, printer);
+  printer.Print("virtual AsyncInterface* async() = 0;\n");
+  printer.Outdent();
+  printer.Print(
+      "};\n"
+      "class MockStub;\n"
+      "\n");
+}
+
+void PrintStubClass(const ServiceModel& service, const Options& options, Printer& printer) {
+  const bool mockable = options.generate_mock_code;
+  const Virtuality virtuality = mockable ? kOverride : Virtuality();
   printer.Print(
       "// The client's side. Any thread. Copies share the channel, which lives at least as long as they do.\n"
-      "class Stub {\n"
-      " public:\n");
+      "class Stub$bases$ {\n"
+      " public:\n",
+      "bases", mockable ? " final : public StubInterface" : "");
   printer.Indent();
-  PrintFormClass(
-      service, "Async",
-      "// The calls with a callback, which runs exactly once, on the channel's event loop, and must not block.\n"
-      "// context, request and reply must live until then.\n",
-      &MethodText::async_declaration, printer);
+  PrintFormClass(service,
+                 {"Async", mockable ? " final : public AsyncInterface" : "",
+                  "// The calls with a callback, which runs exactly once, on the channel's event loop, and must not "
+                  "block.\n"
+                  "// context, request and reply must live until then.\n",
+                  &MethodText::async_declaration, virtuality},
+                 printer);
   printer.Print("\n");
-  PrintFormClass(
-      service, "Co",
-      "// The calls for coroutines: what they return is awaited. context, request and reply must live until\n"
-      "// then, or until the coroutine is destroyed, which cancels the call.\n",
-      &MethodText::co_declaration, printer);
+  PrintFormClass(service,
+                 {"Co", "",
+                  "// The calls for coroutines: what they return is awaited. context, request and reply must live "
+                  "until\n"
+                  "// then, or until the coroutine is destroyed, which cancels the call.\n",
+                  &MethodText::co_declaration, Virtuality()},
+                 printer);
   printer.Print(
       "\n"
       "explicit Stub(::std::shared_ptr<::verbena::Channel> channel)\n"
       "    : channel_(::std::move(channel)), async_(channel_.get()), co_(channel_.get()) {}\n"
       "\n");
-  for (const MethodModel& method : service.methods) {
-    PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method), TextOf(method).stub_declaration);
-  }
+  PrintDeclarations(service, &MethodText::stub_declaration, virtuality, printer);
   printer.Print(
       "\n"
-      "Async* async() { return &async_; }\n"
-      "Co* co() { return &co_; }\n");
+      "Async* async()$specifier$ { return &async_; }\n"
+      "Co* co() { return &co_; }\n",
+      "specifier", virtuality.after);
   printer.Outdent();
   printer.Print(
       "\n"
@@ -119,10 +161,7 @@ void PrintServiceClass(const ServiceModel& service, const char* name, const char
       "\n",
       "class", name);
   printer.Indent();
-  for (const MethodModel& method : service.methods) {
-    PrintComment(method.comment, printer);
-    printer.Print(VariablesOf(service, method), TextOf(method).*declaration);
-  }
+  PrintDeclarations(service, declaration, Virtuality(), printer);
   if (!service.methods.empty()) printer.Print("\n");
   printer.Outdent();
   printer.Print(
@@ -134,7 +173,7 @@ void PrintServiceClass(const ServiceModel& service, const char* name, const char
       "};\n");
 }
 
-void PrintService(const ServiceModel& service, Printer& printer) {
+void PrintService(const ServiceModel& service, const Options& options, Printer& printer) {
   PrintComment(service.comment, printer);
   printer.Print(VariablesOf(service),
                 "class $service$ final {\n"
@@ -144,7 +183,8 @@ void PrintService(const ServiceModel& service, Printer& printer) {
                 "  $service$() = delete;\n"
                 "\n");
   printer.Indent();
-  PrintStubClass(service, printer);
+  if (options.generate_mock_code) PrintStubInterface(service, printer);
+  PrintStubClass(service, options, printer);
   printer.Print("\n");
   PrintServiceClass(
       service, "Service",
@@ -174,7 +214,7 @@ std::string PrintHeader(const FileModel& file, const Options& options) {
     PrintBanner(file, printer);
     PrintIncludes(file, options, printer);
     PrintNamespaceBegin(file, printer);
-    for (const ServiceModel& service : file.services) PrintService(service, printer);
+    for (const ServiceModel& service : file.services) PrintService(service, options, printer);
     PrintNamespaceEnd(file, printer);
     printer.Print("\n#endif  // $guard$\n", "guard", file.include_guard);
   });

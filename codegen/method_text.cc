@@ -6,11 +6,11 @@ namespace {
 constexpr MethodText kUnaryText = {
     .kind_field = "",
     .stub_declaration =
-        "::absl::Status $method$(::verbena::ClientContext* context, const $request$& request,\n"
-        "    $reply$* reply);\n",
+        "$virtual$::absl::Status $method$(::verbena::ClientContext* context, const $request$& request,\n"
+        "    $reply$* reply)$specifier$;\n",
     .async_declaration =
-        "void $method$(::verbena::ClientContext* context, const $request$* request,\n"
-        "    $reply$* reply, ::verbena::CallDone done);\n",
+        "$virtual$void $method$(::verbena::ClientContext* context, const $request$* request,\n"
+        "    $reply$* reply, ::verbena::CallDone done)$specifier$;\n",
     .co_declaration =
         "::verbena::CoUnaryCall<$request$, $reply$> $method$(\n"
         "    ::verbena::ClientContext* context, const $request$& request, $reply$* reply);\n",
@@ -87,11 +87,11 @@ constexpr MethodText kUnaryText = {
 constexpr MethodText kClientStreamingText = {
     .kind_field = "    .kind = ::verbena::MethodKind::kClientStreaming,\n",
     .stub_declaration =
-        "::std::unique_ptr<::verbena::ClientWriter<$request$>> $method$(\n"
-        "    ::verbena::ClientContext* context, $reply$* reply);\n",
+        "$virtual$::std::unique_ptr<::verbena::ClientWriter<$request$>> $method$(\n"
+        "    ::verbena::ClientContext* context, $reply$* reply)$specifier$;\n",
     .async_declaration =
-        "void $method$(::verbena::ClientContext* context, $reply$* reply,\n"
-        "    ::verbena::ClientWriteReactor<$request$>* reactor);\n",
+        "$virtual$void $method$(::verbena::ClientContext* context, $reply$* reply,\n"
+        "    ::verbena::ClientWriteReactor<$request$>* reactor)$specifier$;\n",
     .co_declaration =
         "::std::unique_ptr<::verbena::CoClientWriter<$request$>> $method$(\n"
         "    ::verbena::ClientContext* context, $reply$* reply);\n",
@@ -175,11 +175,11 @@ constexpr MethodText kClientStreamingText = {
 constexpr MethodText kServerStreamingText = {
     .kind_field = "    .kind = ::verbena::MethodKind::kServerStreaming,\n",
     .stub_declaration =
-        "::std::unique_ptr<::verbena::ClientReader<$reply$>> $method$(\n"
-        "    ::verbena::ClientContext* context, const $request$& request);\n",
+        "$virtual$::std::unique_ptr<::verbena::ClientReader<$reply$>> $method$(\n"
+        "    ::verbena::ClientContext* context, const $request$& request)$specifier$;\n",
     .async_declaration =
-        "void $method$(::verbena::ClientContext* context, const $request$* request,\n"
-        "    ::verbena::ClientReadReactor<$reply$>* reactor);\n",
+        "$virtual$void $method$(::verbena::ClientContext* context, const $request$* request,\n"
+        "    ::verbena::ClientReadReactor<$reply$>* reactor)$specifier$;\n",
     .co_declaration =
         "::std::unique_ptr<::verbena::CoClientReader<$reply$>> $method$(\n"
         "    ::verbena::ClientContext* context, const $request$& request);\n",
@@ -264,11 +264,11 @@ constexpr MethodText kServerStreamingText = {
 constexpr MethodText kBidiStreamingText = {
     .kind_field = "    .kind = ::verbena::MethodKind::kBidiStreaming,\n",
     .stub_declaration =
-        "::std::unique_ptr<::verbena::ClientReaderWriter<$request$, $reply$>> $method$(\n"
-        "    ::verbena::ClientContext* context);\n",
+        "$virtual$::std::unique_ptr<::verbena::ClientReaderWriter<$request$, $reply$>> $method$(\n"
+        "    ::verbena::ClientContext* context)$specifier$;\n",
     .async_declaration =
-        "void $method$(::verbena::ClientContext* context,\n"
-        "    ::verbena::ClientBidiReactor<$request$, $reply$>* reactor);\n",
+        "$virtual$void $method$(::verbena::ClientContext* context,\n"
+        "    ::verbena::ClientBidiReactor<$request$, $reply$>* reactor)$specifier$;\n",
     .co_declaration =
         "::std::unique_ptr<::verbena::CoClientReaderWriter<$request$, $reply$>> $method$(\n"
         "    ::verbena::ClientContext* context);\n",

@@ -10,7 +10,8 @@ namespace verbena::codegen {
 
 struct MethodText {
   const char* kind_field;  // Of a ::verbena::Method; empty for the default.
-  // In the header: members of Stub, Stub::Async, Stub::Co, Service, CallbackService and CoService.
+  // In the header: members of Stub and Stub::Async, which $virtual$ and $specifier$ make those of their interfaces or
+  // overrides of those; of Stub::Co, Service, CallbackService and CoService.
   const char* stub_declaration;
   const char* async_declaration;
   const char* co_declaration;

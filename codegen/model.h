@@ -36,6 +36,7 @@ struct FileModel {
   std::string proto_path;               // "demo/greeter.proto", as protoc was given it.
   std::string messages_header;          // "demo/greeter.pb.h", made by protoc itself.
   std::string stubs_header;             // "demo/greeter.verbena.h".
+  std::string mock_header;              // "demo/greeter_mock.verbena.h".
   std::string stubs_source;             // "demo/greeter.verbena.cc".
   std::string include_guard;            // Unique for each proto_path.
   std::vector<std::string> namespaces;  // Outermost first; empty: no package.

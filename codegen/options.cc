@@ -1,5 +1,6 @@
 #include "codegen/options.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,26 @@ namespace verbena::codegen {
 namespace {
 
 constexpr char kRuntimeIncludeDir[] = "runtime_include_dir";
+constexpr char kGenerateMockCode[] = "generate_mock_code";
+
+absl::Status Needs(const char* name, const char* value) {
+  return absl::InvalidArgumentError(absl::StrCat("option ", name, " needs a value: ", name, "=", value));
+}
+
+absl::Status SetOption(const std::string& name, const std::string& value, Options* options) {
+  if (name == kRuntimeIncludeDir) {
+    if (value.empty()) return Needs(kRuntimeIncludeDir, "DIR");
+    options->runtime_include_dir = value.back() == '/' ? value : value + "/";
+    return absl::OkStatus();
+  }
+  if (name == kGenerateMockCode) {
+    if (value != "true" && value != "false") return Needs(kGenerateMockCode, "true|false");
+    options->generate_mock_code = value == "true";
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown option '", name, "'; the options are: ", kRuntimeIncludeDir,
+                                                 "=DIR, ", kGenerateMockCode, "=true|false"));
+}
 
 }  // namespace
 
@@ -18,18 +39,12 @@ absl::StatusOr<Options> ParseOptions(const std::string& parameter) {
   google::protobuf::compiler::ParseGeneratorParameter(parameter, &pairs);
 
   Options options;
+  std::set<std::string> given;
   for (const auto& [name, value] : pairs) {
-    if (name != kRuntimeIncludeDir) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown option '", name, "'; the options are: ", kRuntimeIncludeDir, "=DIR"));
-    }
-    if (value.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("option ", name, " needs a value: ", name, "=DIR"));
-    }
-    if (!options.runtime_include_dir.empty()) {
+    if (!given.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat("option ", name, " is given twice"));
     }
-    options.runtime_include_dir = value.back() == '/' ? value : value + "/";
+    if (absl::Status set = SetOption(name, value, &options); !set.ok()) return set;
   }
   return options;
 }

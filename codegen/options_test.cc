@@ -15,6 +15,7 @@ TEST(ParseOptions, EmptyParameterGivesDefaults) {
   const absl::StatusOr<Options> options = ParseOptions("");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->runtime_include_dir, "");
+  EXPECT_FALSE(options->generate_mock_code);
 }
 
 TEST(ParseOptions, DirectoryEndsWithOneSlash) {
@@ -22,8 +23,16 @@ TEST(ParseOptions, DirectoryEndsWithOneSlash) {
   EXPECT_EQ(ParseOptions("runtime_include_dir=verbena/")->runtime_include_dir, "verbena/");
 }
 
+TEST(ParseOptions, MockCodeIsGeneratedOrNot) {
+  EXPECT_TRUE(ParseOptions("generate_mock_code=true")->generate_mock_code);
+  EXPECT_FALSE(ParseOptions("generate_mock_code=false")->generate_mock_code);
+  EXPECT_TRUE(ParseOptions("runtime_include_dir=a,generate_mock_code=true")->generate_mock_code);
+  ExpectError("generate_mock_code=yes", "needs a value: generate_mock_code=true|false");
+}
+
 TEST(ParseOptions, UnknownOptionIsNamedWithThoseThatExist) {
-  ExpectError("colour=red", "unknown option 'colour'; the options are: runtime_include_dir=DIR");
+  ExpectError("colour=red",
+              "unknown option 'colour'; the options are: runtime_include_dir=DIR, generate_mock_code=true|false");
 }
 
 TEST(ParseOptions, MissingValueIsAnError) {
@@ -33,6 +42,7 @@ TEST(ParseOptions, MissingValueIsAnError) {
 
 TEST(ParseOptions, OptionGivenTwiceIsAnError) {
   ExpectError("runtime_include_dir=a,runtime_include_dir=b", "given twice");
+  ExpectError("generate_mock_code=true,generate_mock_code=true", "given twice");
 }
 
 }  // namespace

@@ -49,4 +49,11 @@ Variables VariablesOf(const ServiceModel& service, const MethodModel& method) {
   return variables;
 }
 
+Variables VariablesOf(const ServiceModel& service, const MethodModel& method, const Virtuality& virtuality) {
+  Variables variables = VariablesOf(service, method);
+  variables["virtual"] = virtuality.before;
+  variables["specifier"] = virtuality.after;
+  return variables;
+}
+
 }  // namespace verbena::codegen

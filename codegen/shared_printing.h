@@ -30,6 +30,16 @@ Variables VariablesOf(const ServiceModel& service);
 // Those of its service, and $method$, $name$ (as in the .proto), $path$, $request$, $reply$.
 Variables VariablesOf(const ServiceModel& service, const MethodModel& method);
 
+// What a member function's declaration says besides its signature.
+struct Virtuality {
+  const char* before = "";  // "virtual ".
+  const char* after = "";   // " override", " = 0".
+};
+inline constexpr Virtuality kPureVirtual = {"virtual ", " = 0"};
+inline constexpr Virtuality kOverride = {"", " override"};
+// Those of the method, and $virtual$, $specifier$.
+Variables VariablesOf(const ServiceModel& service, const MethodModel& method, const Virtuality& virtuality);
+
 }  // namespace verbena::codegen
 
 #endif  // VERBENA_CODEGEN_SHARED_PRINTING_H_

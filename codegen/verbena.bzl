@@ -6,6 +6,7 @@
         name = "greeter_verbena",
         srcs = ["greeter.proto"],
         deps = ["//common:types_verbena"],  # Other verbena_cc_library targets, for the files imported from them.
+        generate_mock_code = True,  # StubInterface, and MockStub in greeter_mock.verbena.h, which only tests include.
     )
 
 Use it as a cc_library: `#include "path/to/greeter.verbena.h"`. Debian's protoc makes the messages, this package's plugin
@@ -34,7 +35,8 @@ def _generate(ctx, files, roots):
         if not src.is_source:
             fail("%s is generated: only .proto files of the source tree are supported" % src.owner)
         stem = src.basename[:-len(".proto")]
-        headers += [ctx.actions.declare_file(stem + end, sibling = src) for end in [".pb.h", ".verbena.h"]]
+        ends = [".pb.h", ".verbena.h"] + (["_mock.verbena.h"] if ctx.attr.generate_mock_code else [])
+        headers += [ctx.actions.declare_file(stem + end, sibling = src) for end in ends]
         sources += [ctx.actions.declare_file(stem + end, sibling = src) for end in [".pb.cc", ".verbena.cc"]]
 
     output_root = "/".join([part for part in [ctx.bin_dir.path, ctx.label.workspace_root] if part])
@@ -42,6 +44,8 @@ def _generate(ctx, files, roots):
     arguments.add(ctx.executable._plugin, format = "--plugin=protoc-gen-verbena=%s")
     arguments.add(output_root, format = "--cpp_out=%s")
     arguments.add(output_root, format = "--verbena_out=%s")
+    if ctx.attr.generate_mock_code:
+        arguments.add("--verbena_opt=generate_mock_code=true")
     arguments.add_all(roots, format_each = "--proto_path=%s")
     arguments.add_all(ctx.files.srcs)
     ctx.actions.run(
@@ -105,6 +109,10 @@ verbena_cc_library = rule(
         "deps": attr.label_list(
             doc = "verbena_cc_library targets that srcs import from.",
             providers = [CcInfo, _ProtoFilesInfo],
+        ),
+        "generate_mock_code": attr.bool(
+            doc = "Stubs implement an interface, and FILE_mock.verbena.h has gMock's mocks of it: tests that include " +
+                  "it depend on gMock, this target does not.",
         ),
         "runtime": attr.label(
             doc = "What the stubs are linked with. Tests put doubles here.",

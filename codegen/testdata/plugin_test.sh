@@ -46,6 +46,11 @@ for name in "${protos[@]}"; do
   expect_golden "$name.verbena.cc"
 done
 
+run_protoc --verbena_out="$output" --verbena_opt=generate_mock_code=true "$testdata/mocked.proto"
+expect_golden mocked.verbena.h
+expect_golden mocked_mock.verbena.h
+[[ ! -f $output/$testdata/greeter_mock.verbena.h ]] || fail "mocks that nobody asked for"
+
 run_protoc --verbena_out="$output" "$testdata/common/base.proto"
 [[ -f $output/$testdata/common/base.verbena.cc ]] || fail "a file without services generates nothing"
 
@@ -54,7 +59,7 @@ run_protoc --verbena_out=runtime_include_dir=verbena:"$output/elsewhere" "$testd
 grep -qx '#include "verbena/rpc/service.h"' "$output/elsewhere/$testdata/greeter.verbena.h" ||
   fail "runtime_include_dir is ignored"
 
-expect_error "unknown option 'colour'; the options are: runtime_include_dir=DIR" \
+expect_error "unknown option 'colour'; the options are: runtime_include_dir=DIR, generate_mock_code=true|false" \
   --verbena_out="$output" --verbena_opt=colour=red "$testdata/greeter.proto"
 
 ((failures == 0)) && echo "PASSED"
