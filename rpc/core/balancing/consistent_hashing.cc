@@ -28,10 +28,12 @@ void ConsistentHashing::OnServersChanged(const ServerList& list) {
 std::optional<size_t> ConsistentHashing::Pick(const PickRequest& request, const ServerList& list) {
   if (!any_pickable_) return std::nullopt;
   const std::vector<ListedServer>& servers = list.servers();
+  const bool has_key = request.key_hash.has_value();
   uint64_t hash = request.key_hash.value_or(request.random);
   for (int i = 0; i <= kRehashesMax; ++i, hash = SplitMix64(hash).Next()) {
     const size_t found = table_.Find(hash);
     if (servers[found].pickable) return found;
+    if (has_key && servers[found].Untried()) return std::nullopt;
   }
   size_t position = hash % servers.size();
   while (!servers[position].pickable) position = (position + 1) % servers.size();

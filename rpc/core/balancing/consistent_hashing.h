@@ -4,7 +4,9 @@
 // server fails exactly its own keys move, spread over the others, and when it is back they return, exactly. Only a
 // change of the list builds another table; see maglev_table.h for what moves then.
 //
-// At the start, until all are connected, a key's calls may go elsewhere: affinity is for caches, not for locks.
+// A key's call waits for its server while that is still to be tried (at the start, after an idle time-out), as with
+// gRPC's ring_hash, so that clients which have just started find what others left there. Once it has failed the call
+// goes on without waiting. Clients may learn of a failure at different moments: affinity is for caches, not for locks.
 
 #ifndef VERBENA_RPC_CORE_BALANCING_CONSISTENT_HASHING_H_
 #define VERBENA_RPC_CORE_BALANCING_CONSISTENT_HASHING_H_

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "rpc/core/balancing/stable_hash.h"
 #include "rpc/core/balancing/test_servers.h"
 
@@ -17,6 +22,10 @@ class ConsistentHashingTest : public testing::Test {
   void Tell() {
     list_.UpdatePickable();
     policy_.OnServersChanged(list_);
+  }
+  void Fail(size_t position) {
+    At(list_, position).state = ServerState::kFailed;
+    At(list_, position).failure = absl::UnavailableError("refused");
   }
   std::vector<size_t> PickAll() {
     std::vector<size_t> picks;
@@ -34,7 +43,7 @@ TEST_F(ConsistentHashingTest, KeyStaysWithItsServer) { EXPECT_EQ(PickAll(), Pick
 
 TEST_F(ConsistentHashingTest, OnlyTheKeysOfAFailedServerMoveAndTheyAreSpread) {
   const std::vector<size_t> before = PickAll();
-  At(list_, 4).state = ServerState::kFailed;
+  Fail(4);
   Tell();
   const std::vector<size_t> after = PickAll();
   int heirs[10] = {};
@@ -57,15 +66,18 @@ TEST_F(ConsistentHashingTest, OnlyTheKeysOfAFailedServerMoveAndTheyAreSpread) {
 
 TEST_F(ConsistentHashingTest, KeysReturnWithTheirServer) {
   const std::vector<size_t> before = PickAll();
-  At(list_, 4).state = ServerState::kFailed;
+  Fail(4);
   Tell();
   At(list_, 4).state = ServerState::kReady;
+  At(list_, 4).failure = absl::OkStatus();
   Tell();
   EXPECT_EQ(PickAll(), before);
 }
 
 TEST_F(ConsistentHashingTest, LastServerHasAllKeys) {
-  for (size_t i = 0; i < 10; ++i) At(list_, i).state = i == 7 ? ServerState::kReady : ServerState::kIdle;
+  for (size_t i = 0; i < 10; ++i) {
+    if (i != 7) Fail(i);
+  }
   Tell();
   EXPECT_EQ(PickAll(), std::vector<size_t>(kKeys, 7));
 }
@@ -75,6 +87,27 @@ TEST_F(ConsistentHashingTest, CallsWithoutAKeyGoAnywhere) {
   bool another = false;
   for (uint64_t random = 2; random < 100; ++random) another |= policy_.Pick({.random = random}, list_) != one;
   EXPECT_TRUE(another);
+}
+
+TEST_F(ConsistentHashingTest, KeyWaitsForItsServerWhileThatIsToBeTriedAndNoLonger) {
+  const std::vector<size_t> before = PickAll();
+  At(list_, 4).state = ServerState::kConnecting;
+  Tell();
+  for (int key = 0; key < kKeys; ++key) {
+    const std::optional<size_t> pick = policy_.Pick({.key_hash = StableHash(std::to_string(key))}, list_);
+    ASSERT_EQ(pick, before[key] == 4 ? std::nullopt : std::optional(before[key]));
+  }
+  Fail(4);
+  Tell();
+  for (const size_t pick : PickAll()) ASSERT_NE(pick, 4u);
+}
+
+TEST_F(ConsistentHashingTest, CallsWithoutAKeyWaitForNobodyInParticular) {
+  for (size_t i = 0; i < 10; ++i) {
+    if (i != 7) At(list_, i).state = ServerState::kConnecting;
+  }
+  Tell();
+  for (uint64_t random = 0; random < 100; ++random) ASSERT_EQ(policy_.Pick({.random = random}, list_), 7u);
 }
 
 TEST_F(ConsistentHashingTest, NothingPickableIsNoPick) {

@@ -28,7 +28,8 @@ class Policy {
 
   virtual void OnServersChanged(const ServerList& servers) = 0;
 
-  // The position of a pickable server. Nullopt if and only if none is pickable.
+  // The position of a pickable server. Nullopt if none is pickable, or if the one that should have the call is still to
+  // be tried.
   virtual std::optional<size_t> Pick(const PickRequest& request, const ServerList& servers) = 0;
 
   // Whether the channel should connect to it, or keep its connection.

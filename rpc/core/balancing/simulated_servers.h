@@ -56,6 +56,7 @@ class SimulatedServers {
   void CheckCounts();
   void Require(bool rule, const std::string& broken);
 
+  const bool keys_have_servers_;  // A call may wait for its own although others are ready.
   std::unique_ptr<Balancer> balancer_;
   SplitMix64 random_;
   absl::Time now_ = absl::UnixEpoch();
