@@ -29,6 +29,7 @@
 #include "rpc/connectivity.h"
 #include "rpc/core/balancing/balancer.h"
 #include "rpc/core/retry/retry_policy.h"
+#include "rpc/interceptor/interceptor.h"
 #include "rpc/names/name_source.h"
 #include "rpc/options.h"
 
@@ -77,6 +78,8 @@ struct ChannelOptions {
   // for all (""). A call that was made again ends with the status of its last attempt; all of them share its time.
   std::map<std::string, RetryPolicy, std::less<>> retries;
   RetryBudgetOptions retry_budget;  // For each loop.
+  // See rpc/interceptor/interceptor.h.
+  ClientInterceptors interceptors;
   // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.
   uint32_t calls_in_flight_max = 16384;
   // What a stream of replies may have here unread, but for the last message, before its server must wait; at least

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/client_interception.h"
 #include "rpc/core/balancing/stable_hash.h"
 
 namespace verbena::rpc {
@@ -114,6 +115,11 @@ ClientConnection& ChannelLane::NextConnection(Server& server) {
 }
 
 void ChannelLane::Start(UserCall call) {
+  if (!options_.interceptors.empty()) {
+    if (absl::Status refused = InterceptCall(options_.interceptors, call); !refused.ok()) {
+      return EndLater(std::move(call), std::move(refused));
+    }
+  }
   const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout, loop_);
   call.deadline = loop_.Now() + timeout;
   call.retry = PolicyOf(call.method);
@@ -122,6 +128,13 @@ void ChannelLane::Start(UserCall call) {
                         ? call.deadline
                         : std::min(call.deadline, loop_.Now() + options_.connect_timeout);
   Attempt(std::move(call));
+}
+
+// Not at once: a caller who tries again in `done` would never come to an end.
+void ChannelLane::EndLater(UserCall call, absl::Status status) {
+  loop_.Post([call = std::make_unique<UserCall>(std::move(call)), status = std::move(status)]() mutable {
+    WaitingCalls::End(std::move(*call), std::move(status));
+  });
 }
 
 // By method, else service, else for all.

@@ -87,6 +87,7 @@ class ChannelLane : public CallRouter,
   void Route(UserCall call);
   void Park(UserCall call);
   const RetryPolicy* PolicyOf(absl::string_view method) const;
+  void EndLater(UserCall call, absl::Status status);
   void Attempt(UserCall call);
   bool MayGoElsewhere(UserCall& call, const absl::Status& status);
   std::optional<absl::Duration> RetryDelayOf(UserCall& call, const absl::Status& status);

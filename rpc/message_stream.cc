@@ -120,6 +120,7 @@ void MessageStream::AdvanceReads() {
     const Incoming incoming = receiver_.TakeNext();
     if (!ParseBody(incoming.payload, incoming.body_bytes, read_->into)) return OnUnreadable();
     PendingRead read = *std::exchange(read_, std::nullopt);
+    if (observer_ != nullptr) observer_->OnReceived(*read.into);
     Complete(std::move(read.done), absl::OkStatus());
     if (wire_ == nullptr) return;
     if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
@@ -180,6 +181,7 @@ void MessageStream::AdvanceWrites() {
 }
 
 void MessageStream::Send(PendingWrite write) {
+  if (observer_ != nullptr) observer_->OnSend(*write.message);
   Outgoing* const outgoing = TakeOutgoing();
   outgoing->Begin(std::move(write));
   unserialized_ = outgoing;

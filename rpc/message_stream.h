@@ -27,6 +27,7 @@
 #include "rpc/core/stream_header.h"
 #include "rpc/core/stream_receiver.h"
 #include "rpc/core/stream_sender.h"
+#include "rpc/interceptor/message_observer.h"
 #include "rpc/loop_handle.h"
 #include "transport/connection.h"
 
@@ -80,6 +81,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Attach(StreamWire* wire) { wire_ = wire; }
   // The connection is gone before anything of the stream had left or arrived: another one may have it. False: too late.
   bool Restart();
+  // `observer` sees each message that is sent, and each that the user gets.
+  void set_observer(std::shared_ptr<MessageObserver> observer) { observer_ = std::move(observer); }
   // What is written is sent from here on.
   void OpenWrites();
   // A message that is to be fetched; what has arrived, of one of the kinds of streams. Errors: the peer breaks the
@@ -142,7 +145,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool writes_ended_ = false;  // By the user.
   bool end_sent_ = false;
   bool closed_ = false;
-  bool unreadable_ = false;  // A message was none: the call is to end.
+  bool unreadable_ = false;                    // A message was none: the call is to end.
+  std::shared_ptr<MessageObserver> observer_;  // Null: nobody.
   StreamReceiver<Incoming> receiver_;
   StreamSender sender_;
   std::optional<PendingRead> read_;

@@ -46,6 +46,7 @@ absl::Status MethodRegistry::AddMethod(const std::string& service, const Method&
     return absl::InvalidArgumentError(absl::StrCat("method ", full_name, " is there twice"));
   }
   methods_.push_back(&method);
+  names_.push_back(full_name);
   has_blocking_methods_ |= IsBlocking(method);
   return absl::OkStatus();
 }

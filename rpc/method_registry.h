@@ -30,6 +30,7 @@ class MethodRegistry : public MethodLookup {
   absl::StatusOr<uint32_t> Find(absl::string_view full_name) const override;
   MethodKind kind(uint32_t method) const override { return methods_[method]->kind; }
   const Method& method(uint32_t index) const { return *methods_[index]; }
+  const std::string& full_name(uint32_t index) const { return names_[index]; }
   size_t size() const { return methods_.size(); }
   bool has_blocking_methods() const { return has_blocking_methods_; }
 
@@ -41,6 +42,7 @@ class MethodRegistry : public MethodLookup {
   absl::flat_hash_set<std::string> services_;
   absl::flat_hash_map<std::string, uint32_t> indexes_;  // By "package.Service/Method".
   std::vector<const Method*> methods_;
+  std::vector<std::string> names_;  // The same, by "package.Service/Method".
   bool has_blocking_methods_ = false;
 };
 

@@ -23,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "rpc/auth/authentication.h"
+#include "rpc/interceptor/interceptor.h"
 #include "rpc/options.h"
 #include "rpc/service.h"
 
@@ -52,6 +53,9 @@ struct ServerOptions {
   // What a stream of requests may have here unread, but for the last message, before its client must wait; at least
   // 64 KiB.
   uint64_t stream_window_bytes = uint64_t{256} << 10;
+
+  // See rpc/interceptor/interceptor.h.
+  ServerInterceptors interceptors;
 };
 
 // Totals since the start unless said otherwise. Read without a common instant.

@@ -100,6 +100,23 @@ void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
   stream_->OpenWrites();
 }
 
+absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::string& method) {
+  auto chain = InterceptorChain<ServerContext>::Make(makers, {method, method_->kind});
+  if (chain == nullptr) return absl::OkStatus();
+  if (absl::Status started = chain->Start(context_); !started.ok()) return started;
+  if (!ClientStreams(method_->kind)) chain->OnReceived(*request_);
+  if (stream_ != nullptr) stream_->set_observer(chain);
+  chain_ = std::move(chain);
+  return absl::OkStatus();
+}
+
+void ServerCall::EndInterception() {
+  const auto chain = std::exchange(chain_, nullptr);
+  if (chain == nullptr) return;
+  if (status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*reply_);
+  chain->End(context_, status_);
+}
+
 // A stream is attached while its call has a connection.
 uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload) {
   return connection_->SendStreamMessage(local_, header, payload, stream_);
@@ -206,6 +223,7 @@ bool ServerCall::Recycle() {
   if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
   connection_ = nullptr;
   stream_ = nullptr;
+  chain_ = nullptr;
   request_->Clear();
   reply_->Clear();
   reply_bytes_ = 0;

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "rpc/executor/executor.h"
+#include "rpc/interceptor/interceptor_chain.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
 #include "rpc/server_context.h"
@@ -47,6 +48,11 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   static void Run(std::unique_ptr<ServerCall> call, Executor* executor);
   // Sends the call back with the outcome.
   static void Finish(std::unique_ptr<ServerCall> call, absl::Status status);
+
+  // The interceptors of the call see it from here on; before Run. Not OK: one refuses it.
+  absl::Status Intercept(const ServerInterceptors& makers, const std::string& method);
+  // It is back, and is to be answered with status(): they see its end.
+  void EndInterception();
 
   // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
   void OpenStream(std::shared_ptr<MessageStream> stream);
@@ -106,6 +112,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
   std::shared_ptr<MessageStream> stream_;
+  std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
 };
 
 }  // namespace verbena::rpc

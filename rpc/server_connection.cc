@@ -116,17 +116,22 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
   call->ReadClientMetadata(decision.fields);
   if (bytes.size() > decision.body_bytes) call->set_request_attachment(payload.Share(decision.body_bytes));
   if (call->kind() != MethodKind::kUnary) call->OpenStream(loop_.MakeStream());
-  if (call->Parse(bytes.first(decision.body_bytes))) {
-    ServerCall::Run(std::move(call), loop_.executor());
-    return;
-  }
-  absl::Status status = absl::InvalidArgumentError("the request's bytes are not the method's request message");
+  absl::Status status = call->Parse(bytes.first(decision.body_bytes))
+                            ? Intercept(*call)
+                            : absl::InvalidArgumentError("the request's bytes are not the method's request message");
+  if (status.ok()) return ServerCall::Run(std::move(call), loop_.executor());
   SetCertainty(&status, Certainty::kNotSent);
   call->set_status(std::move(status));
   OnCallFinished(std::move(call));
 }
 
+absl::Status ServerConnection::Intercept(ServerCall& call) {
+  if (loop_.interceptors() == nullptr) return absl::OkStatus();
+  return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
+}
+
 void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
+  call->EndInterception();
   SlotOf(call->local()).running = nullptr;
   const uint64_t written = FinishStream(*call);
   if (!session_.OnHandlerDone(call->local())) {

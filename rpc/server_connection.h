@@ -79,6 +79,7 @@ class ServerConnection : public transport::ConnectionHandler {
   uint64_t FinishStream(ServerCall& call);  // Its handler is done. How many messages it wrote.
   void CancelFetches(const ServerCall& call);
   void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
+  absl::Status Intercept(ServerCall& call);
   void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
   void Reject(uint64_t call_id, const absl::Status& status);
   void Respond(std::unique_ptr<ServerCall> call);

@@ -112,7 +112,8 @@ absl::Status ServerCore::StartLoops(Network* network) {
   const uint32_t calls_max = options_.calls_in_flight_max / loops + (options_.calls_in_flight_max % loops != 0);
   for (uint32_t i = 0; i < loops; ++i) {
     loops_.push_back(std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), executor_.get(), session,
-                                                  stream, calls_max, &access_));
+                                                  stream, calls_max, &access_,
+                                                  options_.interceptors.empty() ? nullptr : &options_.interceptors));
   }
   return absl::OkStatus();
 }

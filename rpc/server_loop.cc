@@ -14,10 +14,11 @@ constexpr size_t kRecycledCallsMax = 1024;
 
 ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
                        const ServerSessionOptions& session_options, const StreamOptions& stream_options,
-                       uint32_t calls_max, AccessControl* access)
+                       uint32_t calls_max, AccessControl* access, const ServerInterceptors* interceptors)
     : event_loop_(*event_loop),
       methods_(*methods),
       executor_(executor),
+      interceptors_(interceptors),
       access_(access != nullptr && access->authorizer ? access : nullptr),
       session_options_(session_options),
       stream_options_(stream_options),

@@ -27,11 +27,11 @@ namespace verbena::rpc {
 
 class ServerLoop : public CallSink {
  public:
-  // `executor` may be null if no method blocks, `access` if everybody may call everything. None is owned; all outlive
-  // this.
+  // `executor` may be null if no method blocks, `access` if everybody may call everything, `interceptors` if there are
+  // none. None is owned; all outlive this.
   ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
              const ServerSessionOptions& session_options, const StreamOptions& stream_options, uint32_t calls_max,
-             AccessControl* access = nullptr);
+             AccessControl* access = nullptr, const ServerInterceptors* interceptors = nullptr);
   ~ServerLoop() override = default;
 
   void Accept(std::unique_ptr<transport::Connection> connection);
@@ -55,6 +55,7 @@ class ServerLoop : public CallSink {
   const LoopGate* gate() const { return gate_.get(); }
   const MethodRegistry& methods() const { return methods_; }
   Executor* executor() { return executor_; }
+  const ServerInterceptors* interceptors() const { return interceptors_; }
   AccessControl* access() { return access_; }  // Null: there is no authorizer.
   const ServerSessionOptions& session_options() const { return session_options_; }
   // Where a connection makes a response's header, to be copied by its transport at once: kResponseHeaderRoomMax bytes.
@@ -68,6 +69,7 @@ class ServerLoop : public CallSink {
   transport::EventLoop& event_loop_;
   const MethodRegistry& methods_;
   Executor* const executor_;
+  const ServerInterceptors* const interceptors_;  // Null: none.
   AccessControl* const access_;
   const ServerSessionOptions session_options_;
   const StreamOptions stream_options_;

@@ -17,6 +17,7 @@
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
 #include "rpc/client_context.h"
+#include "rpc/interceptor/interceptor.h"
 #include "rpc/method_registry.h"
 #include "rpc/server_loop.h"
 #include "rpc/testing/lambda_service.h"
@@ -61,7 +62,7 @@ class CallFixture : public ::testing::Test {
   void StartServer() {
     methods_ = *rpc::MethodRegistry::Create({&service_});
     server_ = std::make_unique<rpc::ServerLoop>(&loop_, methods_.get(), nullptr, session_options_, stream_options_,
-                                                calls_max_, &access_);
+                                                calls_max_, &access_, &interceptors_);
     listener_ = *network_.Listen(
         kAddress, {}, {&loop_},
         [this](std::unique_ptr<transport::Connection> connection) { server_->Accept(std::move(connection)); }, {});
@@ -121,6 +122,7 @@ class CallFixture : public ::testing::Test {
   rpc::AccessControl access_;
   ChannelOptions options_;
   std::vector<Held> held_;
+  ServerInterceptors interceptors_;
 
   std::unique_ptr<rpc::MethodRegistry> methods_;
   std::unique_ptr<rpc::ServerLoop> server_;

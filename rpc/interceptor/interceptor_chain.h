@@ -1,0 +1,64 @@
+// The interceptors of one call, in their order.
+//
+// Owner: the call, and its stream. Thread: the loop's.
+
+#ifndef VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_CHAIN_H_
+#define VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_CHAIN_H_
+
+#include <memory>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "rpc/interceptor/interceptor.h"
+#include "rpc/interceptor/message_observer.h"
+
+namespace verbena::rpc {
+
+template <typename Context>
+class InterceptorChain : public MessageObserver {
+ public:
+  // Null: nobody is interested in this call.
+  static std::shared_ptr<InterceptorChain> Make(const std::vector<InterceptorMaker<Context>>& makers,
+                                                const CalledMethod& method) {
+    std::shared_ptr<InterceptorChain> chain;
+    for (const InterceptorMaker<Context>& maker : makers) {
+      std::unique_ptr<CallInterceptor<Context>> interceptor = maker(method);
+      if (interceptor == nullptr) continue;
+      if (chain == nullptr) chain = std::make_shared<InterceptorChain>();
+      chain->interceptors_.push_back(std::move(interceptor));
+    }
+    return chain;
+  }
+
+  // Not OK: one has refused the call, and those before it have heard of its end.
+  absl::Status Start(Context& context) {
+    for (size_t i = 0; i < interceptors_.size(); ++i) {
+      absl::Status started = interceptors_[i]->OnStart(context);
+      if (started.ok()) continue;
+      interceptors_.resize(i);
+      End(context, started);
+      return started;
+    }
+    return absl::OkStatus();
+  }
+  void OnSend(const google::protobuf::MessageLite& message) override {
+    for (const auto& interceptor : interceptors_) interceptor->OnSend(message);
+  }
+  void OnReceived(const google::protobuf::MessageLite& message) override {
+    for (const auto& interceptor : std::views::reverse(interceptors_)) interceptor->OnReceived(message);
+  }
+  // Once. What passes later is nobody's affair.
+  void End(const Context& context, const absl::Status& status) {
+    const auto ended = std::exchange(interceptors_, {});
+    for (const auto& interceptor : std::views::reverse(ended)) interceptor->OnEnd(context, status);
+  }
+
+ private:
+  std::vector<std::unique_ptr<CallInterceptor<Context>>> interceptors_;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_CHAIN_H_

@@ -1,0 +1,189 @@
+// Interceptors of calls, at both ends, over a network in memory.
+
+#include "rpc/interceptor/interceptor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/testing/stream_fixture.h"
+
+namespace verbena {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Text;
+
+constexpr absl::string_view kEcho = "test.Lambda/Echo";
+
+std::string ValueOf(const google::protobuf::MessageLite& message) { return static_cast<const Text&>(message).value(); }
+
+// Writes down what it sees.
+template <typename Context>
+class Witness : public CallInterceptor<Context> {
+ public:
+  Witness(std::string name, absl::Status start, std::vector<std::string>* seen)
+      : name_(std::move(name)), start_(std::move(start)), seen_(*seen) {}
+
+  absl::Status OnStart(Context&) override {
+    seen_.push_back(name_ + " starts");
+    return start_;
+  }
+  void OnSend(const google::protobuf::MessageLite& message) override {
+    seen_.push_back(absl::StrCat(name_, " sends ", ValueOf(message)));
+  }
+  void OnReceived(const google::protobuf::MessageLite& message) override {
+    seen_.push_back(absl::StrCat(name_, " receives ", ValueOf(message)));
+  }
+  void OnEnd(const Context&, const absl::Status& status) override {
+    seen_.push_back(absl::StrCat(name_, " ends ", absl::StatusCodeToString(status.code())));
+  }
+
+ private:
+  const std::string name_;
+  const absl::Status start_;
+  std::vector<std::string>& seen_;
+};
+
+class InterceptorTest : public testing::StreamFixture {
+ protected:
+  void AddAtClient(const std::string& name, const absl::Status& start = absl::OkStatus()) {
+    options_.interceptors.push_back([this, name, start](const CalledMethod&) {
+      return std::make_unique<Witness<ClientContext>>(name, start, &seen_);
+    });
+  }
+  void AddAtServer(const std::string& name, const absl::Status& start = absl::OkStatus()) {
+    interceptors_.push_back([this, name, start](const CalledMethod&) {
+      return std::make_unique<Witness<ServerContext>>(name, start, &seen_);
+    });
+  }
+
+  std::vector<std::string> seen_;
+};
+
+TEST_F(InterceptorTest, ChainIsPassedForwardsGoingOutAndBackwardsComingIn) {
+  AddAtClient("a");
+  AddAtClient("b");
+  AddAtServer("s");
+  Start();
+  EXPECT_EQ(Call(kEcho, "hi")->status(), absl::OkStatus());
+  EXPECT_THAT(seen_,
+              ElementsAre("a starts", "b starts", "a sends hi", "b sends hi", "s starts", "s receives hi", "s sends hi",
+                          "s ends OK", "b receives hi", "a receives hi", "b ends OK", "a ends OK"));
+}
+
+TEST_F(InterceptorTest, MakerKnowsTheMethodAndMayDecline) {
+  std::vector<std::string> methods;
+  options_.interceptors.push_back([&methods](const CalledMethod& method) {
+    methods.push_back(absl::StrCat(method.name, " ", ToString(method.kind)));
+    return nullptr;
+  });
+  interceptors_.push_back([&methods](const CalledMethod& method) {
+    methods.push_back(absl::StrCat(method.name, " ", ToString(method.kind)));
+    return nullptr;
+  });
+  Start();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  EXPECT_THAT(methods, ElementsAre("test.Lambda/Echo unary", "test.Lambda/Echo unary"));
+}
+
+TEST_F(InterceptorTest, ClientsRefusalSendsNothing) {
+  AddAtClient("a");
+  AddAtClient("b", absl::PermissionDeniedError("not you"));
+  AddAtClient("c");
+  Start();
+  const auto call = Call("test.Lambda/Hold");
+  ExpectFailed(*call, absl::StatusCode::kPermissionDenied, Certainty::kNotSent, "not you");
+  EXPECT_THAT(held_, IsEmpty());
+  EXPECT_THAT(seen_, ElementsAre("a starts", "b starts", "a ends PERMISSION_DENIED"));
+}
+
+TEST_F(InterceptorTest, ServersRefusalRunsNoHandler) {
+  AddAtServer("s", absl::ResourceExhaustedError("not now"));
+  Start();
+  const auto call = Call("test.Lambda/Hold");
+  ExpectFailed(*call, absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "not now");
+  EXPECT_THAT(held_, IsEmpty());
+}
+
+TEST_F(InterceptorTest, FailedCallEndsWithItsStatusAtBothEnds) {
+  AddAtClient("a");
+  AddAtServer("s");
+  Start();
+  const auto call = Call("test.Lambda/Hold", "x");
+  held_.at(0).done(absl::AbortedError("never mind"));
+  loop_.RunUntilIdle();
+  EXPECT_THAT(seen_,
+              ElementsAre("a starts", "a sends x", "s starts", "s receives x", "s ends ABORTED", "a ends ABORTED"));
+}
+
+TEST_F(InterceptorTest, CancelEndsBothEnds) {
+  AddAtClient("a");
+  AddAtServer("s");
+  Start();
+  const auto call = Call("test.Lambda/Hold", "x");
+  seen_.clear();
+  call->context.TryCancel();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(seen_, ElementsAre("a ends CANCELLED"));
+  held_.at(0).done(absl::CancelledError("as you wish"));
+  loop_.RunUntilIdle();
+  EXPECT_THAT(seen_, ElementsAre("a ends CANCELLED", "s ends CANCELLED"));
+}
+
+TEST_F(InterceptorTest, MessagesOfStreamsAreSeenBothWays) {
+  AddAtClient("a");
+  AddAtServer("s");
+  Start();
+  auto call = Begin(MethodKind::kBidiStreaming);
+  seen_.clear();
+  call->Write("ping");
+  served().Read();
+  loop_.RunUntilIdle();
+  served().Write("pong");
+  call->Read();
+  loop_.RunUntilIdle();
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_THAT(seen_, ElementsAre("a sends ping", "s receives ping", "s sends pong", "a receives pong", "s ends OK",
+                                 "a ends OK"));
+}
+
+TEST_F(InterceptorTest, MetadataAndTimeMayBeGivenToEveryCall) {
+  class Signer : public ClientInterceptor {
+    absl::Status OnStart(ClientContext& context) override {
+      context.set_timeout(absl::Seconds(1));
+      return context.AddMetadata("token", "secret");
+    }
+  };
+  options_.interceptors.push_back([](const CalledMethod&) { return std::make_unique<Signer>(); });
+  Start();
+  const auto call = Call("test.Lambda/Hold");
+  EXPECT_EQ(held_.at(0).context->client_metadata().Find("token"), "secret");
+  loop_.Advance(absl::Seconds(1));
+  ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kOutcomeUnknown, "deadline");
+}
+
+TEST_F(InterceptorTest, CallThatIsMadeAgainIsOneCall) {
+  RetryPolicy policy;
+  policy.attempts_max = 3;
+  policy.idempotent = true;
+  options_.retries[""] = policy;
+  AddAtClient("a");
+  service_.AddCallback("Flaky", [tries = 0](ServerContext*, const Text&, Text*, Responder done) mutable {
+    done(++tries < 3 ? absl::UnavailableError("not yet") : absl::OkStatus());
+  });
+  Start();
+  const auto call = Call("test.Lambda/Flaky", "x");
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(call->status(), absl::OkStatus());
+  EXPECT_THAT(seen_, ElementsAre("a starts", "a sends x", "a receives ", "a ends OK"));
+}
+
+}  // namespace
+}  // namespace verbena
