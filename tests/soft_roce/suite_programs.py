@@ -57,6 +57,14 @@ PROGRAMS = (
         in_emulation=True,
     ),
     Program(
+        "//examples/kvstore:kvstore_test",
+        arguments=("examples/kvstore/kvstore_server", "examples/kvstore/kvstore_client"),
+    ),
+    Program(
+        "//examples/chat:chat_test",
+        arguments=("examples/chat/chat_server", "examples/chat/chat_client"),
+    ),
+    Program(
         "//tools/verbena:verbena_test",
         arguments=("tools/verbena/verbena",),
         fault_free=True,
