@@ -1,5 +1,6 @@
 #include "rpc/adopted_context.h"
 
+#include <mutex>
 #include <utility>
 
 namespace verbena::rpc {
@@ -17,8 +18,11 @@ void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientCo
   user.response_attachment_.Clear();
   user.response_metadata_.Clear();
   // As for any call that is bound to a context.
-  user.canceller_ = self;
-  user.call_id_.store(1);
+  {
+    const std::lock_guard lock(user.canceller_mu_);
+    user.canceller_ = self;
+    user.call_id_.store(1);
+  }
   if (user.cancelled_.load()) own.TryCancel();
 }
 

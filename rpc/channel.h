@@ -103,8 +103,8 @@ class Channel {
   // Whether there is a connection, a moment ago.
   ConnectivityState connectivity() const;
   // Told of each change of that from here on, and of the present state at once: on an event loop's thread or that of
-  // the caller, one change at a time and in order; it must not block, nor set another. It replaces the one before,
-  // which has returned when this returns; null removes it.
+  // the caller, one change at a time and in order; it must not block, set another, or destroy the channel. It replaces
+  // the one before, which has returned when this returns; null removes it.
   void SetConnectivityCallback(absl::AnyInvocable<void(ConnectivityState)> callback);
   // Connects if nothing does so already: a channel that does not connect ahead, or was idle.
   void Connect();

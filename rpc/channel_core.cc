@@ -14,6 +14,9 @@
 namespace verbena::rpc {
 namespace {
 
+// At the same time, to servers of which it is not known how many there will be.
+constexpr size_t kAuthenticationsMax = 4096;
+
 constexpr absl::string_view kDestroyed = "the channel was destroyed";
 
 absl::Status CheckOptions(const ChannelOptions& options) {
@@ -80,7 +83,9 @@ absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network,
 
 ChannelCore::ChannelCore(std::string target, const ChannelOptions& options)
     : target_(std::move(target)), options_(options) {
-  const auto connections = static_cast<size_t>(std::max(options.connections, options.loops));
+  const size_t connections = ServerNames::NamesMany(target_)
+                                 ? kAuthenticationsMax
+                                 : static_cast<size_t>(std::max(options.connections, options.loops));
   lanes_.authentication = std::make_shared<AuthenticationThreads>(options.credentials, /*threads=*/1, connections);
 }
 

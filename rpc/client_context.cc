@@ -19,8 +19,14 @@ void ClientContext::set_deadline(absl::Time deadline) { deadline_ = deadline; }
 
 void ClientContext::TryCancel() {
   cancelled_.store(true);
-  const uint64_t call_id = call_id_.load();
-  if (call_id != 0) canceller_->CancelCall(call_id, "the caller cancelled the call");
+  std::shared_ptr<rpc::CallCanceller> canceller;
+  uint64_t call_id;
+  {
+    const std::lock_guard lock(canceller_mu_);
+    canceller = canceller_;
+    call_id = call_id_.load();
+  }
+  if (call_id != 0) canceller->CancelCall(call_id, "the caller cancelled the call");
 }
 
 void ClientContext::FollowServerContext(const ServerContext& parent) {
@@ -68,7 +74,11 @@ bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallC
     context.parent_->Remove(context.canceller_, context.call_id_.load(std::memory_order_relaxed));
   }
   // A context that is used again and again does not touch the canceller's count.
-  if (context.canceller_ != canceller) context.canceller_ = canceller;
+  if (context.canceller_ != canceller) {
+    const std::lock_guard lock(context.canceller_mu_);
+    context.canceller_ = canceller;
+    context.call_id_.store(call_id);
+  }
   context.call_id_.store(call_id);
   const bool follows = context.parent_ == nullptr || context.parent_->Add(canceller, call_id);
   return context.cancelled_.load() || !follows;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -98,11 +99,15 @@ class ClientContext {
   // Set by the call.
   absl::Cord response_attachment_;
   rpc::ResponseMetadata response_metadata_;
-  std::shared_ptr<rpc::CallCanceller> canceller_;  // Written before call_id_ is, read after it.
 
   // Between TryCancel and the call's start, on whichever threads: each writes its own and then reads the other's.
   std::atomic<bool> cancelled_ = false;
   std::atomic<uint64_t> call_id_ = 0;  // 0 = not started.
+
+  // Who has the call; written by its thread alone, which reads it without the lock. A call may go from one to the next
+  // while another thread cancels it: with the lock call_id_ is its id there.
+  std::mutex canceller_mu_;
+  std::shared_ptr<rpc::CallCanceller> canceller_;
 };
 
 }  // namespace verbena
