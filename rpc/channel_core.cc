@@ -199,7 +199,7 @@ absl::Status ChannelCore::Drive(const Lane& lane, BlockedCall& call) {
   // The user stopped the loop: nothing will ever run on it again.
   if (!call.started()) return NotSent(absl::CancelledError("the event loop was stopped"));
   lane->Shutdown("the event loop was stopped");
-  return call.Wait();
+  return call.done() ? call.Wait() : absl::CancelledError("the event loop was stopped");
 }
 
 absl::Status ChannelCore::Await(CompletionWaiter& waiter) {

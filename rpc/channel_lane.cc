@@ -70,7 +70,6 @@ void ChannelLane::Connect() {
 void ChannelLane::AddServer(ServerId id, const std::string& address) {
   auto server = std::make_unique<Server>();
   server->address = address;
-  const std::lock_guard lock(mu_);
   for (size_t i = 0; i < lane_options_.connections; ++i) {
     ClientConnection::Options options;
     options.waits_for_connection = balancer_ == nullptr;
@@ -80,6 +79,7 @@ void ChannelLane::AddServer(ServerId id, const std::string& address) {
         std::make_shared<ClientConnection>(&network_, address, options_, &loop_, this, options));
     board_->Add();
     server_of_.emplace(server->connections.back().get(), id);
+    const std::lock_guard lock(mu_);
     described_.push_back(server->connections.back());
   }
   servers_.emplace(id, std::move(server));
@@ -124,9 +124,6 @@ void ChannelLane::Start(UserCall call) {
   call.deadline = loop_.Now() + timeout;
   call.retry = PolicyOf(call.method);
   if (only_ == nullptr || call.retry != nullptr) call.router = this;
-  call.wait_until = ClientCallBinding::WaitsForReady(*call.context)
-                        ? call.deadline
-                        : std::min(call.deadline, loop_.Now() + options_.connect_timeout);
   Attempt(std::move(call));
 }
 
@@ -148,41 +145,65 @@ const RetryPolicy* ChannelLane::PolicyOf(absl::string_view method) const {
 }
 
 void ChannelLane::Attempt(UserCall call) {
-  if (only_ != nullptr) {
-    ++call.attempts;
-    return NextConnection(*only_).Start(std::move(call));
-  }
-  Route(std::move(call));
+  ++call.attempts;
+  if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
+  const bool patient =
+      ClientCallBinding::WaitsForReady(*call.context) || options_.connect_timeout == absl::ZeroDuration();
+  call.wait_until = patient ? call.deadline : std::min(call.deadline, loop_.Now() + options_.connect_timeout);
+  if (!Route(std::move(call))) Connect();
   SetTimer();
 }
 
-void ChannelLane::Route(UserCall call) {
+bool ChannelLane::Route(UserCall call) {
   const std::optional<std::string>& key = ClientCallBinding::HashKey(*call.context);
   const PickResult pick =
       balancer_->Pick({random_.Next(), key.has_value() ? std::optional<uint64_t>(StableHash(*key)) : std::nullopt});
-  if (pick.kind != PickResult::Kind::kServer || shut_down_) {
-    Park(std::move(call));
-    return Connect();
+  if (pick.kind == PickResult::Kind::kServer && !shut_down_) {
+    call.server = static_cast<uint64_t>(pick.server);
+    balancer_->OnCallStarted(pick.server);
+    NextConnection(*servers_.at(pick.server)).Start(std::move(call));
+    return true;
   }
-  ++call.attempts;
-  call.server = static_cast<uint64_t>(pick.server);
-  balancer_->OnCallStarted(pick.server);
-  NextConnection(*servers_.at(pick.server)).Start(std::move(call));
+  // Zero: only for the attempts that are under way.
+  if (pick.kind == PickResult::Kind::kFailed && options_.connect_timeout == absl::ZeroDuration() &&
+      !ClientCallBinding::WaitsForReady(*call.context)) {
+    EndLater(std::move(call), pick.status);
+  } else {
+    Park(std::move(call));
+  }
+  return false;
 }
 
 void ChannelLane::Park(UserCall call) {
+  if (shut_down_) return EndLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
+  if (waiting_->size() >= options_.calls_in_flight_max) {
+    return EndLater(std::move(call),
+                    absl::ResourceExhaustedError(
+                        absl::StrCat(options_.calls_in_flight_max, " calls wait for a server (calls_in_flight_max)")));
+  }
   const absl::Time until = call.wait_until;
   waiting_->Add(std::move(call), until);
-  if (shut_down_) waiting_->EndAll(absl::CancelledError("the channel is being destroyed"));
+}
+
+void ChannelLane::RerouteWaiting() {
+  rerouting_ = false;
+  const CallbackScope scope(this);
+  bool some_wait = false;
+  waiting_->TakeEach([&](UserCall call) { some_wait |= !Route(std::move(call)); });
+  if (some_wait) Connect();
+  SetTimer();
 }
 
 bool ChannelLane::OnAttemptEnded(UserCall& call, const absl::Status& status) {
   if (balancer_ != nullptr) balancer_->OnCallEnded(ServerId{call.server}, status.code(), loop_.Now());
   bool goes_on = true;
   if (MayGoElsewhere(call, status)) {
-    Park(std::move(call));  // Picked anew when what was learned of its server has been acted upon.
+    ++call.detours;
+    reroute_ = true;  // When what was learned of its server has been acted upon.
+    Park(std::move(call));
   } else if (const std::optional<absl::Duration> delay = RetryDelayOf(call, status)) {
     if (call.reply != nullptr) call.reply->Clear();
+    call.certainty = std::max(call.certainty, GetCertainty(status));
     retrying_->Add(std::move(call), loop_.Now() + *delay);
   } else {
     goes_on = false;
@@ -214,9 +235,8 @@ std::optional<absl::Duration> ChannelLane::RetryDelayOf(UserCall& call, const ab
 // What a server has not begun may be done by another, without anybody's leave; each at most once, and one chance more.
 bool ChannelLane::MayGoElsewhere(UserCall& call, const absl::Status& status) {
   return balancer_ != nullptr && !shut_down_ && absl::IsUnavailable(status) &&
-         GetCertainty(status) == Certainty::kNotSent && call.attempts <= servers_.size() &&
-         loop_.Now() < call.deadline && !ClientCallBinding::IsCancelled(*call.context) &&
-         (call.stream == nullptr || call.stream->Restart());
+         GetCertainty(status) == Certainty::kNotSent && call.detours < servers_.size() && loop_.Now() < call.deadline &&
+         !ClientCallBinding::IsCancelled(*call.context) && (call.stream == nullptr || call.stream->Restart());
 }
 
 void ChannelLane::OnConnectivity(ClientConnection& connection, ConnectivityState before) {
@@ -262,16 +282,13 @@ void ChannelLane::Settle() {
   settling_ = true;
   while (balancer_ != nullptr && version_ != balancer_->version()) {
     version_ = balancer_->version();
+    reroute_ = true;
     for (const auto& [id, server] : servers_) {
       for (const auto& connection : server->connections) connection->SetWanted(balancer_->Wants(id));
     }
   }
-  if (!waiting_->empty()) {
-    loop_.Post([self = shared_from_this()] {
-      const CallbackScope scope(self.get());
-      self->waiting_->TakeEach([&self](UserCall call) { self->Route(std::move(call)); });
-      self->SetTimer();
-    });
+  if (std::exchange(reroute_, false) && !waiting_->empty() && !std::exchange(rerouting_, true)) {
+    loop_.Post([self = shared_from_this()] { self->RerouteWaiting(); });
   }
   settling_ = false;
   SetTimer();

@@ -61,6 +61,7 @@ class ChannelLane : public CallRouter,
   void Shutdown(absl::string_view reason);
 
   bool OnAttemptEnded(UserCall& call, const absl::Status& status) override;
+  std::shared_ptr<CallRouter> Share() override { return shared_from_this(); }
   void OnConnectivity(ClientConnection& connection, ConnectivityState before) override;
   void OnUnused(ClientConnection& connection) override;
 
@@ -84,8 +85,9 @@ class ChannelLane : public CallRouter,
   void AddServer(ServerId id, const std::string& address);
   void RemoveServer(ServerId id);
   static ClientConnection& NextConnection(Server& server);
-  void Route(UserCall call);
+  bool Route(UserCall call);  // False: it waits.
   void Park(UserCall call);
+  void RerouteWaiting();
   const RetryPolicy* PolicyOf(absl::string_view method) const;
   void EndLater(UserCall call, absl::Status status);
   void Attempt(UserCall call);
@@ -116,6 +118,8 @@ class ChannelLane : public CallRouter,
   absl::flat_hash_map<const ClientConnection*, ServerId> server_of_;
   std::vector<std::shared_ptr<ClientConnection>> leaving_;  // Of servers that are gone, until their calls have ended.
   uint64_t version_ = 0;                                    // The balancer's, as acted upon.
+  bool reroute_ = false;                                    // Calls that wait may find a server now.
+  bool rerouting_ = false;                                  // The task is posted that looks for them.
   bool settling_ = false;
   bool shut_down_ = false;
   absl::Time timer_at_ = absl::InfiniteFuture();

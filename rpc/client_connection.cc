@@ -104,10 +104,11 @@ void ClientConnection::Start(UserCall call) {
 
 // Not at once: a caller who tries again in `done` would never come to an end.
 void ClientConnection::FailLater(UserCall call, absl::Status status) {
-  loop_.Post([call = std::make_unique<UserCall>(std::move(call)),
+  auto router = call.router == nullptr ? nullptr : call.router->Share();
+  loop_.Post([router = std::move(router), call = std::make_unique<UserCall>(std::move(call)),
               status = WithCertainty(std::move(status), Certainty::kNotSent)]() mutable {
     const CallbackScope scope(call.get());
-    if (call->router != nullptr && call->router->OnAttemptEnded(*call, status)) return;
+    if (router != nullptr && router->OnAttemptEnded(*call, status)) return;
     FinishCall(std::move(*call), std::move(status), MessageStream::Unread::kDrop);
   });
 }

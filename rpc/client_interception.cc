@@ -8,7 +8,9 @@
 namespace verbena::rpc {
 
 absl::Status InterceptCall(const ClientInterceptors& makers, UserCall& call) {
-  const auto chain = InterceptorChain<ClientContext>::Make(makers, {call.method, call.kind});
+  const auto made = InterceptorChain<ClientContext>::Make(makers, {call.method, call.kind});
+  if (!made.ok()) return made.status();
+  const std::shared_ptr<InterceptorChain<ClientContext>> chain = *made;
   if (chain == nullptr) return absl::OkStatus();
   if (absl::Status started = chain->Start(*call.context); !started.ok()) return started;
   if (call.request != nullptr) chain->OnSend(*call.request);

@@ -30,14 +30,19 @@ CoClientStream::CoClientStream(Channel* channel, const StreamingMethod& method, 
 }
 
 CoClientStream::~CoClientStream() {
-  if (!call_->completion.complete()) call_->context.context()->TryCancel();
+  if (call_->completion.complete()) return;
+  call_->completion.Forget();
+  call_->context.context()->TryCancel();
 }
 
 void CoClientStream::EndWrites() { call_->stream->EndWrites(); }
 
 absl::Status CoClientStream::TakeEnd() {
   call_->context.Return(*user_context_);
-  if (call_->status.ok() && user_reply_ != nullptr) user_reply_->CheckTypeAndMergeFrom(*call_->reply);
+  if (call_->status.ok() && user_reply_ != nullptr) {
+    user_reply_->Clear();
+    user_reply_->CheckTypeAndMergeFrom(*call_->reply);
+  }
   return std::move(call_->status);
 }
 

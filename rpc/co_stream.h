@@ -55,20 +55,25 @@ class StreamAwaiter {
   StreamAwaiter(const StreamAwaiter&) = delete;
   StreamAwaiter& operator=(const StreamAwaiter&) = delete;
   ~StreamAwaiter() {
-    if (operation_->begun) operation_->completion.Abandon();
+    if (operation_ != nullptr && operation_->begun) operation_->completion.Abandon();
   }
 
-  bool await_ready() const { return operation_->completion.complete(); }
+  bool await_ready() {
+    // The operation is one awaiter's: another, beside it, gets nothing.
+    if (operation_->completion.awaited()) operation_ = nullptr;
+    return operation_ == nullptr || operation_->completion.complete();
+  }
   bool await_suspend(std::coroutine_handle<> coroutine) { return operation_->completion.Suspend(coroutine); }
 
  protected:
-  StreamOperationOn<Message>& Take() {
-    operation_->begun = false;
-    return *operation_;
+  // Null: it is another awaiter's.
+  StreamOperationOn<Message>* Take() {
+    if (operation_ != nullptr) operation_->begun = false;
+    return operation_.get();
   }
 
  private:
-  const std::shared_ptr<StreamOperationOn<Message>> operation_;
+  std::shared_ptr<StreamOperationOn<Message>> operation_;
 };
 
 template <typename Message>
@@ -78,9 +83,9 @@ class ReadAwaiter : public StreamAwaiter<Message> {
       : StreamAwaiter<Message>(std::move(operation)), into_(into) {}
 
   bool await_resume() {
-    StreamOperationOn<Message>& read = this->Take();
-    if (!read.status.ok()) return false;
-    *into_ = std::move(read.message);
+    StreamOperationOn<Message>* const read = this->Take();
+    if (read == nullptr || !read->status.ok()) return false;
+    *into_ = std::move(read->message);
     return true;
   }
 
@@ -93,7 +98,11 @@ class WriteAwaiter : public StreamAwaiter<Message> {
  public:
   using StreamAwaiter<Message>::StreamAwaiter;
 
-  absl::Status await_resume() { return std::move(this->Take().status); }
+  absl::Status await_resume() {
+    StreamOperationOn<Message>* const write = this->Take();
+    if (write == nullptr) return absl::FailedPreconditionError("another write of this stream is under way");
+    return std::move(write->status);
+  }
 };
 
 }  // namespace rpc
@@ -101,8 +110,8 @@ class WriteAwaiter : public StreamAwaiter<Message> {
 template <typename Message>
 class CoReads {
  public:
-  // To be awaited: the next message, into `*into`. False: there is none, or the call has ended otherwise; its status
-  // says which.
+  // To be awaited: the next message, into `*into`. False: there is none, or the call has ended otherwise, which its
+  // status says; or another read is awaited already.
   auto Read(Message* into) {
     if (!read_->begun) rpc::BeginRead(read_, &read_->message);
     return coroutine::Awaitable<rpc::ReadAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>, Message*>(
@@ -118,6 +127,9 @@ class CoReads {
  protected:
   explicit CoReads(std::shared_ptr<rpc::MessageStream> stream)
       : read_(std::make_shared<rpc::StreamOperationOn<Message>>(std::move(stream))) {}
+  ~CoReads() { read_->completion.Forget(); }
+  CoReads(const CoReads&) = delete;
+  CoReads& operator=(const CoReads&) = delete;
 
  private:
   const std::shared_ptr<rpc::StreamOperationOn<Message>> read_;
@@ -131,7 +143,10 @@ class CoWrites {
   // allowed. Cancelled: the call is over; its status says why.
   auto Write(Message message) {
     // One that was given up has its message until it is made.
-    if (write_->begun && !write_->completion.complete()) write_ = MakeWrite(write_->stream);
+    if (write_->begun && !write_->completion.complete()) {
+      if (!write_->completion.awaited()) write_->completion.Forget();
+      write_ = MakeWrite(write_->stream);
+    }
     write_->message = std::move(message);
     rpc::BeginWrite(write_, &write_->message);
     return coroutine::Awaitable<rpc::WriteAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>>(write_);
@@ -139,6 +154,9 @@ class CoWrites {
 
  protected:
   explicit CoWrites(std::shared_ptr<rpc::MessageStream> stream) : write_(MakeWrite(std::move(stream))) {}
+  ~CoWrites() { write_->completion.Forget(); }
+  CoWrites(const CoWrites&) = delete;
+  CoWrites& operator=(const CoWrites&) = delete;
 
  private:
   static auto MakeWrite(std::shared_ptr<rpc::MessageStream> stream) {

@@ -63,7 +63,7 @@ class CoUnaryAwaiter {
   CoUnaryAwaiter& operator=(const CoUnaryAwaiter&) = delete;
   ~CoUnaryAwaiter() {
     if (call_ == nullptr) return;
-    call_->completion.Abandon();
+    call_->completion.Forget();
     call_->context.context()->TryCancel();
   }
 

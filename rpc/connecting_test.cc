@@ -200,6 +200,20 @@ TEST_F(ConnectingTest, ConnectivityIsToldInOrder) {
   EXPECT_EQ(told, (std::vector<std::string>{"TRANSIENT_FAILURE", "READY", "CONNECTING", "TRANSIENT_FAILURE"}));
 }
 
+TEST_F(ConnectingTest, ConnectivityCallbackMayMakeACall) {
+  options_.idle_timeout = absl::Minutes(1);
+  Start();
+  std::vector<std::string> told;
+  auto call = MakeCall("hello");
+  channel_->SetConnectivityCallback([&](ConnectivityState state) {
+    told.emplace_back(ToString(state));
+    if (state == ConnectivityState::kIdle && !call->done()) StartCall(kEcho, *call);
+  });
+  loop_.Advance(absl::Seconds(90));
+  EXPECT_THAT(call->completions, ::testing::ElementsAre(absl::OkStatus()));
+  EXPECT_EQ(told, (std::vector<std::string>{"READY", "IDLE", "CONNECTING", "READY"}));
+}
+
 TEST_F(ConnectingTest, LazyChannelIsIdleUntilItIsToldToConnect) {
   options_.connect_ahead = false;
   Start();

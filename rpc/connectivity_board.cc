@@ -19,23 +19,36 @@ ConnectivityState ConnectivityBoard::Sum() const {
 }
 
 void ConnectivityBoard::Move(const ConnectivityState* from, const ConnectivityState* to) {
-  const std::lock_guard telling(telling_);
-  ConnectivityState state;
-  {
-    const std::lock_guard lock(mu_);
-    if (from != nullptr) --connections_[static_cast<size_t>(*from)];
-    if (to != nullptr) ++connections_[static_cast<size_t>(*to)];
-    state = Sum();
-    if (std::exchange(state_, state) == state) return;
-    changed_.notify_all();
+  std::unique_lock lock(mu_);
+  if (from != nullptr) --connections_[static_cast<size_t>(*from)];
+  if (to != nullptr) ++connections_[static_cast<size_t>(*to)];
+  const ConnectivityState state = Sum();
+  if (std::exchange(state_, state) == state) return;
+  changed_.notify_all();
+  untold_.push_back(state);
+  Tell(lock);
+}
+
+void ConnectivityBoard::Tell(std::unique_lock<std::mutex>& lock) {
+  if (std::exchange(telling_, true)) return;
+  while (!untold_.empty()) {
+    const ConnectivityState state = untold_.front();
+    untold_.pop_front();
+    if (callback_ == nullptr) continue;
+    lock.unlock();
+    callback_(state);
+    lock.lock();
   }
-  if (callback_ != nullptr) callback_(state);
+  telling_ = false;
+  changed_.notify_all();
 }
 
 void ConnectivityBoard::SetCallback(Callback callback) {
-  const std::lock_guard telling(telling_);
+  std::unique_lock lock(mu_);
+  changed_.wait(lock, [this] { return !telling_; });
   callback_ = std::move(callback);
-  if (callback_ != nullptr) callback_(state());
+  untold_.assign(1, state_);
+  Tell(lock);
 }
 
 bool ConnectivityBoard::WaitUntilReady(absl::Duration timeout) {

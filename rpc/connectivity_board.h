@@ -9,6 +9,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
@@ -38,13 +39,16 @@ class ConnectivityBoard {
   static constexpr size_t kStates = 4;
 
   void Move(const ConnectivityState* from, const ConnectivityState* to);
-  ConnectivityState Sum() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  ConnectivityState Sum() const;
+  // Tells what is untold, in its order and without the lock: what that leads to, on whichever thread, is told by who
+  // tells already.
+  void Tell(std::unique_lock<std::mutex>& lock);
 
-  // Held while the callback runs, so that changes are told in their order, and none after it was replaced.
-  std::mutex telling_;
-  Callback callback_ ABSL_GUARDED_BY(telling_);
+  Callback callback_;  // The telling thread's while telling_, else guarded by mu_.
 
   mutable std::mutex mu_;
+  bool telling_ ABSL_GUARDED_BY(mu_) = false;
+  std::deque<ConnectivityState> untold_ ABSL_GUARDED_BY(mu_);
   std::condition_variable changed_;
   std::array<size_t, kStates> connections_ ABSL_GUARDED_BY(mu_) = {};  // By state.
   ConnectivityState state_ ABSL_GUARDED_BY(mu_) = ConnectivityState::kIdle;

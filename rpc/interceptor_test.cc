@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -183,6 +184,39 @@ TEST_F(InterceptorTest, CallThatIsMadeAgainIsOneCall) {
   loop_.Advance(absl::Seconds(10));
   EXPECT_EQ(call->status(), absl::OkStatus());
   EXPECT_THAT(seen_, ElementsAre("a starts", "a sends x", "a receives ", "a ends OK"));
+}
+
+TEST_F(InterceptorTest, WhatItThrowsStaysInIt) {
+  class Thrower : public ClientInterceptor {
+   public:
+    explicit Thrower(bool at_start) : at_start_(at_start) {}
+    absl::Status OnStart(ClientContext&) override {
+      if (at_start_) throw std::runtime_error("out of luck");
+      return absl::OkStatus();
+    }
+    void OnSend(const google::protobuf::MessageLite&) override { throw std::runtime_error("out of luck"); }
+    void OnEnd(const ClientContext&, const absl::Status&) override { throw 1; }
+
+   private:
+    const bool at_start_;
+  };
+  bool at_start = false;
+  options_.interceptors.push_back([&at_start](const CalledMethod&) { return std::make_unique<Thrower>(at_start); });
+  Start();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  at_start = true;
+  ExpectFailed(*Call(kEcho), absl::StatusCode::kInternal, Certainty::kNotSent, "an interceptor threw: out of luck");
+}
+
+TEST_F(InterceptorTest, ServersEndIsTheStatusThatIsSent) {
+  service_.AddCallback("Boast", [](ServerContext* context, const Text&, Text*, Responder done) {
+    for (int i = 0; i < 9; ++i) context->AddTrailingMetadata("key", std::string(1000, 'x')).IgnoreError();
+    done(absl::OkStatus());
+  });
+  AddAtServer("s");
+  Start();
+  EXPECT_EQ(Call("test.Lambda/Boast")->status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(seen_, ElementsAre("s starts", "s receives hello", "s ends RESOURCE_EXHAUSTED"));
 }
 
 }  // namespace

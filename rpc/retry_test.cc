@@ -181,5 +181,27 @@ TEST_F(RetryTest, ShutdownEndsWhatWaitsForItsNextAttempt) {
   EXPECT_EQ(call->status().code(), absl::StatusCode::kCancelled);
 }
 
+// What the first attempt may have done is not undone by the end of the wait for the second.
+TEST_F(RetryTest, CancelBetweenAttemptsIsAsSureAsTheAttemptsBefore) {
+  failures_ = 100;
+  StartWithPolicy();
+  const auto call = Call(kFlaky);
+  call->context.TryCancel();
+  loop_.RunUntilIdle();
+  ExpectFailed(*call, absl::StatusCode::kCancelled, Certainty::kExecuted, "cancelled");
+}
+
+TEST_F(RetryTest, ChannelThatIsDestroyedWhileACallFailsOnItsLoopLeavesNothingDangling) {
+  StartWithPolicy();
+  const auto call = MakeCall("x");
+  call->context.TryCancel();
+  loop_.Post([&] { StartCall(kFlaky, *call); });
+  ASSERT_TRUE(loop_.RunOneTask());  // What tells the end is posted.
+  channel_.reset();
+  loop_.RunUntilIdle();
+  ASSERT_THAT(call->completions, SizeIs(1));
+  EXPECT_EQ(call->status().code(), absl::StatusCode::kCancelled);
+}
+
 }  // namespace
 }  // namespace verbena

@@ -101,7 +101,9 @@ void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
 }
 
 absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::string& method) {
-  auto chain = InterceptorChain<ServerContext>::Make(makers, {method, method_->kind});
+  auto made = InterceptorChain<ServerContext>::Make(makers, {method, method_->kind});
+  if (!made.ok()) return made.status();
+  std::shared_ptr<InterceptorChain<ServerContext>> chain = *std::move(made);
   if (chain == nullptr) return absl::OkStatus();
   if (absl::Status started = chain->Start(context_); !started.ok()) return started;
   if (!ClientStreams(method_->kind)) chain->OnReceived(*request_);

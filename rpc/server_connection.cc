@@ -131,12 +131,13 @@ absl::Status ServerConnection::Intercept(ServerCall& call) {
 }
 
 void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
-  call->EndInterception();
   SlotOf(call->local()).running = nullptr;
   const uint64_t written = FinishStream(*call);
   if (!session_.OnHandlerDone(call->local())) {
+    call->EndInterception();
     loop_.RecycleCall(std::move(call));
   } else if (sends_over_) {
+    call->EndInterception();
     session_.OnResponseSent(call->local());
     loop_.RecycleCall(std::move(call));
   } else {
@@ -153,6 +154,7 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
     call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
   }
   call->FitMetadata(header_.size());
+  call->EndInterception();  // With what is sent.
   const uint64_t send_id = SendResponse(session_.CallIdOf(local), call->status(), call->response_metadata(),
                                         call->status().ok() && replies ? call.get() : nullptr);
   sends_.emplace(send_id, local);

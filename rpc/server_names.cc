@@ -41,8 +41,9 @@ void ServerNames::Refresh() {
 }
 
 void ServerNames::Stop() {
+  std::unique_ptr<NameSource> stopped;  // Destroyed without the lock: it may take a while.
   const std::lock_guard lock(mu_);
-  source_ = nullptr;
+  stopped = std::move(source_);
 }
 
 }  // namespace verbena::rpc

@@ -167,13 +167,17 @@ TEST_F(StreamThreadsTest, StreamOnALoopsThreadIsRefusedInWords) {
   Text request;
   Text reply;
   CallbackUnaryCall(*channel_, "test.Lambda/Unary", &outer, &request, &reply, [this, &status](absl::Status) {
-    ClientContext context;
-    Stream stream(channel_, kEcho, &context);
-    Text text;
-    EXPECT_FALSE(stream.Read(&text));
-    EXPECT_TRUE(absl::IsFailedPrecondition(stream.Write(text)));
-    stream.WritesDone();
-    status.set_value(stream.Finish());
+    absl::Status refused;
+    {
+      ClientContext context;
+      Stream stream(channel_, kEcho, &context);
+      Text text;
+      EXPECT_FALSE(stream.Read(&text));
+      EXPECT_TRUE(absl::IsFailedPrecondition(stream.Write(text)));
+      stream.WritesDone();
+      refused = stream.Finish();
+    }
+    status.set_value(refused);  // When nothing is left here that holds the channel: the test's end must be its own.
   });
   const absl::Status refused = status.get_future().get();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "rpc/client_call_binding.h"
+#include "rpc/core/certainty.h"
 #include "rpc/core/method_kind.h"
 #include "rpc/core/retry/retry_policy.h"
 #include "rpc/message_stream.h"
@@ -35,6 +36,8 @@ struct UserCall {
   CallRouter* router = nullptr;                  // Who is asked when an attempt ends; null: nobody, that is the end.
   uint64_t server = 0;                           // The router's: where the attempt was made.
   uint32_t attempts = 0;                         // The router's.
+  uint32_t detours = 0;                          // The router's: to other servers, before one began it.
+  Certainty certainty = Certainty::kNotSent;     // The router's: of what earlier attempts may have done.
   absl::Time wait_until;                         // The router's: how long it may be without a server.
   const RetryPolicy* retry = nullptr;            // The router's; null: none.
 };
@@ -44,11 +47,14 @@ class CallRouter {
   virtual ~CallRouter() = default;
   // An attempt ended with `status`. True: the call has been taken and goes on elsewhere; false: that is its end.
   virtual bool OnAttemptEnded(UserCall& call, const absl::Status& status) = 0;
+  // For who asks later.
+  virtual std::shared_ptr<CallRouter> Share() = 0;
 };
 
 // The end of a call that nobody takes any further.
 inline void FinishCall(UserCall call, absl::Status status, MessageStream::Unread unread) {
   ClientCallBinding::Unbind(*call.context);
+  if (call.certainty > GetCertainty(status)) SetCertainty(&status, call.certainty);
   if (call.stream != nullptr) {
     call.stream->Close(unread);
     call.stream->RunCompletions();

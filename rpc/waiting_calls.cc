@@ -12,6 +12,7 @@ void WaitingCalls::Add(UserCall call, absl::Time until) {
   const uint64_t id = ++last_id_;
   const bool cancelled = ClientCallBinding::Bind(*call.context, shared_from_this(), id);
   calls_.emplace(id, Waiting{std::move(call), until});
+  next_deadline_ = std::min(next_deadline_, until);
   if (cancelled) CancelCall(id, "the call was cancelled before it was made");
 }
 
@@ -21,9 +22,12 @@ void WaitingCalls::TakeEach(absl::FunctionRef<void(UserCall)> take) {
 }
 
 void WaitingCalls::TakeExpired(absl::Time now, absl::FunctionRef<void(UserCall)> take) {
+  if (now < next_deadline_) return;
+  next_deadline_ = absl::InfiniteFuture();
   std::vector<UserCall> expired;
   for (auto waiting = calls_.begin(); waiting != calls_.end();) {
     if (waiting->second.until > now) {
+      next_deadline_ = std::min(next_deadline_, waiting->second.until);
       ++waiting;
       continue;
     }
@@ -41,12 +45,6 @@ void WaitingCalls::End(UserCall call, absl::Status status) {
   const CallbackScope scope(call.context);
   SetCertainty(&status, Certainty::kNotSent);
   FinishCall(std::move(call), std::move(status), MessageStream::Unread::kDrop);
-}
-
-absl::Time WaitingCalls::NextDeadline() const {
-  absl::Time next = absl::InfiniteFuture();
-  for (const auto& [id, waiting] : calls_) next = std::min(next, waiting.until);
-  return next;
 }
 
 void WaitingCalls::CancelCall(uint64_t id, absl::string_view reason) {

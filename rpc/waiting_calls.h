@@ -33,9 +33,10 @@ class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<W
   // What becomes of one that nobody could do: it was not sent.
   static void End(UserCall call, absl::Status status);
 
-  // When TakeExpired has something to do; linear in the calls, which are few or in trouble. InfiniteFuture: never.
-  absl::Time NextDeadline() const;
+  // When TakeExpired may have something to do. InfiniteFuture: not before another Add.
+  absl::Time NextDeadline() const { return next_deadline_; }
   bool empty() const { return calls_.empty(); }
+  size_t size() const { return calls_.size(); }
 
   void CancelCall(uint64_t id, absl::string_view reason) override;
 
@@ -50,6 +51,7 @@ class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<W
   const std::shared_ptr<LoopHandle> loop_;
   std::map<uint64_t, Waiting> calls_;  // By id, which rises.
   uint64_t last_id_ = 0;
+  absl::Time next_deadline_ = absl::InfiniteFuture();  // At most the earliest.
 };
 
 }  // namespace verbena::rpc

@@ -5,7 +5,7 @@
 //
 // Owner: whatever ends, by a shared_ptr: the coroutine has a share, and so has who calls Complete. Thread: the
 // coroutine's side is for the loop that made this (home), Complete for any. Who made it on a thread that runs no loop
-// goes on where Complete is called. Home outlives who waits.
+// goes on where Complete is called. Home outlives who may wait: it may go after Forget.
 //
 // Allocates nothing, but for the task that Complete posts from another thread.
 
@@ -15,8 +15,9 @@
 #include <atomic>
 #include <coroutine>
 #include <memory>
-#include <utility>
+#include <mutex>
 
+#include "absl/base/thread_annotations.h"
 #include "rpc/coroutine/resume.h"
 #include "transport/event_loop.h"
 
@@ -39,6 +40,17 @@ class Completion {
     void* waiter = waiter_.load(std::memory_order_relaxed);
     if (waiter != Done()) waiter_.compare_exchange_strong(waiter, nullptr, std::memory_order_acq_rel);
   }
+  // Nobody will wait any more, at the latest when home goes.
+  void Forget() {
+    Abandon();
+    const std::lock_guard lock(mu_);
+    forgotten_ = true;
+  }
+  // Somebody waits.
+  bool awaited() const {
+    void* const waiter = waiter_.load(std::memory_order_relaxed);
+    return waiter != nullptr && waiter != Done();
+  }
   bool complete() const { return waiter_.load(std::memory_order_acquire) == Done(); }
   // For the next end; complete, or never begun.
   void Reset() { waiter_.store(nullptr, std::memory_order_relaxed); }
@@ -46,9 +58,15 @@ class Completion {
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
-    transport::EventLoop* const home = self->home_;
-    if (home == nullptr || home->InLoopThread()) return self->Arrive();
-    home->Post([self = std::move(self)] { self->Arrive(); });
+    {
+      const std::lock_guard lock(self->mu_);
+      transport::EventLoop* const home = self->home_;
+      if (!self->forgotten_ && home != nullptr && !home->InLoopThread()) {
+        home->Post([self] { self->Arrive(); });
+        return;
+      }
+    }
+    self->Arrive();
   }
 
  private:
@@ -60,6 +78,8 @@ class Completion {
 
   static inline char done_ = 0;  // Its address is no coroutine's.
 
+  std::mutex mu_;  // So that home is there while it is posted to.
+  bool forgotten_ ABSL_GUARDED_BY(mu_) = false;
   transport::EventLoop* const home_;     // Null: none.
   std::atomic<void*> waiter_ = nullptr;  // Null: nobody. Done(): it has ended.
   const void* ambient_ = nullptr;        // The waiter's.

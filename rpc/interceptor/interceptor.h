@@ -12,9 +12,13 @@
 // Each call has an interceptor of its own from each maker. Those of one call are a chain: starts and what is sent pass
 // it from the first maker's to the last's, what is received and the end from the last's to the first's.
 //
+// Calls that a server refuses before it knows what is asked of it are seen by none of its interceptors: those past a
+// limit or a deadline, of unknown methods, forbidden by the authorizer, or whose request does not parse.
+//
 // A call that is made again (ChannelOptions::retries) is one call: it starts once and ends once.
 //
-// Owner: the call. Thread: the event loop's, one call-back of a call at a time; none may block.
+// Owner: the call. Thread: the event loop's, one call-back of a call at a time; none may block. What OnStart throws
+// refuses the call as INTERNAL; what others throw is dropped.
 
 #ifndef VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_H_
 #define VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_H_

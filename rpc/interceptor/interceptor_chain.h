@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/run_catching.h"
 #include "rpc/interceptor/interceptor.h"
 #include "rpc/interceptor/message_observer.h"
 
@@ -20,11 +23,17 @@ template <typename Context>
 class InterceptorChain : public MessageObserver {
  public:
   // Null: nobody is interested in this call.
-  static std::shared_ptr<InterceptorChain> Make(const std::vector<InterceptorMaker<Context>>& makers,
-                                                const CalledMethod& method) {
+  // Internal: a maker threw.
+  static absl::StatusOr<std::shared_ptr<InterceptorChain>> Make(const std::vector<InterceptorMaker<Context>>& makers,
+                                                                const CalledMethod& method) {
     std::shared_ptr<InterceptorChain> chain;
     for (const InterceptorMaker<Context>& maker : makers) {
-      std::unique_ptr<CallInterceptor<Context>> interceptor = maker(method);
+      std::unique_ptr<CallInterceptor<Context>> interceptor;
+      absl::Status made = RunCatching(kWho, [&] {
+        interceptor = maker(method);
+        return absl::OkStatus();
+      });
+      if (!made.ok()) return made;
       if (interceptor == nullptr) continue;
       if (chain == nullptr) chain = std::make_shared<InterceptorChain>();
       chain->interceptors_.push_back(std::move(interceptor));
@@ -35,7 +44,7 @@ class InterceptorChain : public MessageObserver {
   // Not OK: one has refused the call, and those before it have heard of its end.
   absl::Status Start(Context& context) {
     for (size_t i = 0; i < interceptors_.size(); ++i) {
-      absl::Status started = interceptors_[i]->OnStart(context);
+      absl::Status started = RunCatching(kWho, [&] { return interceptors_[i]->OnStart(context); });
       if (started.ok()) continue;
       interceptors_.resize(i);
       End(context, started);
@@ -44,18 +53,28 @@ class InterceptorChain : public MessageObserver {
     return absl::OkStatus();
   }
   void OnSend(const google::protobuf::MessageLite& message) override {
-    for (const auto& interceptor : interceptors_) interceptor->OnSend(message);
+    for (const auto& interceptor : interceptors_) Tell([&] { interceptor->OnSend(message); });
   }
   void OnReceived(const google::protobuf::MessageLite& message) override {
-    for (const auto& interceptor : std::views::reverse(interceptors_)) interceptor->OnReceived(message);
+    for (const auto& interceptor : std::views::reverse(interceptors_)) Tell([&] { interceptor->OnReceived(message); });
   }
   // Once. What passes later is nobody's affair.
   void End(const Context& context, const absl::Status& status) {
     const auto ended = std::exchange(interceptors_, {});
-    for (const auto& interceptor : std::views::reverse(ended)) interceptor->OnEnd(context, status);
+    for (const auto& interceptor : std::views::reverse(ended)) Tell([&] { interceptor->OnEnd(context, status); });
   }
 
  private:
+  static constexpr absl::string_view kWho = "an interceptor";
+
+  template <typename Call>
+  static void Tell(Call&& call) {
+    RunCatching(kWho, [&] {
+      call();
+      return absl::OkStatus();
+    }).IgnoreError();
+  }
+
   std::vector<std::unique_ptr<CallInterceptor<Context>>> interceptors_;
 };
 
