@@ -22,10 +22,10 @@ std::vector<std::string> Concatenate(std::vector<std::string> first, const std::
 
 }  // namespace
 
-std::string ProgramPath(absl::string_view name) {
+std::string ProgramPath(absl::string_view name, absl::string_view folder) {
   const char* const runfiles = std::getenv("TEST_SRCDIR");
   const std::string root = runfiles == nullptr ? "." : absl::StrCat(runfiles, "/verbena");
-  return absl::StrCat(root, "/tests/integration/", name);
+  return absl::StrCat(root, "/", folder, "/", name);
 }
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
@@ -60,17 +60,33 @@ std::string ChildProcess::ReadLine() {
 }
 
 void ChildProcess::Stop() {
-  kill(pid_, SIGSTOP);
-  waitpid(pid_, nullptr, WUNTRACED);
+  Signal(SIGSTOP);
+  Wait(WUNTRACED);
 }
 
-void ChildProcess::Continue() { kill(pid_, SIGCONT); }
+void ChildProcess::Continue() { Signal(SIGCONT); }
+
+void ChildProcess::Terminate() { Signal(SIGTERM); }
 
 void ChildProcess::KillAndWait() {
-  if (pid_ <= 0) return;
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  Signal(SIGKILL);
+  Wait(0);
+}
+
+std::optional<std::string> ChildProcess::Ending() {
+  Wait(WNOHANG);
+  return ending_;
+}
+
+void ChildProcess::Signal(int signal) {
+  if (pid_ > 0) kill(pid_, signal);
+}
+
+void ChildProcess::Wait(int options) {
+  int status;
+  if (pid_ <= 0 || waitpid(pid_, &status, options) != pid_ || WIFSTOPPED(status)) return;
   pid_ = -1;
+  ending_ = WIFEXITED(status) ? absl::StrCat("exit ", WEXITSTATUS(status)) : absl::StrCat("signal ", WTERMSIG(status));
 }
 
 absl::Duration ChildProcess::ProcessorTime() const {
@@ -80,6 +96,13 @@ absl::Duration ChildProcess::ProcessorTime() const {
   const std::vector<std::string> fields = absl::StrSplit(text.substr(text.rfind(')') + 2), ' ');
   const int64_t ticks = std::stoll(fields.at(11)) + std::stoll(fields.at(12));
   return absl::Seconds(ticks) / sysconf(_SC_CLK_TCK);
+}
+
+uint64_t ChildProcess::ResidentBytes() const {
+  std::ifstream file(absl::StrCat("/proc/", pid_, "/statm"));
+  uint64_t size = 0, resident = 0;  // The first two fields, in pages (proc(5)).
+  file >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 ServerProcess::ServerProcess(const std::string& address, const std::string& wait, absl::Duration ack_timeout,

@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,8 @@
 
 namespace verbena::probe {
 
-// Where Bazel put a program of this folder: beside the test, in its runfiles.
-std::string ProgramPath(absl::string_view name);
+// Where Bazel put a program: beside the test, in its runfiles.
+std::string ProgramPath(absl::string_view name, absl::string_view folder = "tests/integration");
 
 // Killed and reaped when destroyed. Thread: one.
 class ChildProcess {
@@ -31,12 +33,23 @@ class ChildProcess {
   // Stops it, and returns when no thread of it runs any more.
   void Stop();
   void Continue();
+  // Asks it to end: SIGTERM.
+  void Terminate();
   void KillAndWait();
+  // How it has ended, if it has: "exit 0", "signal 11".
+  std::optional<std::string> Ending();
   // Processor time that it has used so far.
   absl::Duration ProcessorTime() const;
+  // Memory of it that is present. Zero: it has ended.
+  uint64_t ResidentBytes() const;
 
  private:
-  pid_t pid_ = -1;
+  void Signal(int signal);
+  // waitpid with these options; notes the ending if it is one.
+  void Wait(int options);
+
+  pid_t pid_ = -1;  // -1: it has ended.
+  std::optional<std::string> ending_;
   int output_ = -1;
 };
 
