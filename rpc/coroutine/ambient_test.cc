@@ -69,7 +69,7 @@ TEST(Ambient, TaskThatIsStartedByItselfWorksForNobody) {
   ManualLoop loop;
   std::vector<const void*> seen;
   const AmbientScope scope(&first);
-  StartTask(NoteAfterSleep(loop, seen), [](absl::Status) {}).Detach();
+  const RunningTask task = StartTask(NoteAfterSleep(loop, seen), [](absl::Status) {});
   EXPECT_EQ(seen, std::vector<const void*>{nullptr});
   EXPECT_EQ(AmbientScope::current(), &first);
 }
