@@ -22,10 +22,7 @@ CoClientStream::CoClientStream(Channel* channel, const StreamingMethod& method, 
   made.context = call_->context.context();
   made.request = call_->request.get();
   made.reply = call_->reply.get();
-  made.done = [call = call_](absl::Status status) {
-    call->status = std::move(status);
-    coroutine::Completion::Complete({call, &call->completion});
-  };
+  made.done = TellEnd(call_);
   channel->core().StartStreaming(std::move(made), [this](const auto& stream) { call_->stream = stream; });
 }
 

@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/message_lite.h"
-#include "rpc/adopted_context.h"
 #include "rpc/blocking_stream.h"
+#include "rpc/co_call_end.h"
 #include "rpc/co_stream.h"
 #include "rpc/coroutine/awaitable.h"
 #include "rpc/coroutine/completion.h"
@@ -26,13 +26,10 @@ namespace verbena {
 namespace rpc {
 
 // What lives as long as the call.
-struct CoStreamingCall {
-  AdoptedContext context;
-  coroutine::Completion completion;
+struct CoStreamingCall : CoCallEnd {
   std::unique_ptr<const google::protobuf::MessageLite> request;  // Null: the client streams.
   std::unique_ptr<google::protobuf::MessageLite> reply;          // Null: the server streams.
   std::shared_ptr<MessageStream> stream;
-  absl::Status status;  // Of the complete call.
 };
 
 class CoClientStream {

@@ -12,10 +12,7 @@ void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user
   made.context = call->context.context();
   made.request = call->request;
   made.reply = call->reply;
-  made.done = [call](absl::Status status) {
-    call->status = std::move(status);
-    coroutine::Completion::Complete({call, &call->completion});
-  };
+  made.done = TellEnd(call);
   channel.core().Start(std::move(made));
 }
 

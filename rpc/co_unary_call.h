@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
-#include "rpc/adopted_context.h"
+#include "rpc/co_call_end.h"
 #include "rpc/coroutine/awaitable.h"
 #include "rpc/coroutine/completion.h"
 
@@ -32,13 +32,10 @@ class Channel;
 namespace rpc {
 
 // What lives as long as the call.
-struct CoCall {
+struct CoCall : CoCallEnd {
   CoCall(const google::protobuf::MessageLite* of_request, google::protobuf::MessageLite* of_reply)
       : request(of_request), reply(of_reply) {}
 
-  AdoptedContext context;
-  coroutine::Completion completion;
-  absl::Status status;                                 // Of the complete call.
   const google::protobuf::MessageLite* const request;  // Both are the derived's.
   google::protobuf::MessageLite* const reply;
 };
