@@ -89,6 +89,14 @@ class HostilePeerTest : public testing::CallFixture {
     const auto header = rpc::DecodeResponseHeader(bytes, 0);
     return header.ok() ? rpc::DecodeStatus(*header) : header.status();
   }
+  // Of the one call; UNKNOWN: it has none.
+  absl::StatusCode AnswerTo(const RawPeer& peer, uint64_t call_id) {
+    for (const RawPeer::Received& received : peer.received) {
+      const bool answer = received.kind == rpc::MessageKind::kResponse && received.call_id == call_id;
+      if (answer) return StatusIn(received).code();
+    }
+    return absl::StatusCode::kUnknown;
+  }
 };
 
 TEST_F(HostilePeerTest, MalformedRequestHeaderEndsThatCallOnly) {
@@ -196,6 +204,34 @@ TEST_F(HostilePeerTest, ClientThatDoesNotAnswerADrainDelaysItByASecondOnly) {
   EXPECT_FALSE(peer->closed);
   loop_.Advance(absl::Milliseconds(1));
   EXPECT_TRUE(peer->closed);
+}
+
+TEST_F(HostilePeerTest, RequestBehindTheClientsAnswerToADrainIsRejected) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  peer->Send(rpc::MessageKind::kRequest, 1, RequestHeaderOf(kHold, 0));
+  loop_.RunUntilIdle();
+  server_->Drain([] {});
+  peer->Send(rpc::MessageKind::kDrain, 0, "");
+  peer->Send(rpc::MessageKind::kRequest, 2, RequestHeaderOf(kEcho, 0));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(AnswerTo(*peer, 2), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(HostilePeerTest, RequestBehindTheSecondThatAClientHasIsRejected) {
+  StartServer();
+  const auto peer = ConnectRawClient();
+  peer->Send(rpc::MessageKind::kRequest, 1, RequestHeaderOf(kHold, 0));
+  loop_.RunUntilIdle();
+  server_->Drain([] {});
+  loop_.Advance(absl::Milliseconds(999));
+  peer->Send(rpc::MessageKind::kRequest, 2, RequestHeaderOf(kEcho, 0));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(AnswerTo(*peer, 2), absl::StatusCode::kOk);
+  loop_.Advance(absl::Milliseconds(1));
+  peer->Send(rpc::MessageKind::kRequest, 3, RequestHeaderOf(kEcho, 0));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(AnswerTo(*peer, 3), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(HostilePeerTest, ResponsesToNoCallAreIgnored) {

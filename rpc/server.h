@@ -107,9 +107,10 @@ class Server {
   // Blocks until Shutdown is done.
   void Wait();
 
-  // Drains: tells the services (Service::OnServerDrain), rejects new connections and new calls, lets the calls in
-  // flight finish and their replies leave, then closes the connections. At the deadline (wall clock), drops what is
-  // left. Blocks until it is done. A second caller waits for the first.
+  // Drains: tells the services (Service::OnServerDrain), takes no new connections, asks the clients to make no new
+  // calls, lets those in flight finish and their replies leave, then closes the connections. What a client sent before
+  // it could know is taken, too; a client that has not answered within a second is rejected from there on. At the
+  // deadline (wall clock), drops what is left. Blocks until it is done. A second caller waits for the first.
   void Shutdown(absl::Time deadline);
   void Shutdown(absl::Duration grace) { Shutdown(absl::Now() + grace); }
 

@@ -76,7 +76,7 @@ void ServerConnection::OnMessage(const transport::MessageHead& head, transport::
       session_.OnCancel(head.call_id);
       break;
     case MessageKind::kDrain:
-      client_drained_ = true;
+      StopAccepting();
       break;
     case MessageKind::kStreamMessage:
     case MessageKind::kStreamEnd:
@@ -243,9 +243,14 @@ void ServerConnection::Drop() {
 
 void ServerConnection::StartDraining() {
   if (std::exchange(draining_, true)) return;
-  session_.StartDraining();
   if (!sends_over_) AskForDrain();
   Settle();
+}
+
+// The client has answered, or had time enough to. Until then what it sends is accepted: it could not know.
+void ServerConnection::StopAccepting() {
+  client_drained_ = true;
+  session_.StartDraining();
 }
 
 void ServerConnection::AskForDrain() {
@@ -254,7 +259,7 @@ void ServerConnection::AskForDrain() {
   connection_->Send(std::move(message));
   drain_timer_ = loop_.event_loop().AddTimer(loop_.event_loop().Now() + kClientDrainTime, [this] {
     drain_timer_ = 0;
-    client_drained_ = true;
+    StopAccepting();
     Settle();
   });
 }

@@ -35,8 +35,8 @@ class ServerConnection : public transport::ConnectionHandler {
 
   // A call of this connection is back from its handler. May destroy this.
   void OnCallFinished(std::unique_ptr<ServerCall> call);
-  // Asks the client to make no new call, rejects what it makes all the same, and closes the connection when those in
-  // flight have been answered. May destroy this.
+  // Asks the client to make no new call, takes those that it makes before it can know, rejects what comes later all the
+  // same, and closes the connection when those in flight have been answered. May destroy this.
   void StartDraining();
   // Closes at once, as if the peer had gone. May destroy this. Not from within a call-back of the connection.
   void Drop();
@@ -88,6 +88,7 @@ class ServerConnection : public transport::ConnectionHandler {
                         ServerCall* reply);
   void Abort(absl::Status status);
   void AskForDrain();
+  void StopAccepting();
 
   // What follows every event: the session's actions, its timer, and the end of a drain or of this object. Within one (a
   // handler that is told of its cancel may finish its call), returns at once: the outer one goes on.

@@ -246,6 +246,20 @@ TEST_F(StreamEndTest, CallAsAnotherKindIsUnimplementedInWords) {
   EXPECT_THAT(served_, IsEmpty());
 }
 
+TEST_F(StreamEndTest, StreamThatCrossesTheServersDrainLosesNothing) {
+  Start();
+  server_->Drain([] {});
+  auto call = Begin(MethodKind::kBidiStreaming);  // Before the client hears of the drain.
+  call->Write("written");
+  call->stream->EndWrites();
+  served().ReadAll();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(served().received, ElementsAre("written"));
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+}
+
 TEST_F(StreamEndTest, StreamsOutliveTheServersDrain) {
   Start();
   auto call = Begin(MethodKind::kBidiStreaming);

@@ -219,8 +219,8 @@ class Conductor {
                      client_kills_, "; servers used ", bytes_max_ >> 20, " MiB at most"));
     Say(absl::StrCat("calls ", tally.begun, ": ok ", tally.ok, ", not sent ", tally.not_sent, ", outcome unknown ",
                      tally.unknown, ", failed by the handler ", tally.executed, ", without end ", tally.endless,
-                     "; in calm times ", tally.in_calm, ", of which ", tally.refused_streams,
-                     " streams were refused; latest ", absl::FormatDuration(tally.lateness_max), " past its deadline"));
+                     "; in calm times ", tally.in_calm, "; latest ", absl::FormatDuration(tally.lateness_max),
+                     " past its deadline"));
   }
 
   absl::Duration Draw(int milliseconds_max) {

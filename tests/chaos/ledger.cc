@@ -32,7 +32,6 @@ bool Parse(const Fields& fields, BegunCall* call) {
   call->begun = absl::FromUnixNanos(begun);
   call->deadline = absl::FromUnixNanos(deadline);
   call->cancelled = fields[4] == "1";
-  call->writes = fields[5] == "1";
   call->description = fields[6];
   return true;
 }
@@ -99,8 +98,8 @@ LedgerWriter::~LedgerWriter() { close(file_); }
 
 void LedgerWriter::Begun(const BegunCall& call) {
   Write(absl::StrCat(std::string(1, kBegun), " ", call.token, " ", absl::ToUnixNanos(call.begun), " ",
-                     absl::ToUnixNanos(call.deadline), " ", call.cancelled ? 1 : 0, " ", call.writes ? 1 : 0, " ",
-                     OneLine(call.description)));
+                     absl::ToUnixNanos(call.deadline), " ", call.cancelled ? 1 : 0,
+                     " made: ", OneLine(call.description)));
 }
 
 void LedgerWriter::Ended(const EndedCall& call) {

@@ -33,7 +33,6 @@ struct BegunCall {
   absl::Time begun;
   absl::Time deadline;
   bool cancelled = false;   // Its client may cancel it.
-  bool writes = false;      // It has a stream of requests.
   std::string description;  // For people; one line.
 };
 

@@ -16,7 +16,7 @@ TEST(Ledger, OfAClientIsReadAsItWasWritten) {
   std::remove(Path("client-0").c_str());
   {
     LedgerWriter writer(Path("client-0"));
-    writer.Begun({MakeToken(3, 4), begun, begun + absl::Seconds(1), true, false, "a unary call"});
+    writer.Begun({MakeToken(3, 4), begun, begun + absl::Seconds(1), true, "a unary call"});
     writer.Ended({MakeToken(3, 4), begun + absl::Seconds(2), Outcome::kUnknown, absl::StatusCode::kUnavailable,
                   "lost: in\nthe middle"});
   }

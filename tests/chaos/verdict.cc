@@ -107,10 +107,7 @@ class ClientJudge {
     // Past it the status of the last attempt will do.
     const bool its_deadline = ended.ended >= begun.deadline || (ended.code == absl::StatusCode::kDeadlineExceeded &&
                                                                 ended.ended >= begun.deadline - rules_.earliness_max);
-    const bool refused =
-        begun.writes && ended.outcome == Outcome::kNotSent && ended.code == absl::StatusCode::kUnavailable;
-    if (refused) ++tally_.refused_streams;
-    if (ended.code != absl::StatusCode::kOk && !its_cancel && !its_deadline && !refused) {
+    if (ended.code != absl::StatusCode::kOk && !its_cancel && !its_deadline) {
       Say(begun, absl::StrCat("failed while servers did no more than drain: ", ended.message));
     }
   }

@@ -20,14 +20,13 @@ struct CalmTime {
 struct Rules {
   absl::Duration lateness_max;   // Of a call's end past its deadline.
   absl::Duration earliness_max;  // Of an end by the deadline, which is counted from the clock of a turn of the loop.
-  // A call that lies within one fails only of its own deadline or cancel; but a draining server may refuse one whose
-  // requests are a stream, unsent: those that were written are nobody's any more, so it cannot go elsewhere.
+  // A call that lies within one fails only of its own deadline or cancel.
   std::vector<CalmTime> calm;
 };
 
 // Counted over all clients, for people.
 struct Tally {
-  size_t begun = 0, ok = 0, not_sent = 0, unknown = 0, executed = 0, endless = 0, in_calm = 0, refused_streams = 0;
+  size_t begun = 0, ok = 0, not_sent = 0, unknown = 0, executed = 0, endless = 0, in_calm = 0;
   absl::Duration lateness_max = -absl::InfiniteDuration();
 };
 

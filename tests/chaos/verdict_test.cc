@@ -18,7 +18,7 @@ class VerdictTest : public ::testing::Test {
  protected:
   VerdictTest() {
     client_.name = "client-1";
-    client_.begun = {{kToken, kBegun, kBegun + absl::Seconds(5), false, false, "unary"}};
+    client_.begun = {{kToken, kBegun, kBegun + absl::Seconds(5), false, "unary"}};
     rules_.lateness_max = absl::Seconds(10);
   }
   void End(Outcome outcome, absl::StatusCode code, absl::Duration after = absl::Seconds(1)) {
@@ -105,16 +105,6 @@ TEST_F(VerdictTest, InCalmTimesACallFailsOfItsOwnCancelOrDeadlineAlone) {
   client_.begun[0].cancelled = true;
   EXPECT_THAT(JudgeExecuted(0), IsEmpty());
   EXPECT_EQ(tally_.in_calm, 4u);
-}
-
-TEST_F(VerdictTest, InCalmTimesAStreamOfRequestsMayBeRefusedUnsent) {
-  rules_.calm = {{kBegun, kBegun + absl::Seconds(6)}};
-  client_.begun[0].writes = true;
-  End(Outcome::kNotSent, absl::StatusCode::kUnavailable);
-  EXPECT_THAT(JudgeExecuted(0), IsEmpty());
-  EXPECT_EQ(tally_.refused_streams, 1u);
-  client_.ended[0].outcome = Outcome::kUnknown;
-  EXPECT_THAT(JudgeExecuted(0), ElementsAre(HasSubstr("no more than drain")));
 }
 
 TEST_F(VerdictTest, DeadlineOfAClockThatIsAheadIsTheCallsOwn) {
