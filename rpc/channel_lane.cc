@@ -30,7 +30,8 @@ ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, s
       waiting_(std::make_shared<WaitingCalls>(handle_)),
       retrying_(std::make_shared<WaitingCalls>(handle_)),
       random_(options.seed),
-      retry_budget_(channel_options.retry_budget) {}
+      retry_budget_(channel_options.retry_budget),
+      timer_(loop, this) {}
 
 ChannelLane::~ChannelLane() = default;
 
@@ -306,26 +307,23 @@ absl::Status ChannelLane::WhyNoServer(const UserCall& call) {
 void ChannelLane::SetTimer() {
   absl::Time next = std::min(waiting_->NextDeadline(), retrying_->NextDeadline());
   if (balancer_ != nullptr) next = std::min(next, balancer_->NextDeadline());
-  if (next >= timer_at_ || shut_down_) return;  // The timer that is set looks again.
-  loop_.CancelTimer(timer_);
-  timer_at_ = next;
-  timer_ = loop_.AddTimer(next, [this] {
-    timer_at_ = absl::InfiniteFuture();
-    timer_ = 0;
-    if (balancer_ != nullptr) balancer_->OnDeadline(loop_.Now());
-    waiting_->TakeExpired(loop_.Now(), [this](UserCall call) {
-      absl::Status why = WhyNoServer(call);
-      WaitingCalls::End(std::move(call), std::move(why));
-    });
-    retrying_->TakeExpired(loop_.Now(), [this](UserCall call) { Attempt(std::move(call)); });
-    Settle();
-    SetTimer();
+  if (!shut_down_) timer_.SetBy(next);
+}
+
+void ChannelLane::OnTime() {
+  if (balancer_ != nullptr) balancer_->OnDeadline(loop_.Now());
+  waiting_->TakeExpired(loop_.Now(), [this](UserCall call) {
+    absl::Status why = WhyNoServer(call);
+    WaitingCalls::End(std::move(call), std::move(why));
   });
+  retrying_->TakeExpired(loop_.Now(), [this](UserCall call) { Attempt(std::move(call)); });
+  Settle();
+  SetTimer();
 }
 
 void ChannelLane::Shutdown(absl::string_view reason) {
   if (std::exchange(shut_down_, true)) return;
-  loop_.CancelTimer(timer_);
+  timer_.Cancel();
   for (const auto& [id, server] : servers_) {
     for (const auto& connection : server->connections) connection->Shutdown(reason);
   }

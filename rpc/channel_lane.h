@@ -27,6 +27,7 @@
 #include "rpc/network.h"
 #include "rpc/user_call.h"
 #include "rpc/waiting_calls.h"
+#include "transport/deadline_timer.h"
 
 namespace verbena::rpc {
 
@@ -96,6 +97,7 @@ class ChannelLane : public CallRouter,
   void Report(ServerId id, const Server& server);
   void Settle();
   void SetTimer();
+  void OnTime();
   absl::Status WhyNoServer(const UserCall& call);
 
   // Constant after construction.
@@ -122,8 +124,7 @@ class ChannelLane : public CallRouter,
   bool rerouting_ = false;                                  // The task is posted that looks for them.
   bool settling_ = false;
   bool shut_down_ = false;
-  absl::Time timer_at_ = absl::InfiniteFuture();
-  transport::TimerId timer_ = 0;
+  transport::DeadlineTimer<ChannelLane, &ChannelLane::OnTime> timer_;
 
   // Any thread.
   mutable std::mutex mu_;

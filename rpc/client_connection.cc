@@ -68,7 +68,8 @@ ClientConnection::ClientConnection(Network* network, std::string address, const 
       observer_(*observer),
       session_(SessionOptionsOf(channel_options, options.waits_for_connection)),
       reconnect_(ReconnectOptions(), options.seed),
-      connects_ahead_(channel_options.connect_ahead) {
+      connects_ahead_(channel_options.connect_ahead),
+      timer_(loop, this) {
   handle_ = std::make_shared<Handle>(this);
   canceller_ = handle_;
 }
@@ -357,20 +358,17 @@ void ClientConnection::SetTimer() {
   if (link_ != nullptr && unused_since_ != absl::InfiniteFuture()) {
     next = std::min(next, unused_since_ + options_.idle_timeout);
   }
-  if (next >= timer_at_) return;  // The timer that is set looks again.
-  loop_.CancelTimer(timer_);
-  timer_at_ = next;
-  timer_ = loop_.AddTimer(next, [this] {
-    timer_at_ = absl::InfiniteFuture();
-    timer_ = 0;
-    session_.OnTime(loop_.Now());
-    Settle();
-  });
+  timer_.SetBy(next);
+}
+
+void ClientConnection::OnTime() {
+  session_.OnTime(loop_.Now());
+  Settle();
 }
 
 void ClientConnection::Shutdown(absl::string_view reason) {
   shut_down_ = true;
-  loop_.CancelTimer(timer_);
+  timer_.Cancel();
   session_.Shutdown(reason);
   link_ = nullptr;
   links_.clear();  // No call-back comes from them any more, and nothing reads the requests.

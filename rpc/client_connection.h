@@ -22,6 +22,7 @@
 #include "rpc/core/client_session.h"
 #include "rpc/core/reconnect.h"
 #include "rpc/network.h"
+#include "transport/deadline_timer.h"
 #include "transport/event_loop.h"
 
 namespace verbena::rpc {
@@ -106,6 +107,7 @@ class ClientConnection {
   void OnLinkLost(absl::Status why);
   void OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection);
   void SetTimer();
+  void OnTime();
   void FailLater(UserCall call, absl::Status status);
   bool wants_connection() const { return (wanted_ && connects_ahead_) || session_.calls_waiting() > 0; }
   ClientCall& CallOf(uint64_t call_id);
@@ -135,8 +137,7 @@ class ClientConnection {
   ConnectivityState connectivity_ = ConnectivityState::kIdle;  // As reported.
   absl::Status last_failure_;
   absl::Time unused_since_ = absl::InfiniteFuture();  // It has no call. InfiniteFuture: it has.
-  absl::Time timer_at_ = absl::InfiniteFuture();
-  transport::TimerId timer_ = 0;
+  transport::DeadlineTimer<ClientConnection, &ClientConnection::OnTime> timer_;
   bool settling_ = false;
   bool shut_down_ = false;
 

@@ -28,14 +28,14 @@ ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::
       connection_(std::move(connection)),
       peer_identity_(connection_->peer_identity()),
       guard_(loop->access() == nullptr ? nullptr : std::make_unique<CallGuard>(loop->access(), connection_.get())),
-      session_(loop->session_options(), &loop->methods(), &loop->tally(), guard_.get()) {
+      session_(loop->session_options(), &loop->methods(), &loop->tally(), guard_.get()),
+      timer_(&loop->event_loop(), this),
+      drain_timer_(&loop->event_loop(), this) {
   connection_->set_handler(this);
 }
 
 ServerConnection::~ServerConnection() {
   *weak_self_ = nullptr;
-  loop_.event_loop().CancelTimer(timer_);
-  loop_.event_loop().CancelTimer(drain_timer_);
   for (Slot& slot : slots_) {
     if (slot.running == nullptr) continue;
     slot.running->Detach();
@@ -257,11 +257,12 @@ void ServerConnection::AskForDrain() {
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kDrain);
   connection_->Send(std::move(message));
-  drain_timer_ = loop_.event_loop().AddTimer(loop_.event_loop().Now() + kClientDrainTime, [this] {
-    drain_timer_ = 0;
-    StopAccepting();
-    Settle();
-  });
+  drain_timer_.SetBy(loop_.event_loop().Now() + kClientDrainTime);
+}
+
+void ServerConnection::OnDrainTime() {
+  StopAccepting();
+  Settle();
 }
 
 void ServerConnection::Abort(absl::Status status) {
@@ -274,7 +275,7 @@ void ServerConnection::Settle() {
   settling_ = true;
   while (const std::optional<ServerSession::Action> action = session_.NextAction()) Perform(*action);
   settling_ = false;
-  SetTimer();
+  timer_.SetBy(session_.NextDeadline());
   if (!session_.idle()) return;
   if (closed()) {
     loop_.OnConnectionIdle(this);  // Destroys it.
@@ -303,18 +304,9 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
   }
 }
 
-void ServerConnection::SetTimer() {
-  const absl::Time next = session_.NextDeadline();
-  if (next >= timer_at_) return;  // The timer that is set looks again.
-  transport::EventLoop& event_loop = loop_.event_loop();
-  event_loop.CancelTimer(timer_);
-  timer_at_ = next;
-  timer_ = event_loop.AddTimer(next, [this] {
-    timer_at_ = absl::InfiniteFuture();
-    timer_ = 0;
-    session_.OnTime(loop_.event_loop().Now());
-    Settle();
-  });
+void ServerConnection::OnTime() {
+  session_.OnTime(loop_.event_loop().Now());
+  Settle();
 }
 
 }  // namespace verbena::rpc

@@ -21,6 +21,7 @@
 #include "rpc/message_stream.h"
 #include "rpc/server_call.h"
 #include "transport/connection.h"
+#include "transport/deadline_timer.h"
 #include "transport/event_loop.h"
 
 namespace verbena::rpc {
@@ -88,13 +89,14 @@ class ServerConnection : public transport::ConnectionHandler {
                         ServerCall* reply);
   void Abort(absl::Status status);
   void AskForDrain();
+  void OnDrainTime();
   void StopAccepting();
 
   // What follows every event: the session's actions, its timer, and the end of a drain or of this object. Within one (a
   // handler that is told of its cancel may finish its call), returns at once: the outer one goes on.
   void Settle();
   void Perform(const ServerSession::Action& action);
-  void SetTimer();
+  void OnTime();
   Slot& SlotOf(uint64_t local);
 
   // Constant after construction.
@@ -111,9 +113,8 @@ class ServerConnection : public transport::ConnectionHandler {
   std::vector<Slot> slots_;
   absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.
   absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;
-  absl::Time timer_at_ = absl::InfiniteFuture();
-  transport::TimerId timer_ = 0;
-  transport::TimerId drain_timer_ = 0;
+  transport::DeadlineTimer<ServerConnection, &ServerConnection::OnTime> timer_;
+  transport::DeadlineTimer<ServerConnection, &ServerConnection::OnDrainTime> drain_timer_;
   bool settling_ = false;
   bool draining_ = false;
   bool client_drained_ = false;  // No new call follows; or it had time enough to say so.

@@ -44,7 +44,8 @@ RdmaConnection::RdmaConnection(Parts parts)
       machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
       authentication_(std::move(parts.authentication)),
       peer_identity_(Nobody()),
-      early_frames_(std::move(parts.early_frames)) {}
+      early_frames_(std::move(parts.early_frames)),
+      timer_(group_.loop(), this) {}
 
 RdmaConnection::~RdmaConnection() = default;
 
@@ -162,7 +163,7 @@ void RdmaConnection::OnEnded() {
   machine_.OnDisconnected(end_status_);
   Perform();
   for (; !taken_back_.empty(); taken_back_.pop_front()) FinishTakingBack(std::move(taken_back_.front().exported));
-  loop()->CancelTimer(timer_);
+  timer_.Cancel();
   group_.ReleaseConnection();
   // The link that calls this is ours: it goes when nothing of it is on the stack.
   group_.Defer([self = std::move(self_)] {});
@@ -190,16 +191,10 @@ void RdmaConnection::Perform() {
 }
 
 void RdmaConnection::ArmTimer() {
-  const absl::Time due = machine_.NextDeadline();
-  if (due >= timer_due_ || link_->ending()) return;
-  loop()->CancelTimer(timer_);
-  timer_due_ = due;
-  timer_ = loop()->AddTimer(due, [this] { OnTimer(); });
+  if (!link_->ending()) timer_.SetBy(machine_.NextDeadline());
 }
 
 void RdmaConnection::OnTimer() {
-  timer_ = 0;
-  timer_due_ = absl::InfiniteFuture();
   const absl::Time now = loop()->Now();
   if (machine_.NextDeadline() <= now) machine_.OnDeadline(now);
   MarkDirty();

@@ -20,6 +20,7 @@
 #include "transport/authentication.h"
 #include "transport/authentication_run.h"
 #include "transport/connection.h"
+#include "transport/deadline_timer.h"
 #include "transport/inbound.h"
 #include "transport/link.h"
 #include "transport/outbound.h"
@@ -154,8 +155,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;
   bool performing_ = false;
-  TimerId timer_ = 0;
-  absl::Time timer_due_ = absl::InfiniteFuture();
+  DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };
 

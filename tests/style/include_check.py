@@ -50,6 +50,7 @@ TRANSPORT_FOR_RPC = {
     "transport/audit_log.h",
     "transport/authentication.h",
     "transport/connection.h",
+    "transport/deadline_timer.h",
     "transport/endpoint.h",
     "transport/event_loop.h",
     "transport/log.h",
