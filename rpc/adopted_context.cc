@@ -6,15 +6,12 @@
 namespace verbena::rpc {
 
 void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientContext& user) {
+  self->CopyRequest(user);
   ClientContext& own = self->context_;
   own.timeout_ = user.timeout_;
   own.deadline_ = user.deadline_;
   own.propagate_ = user.propagate_;
-  own.wait_for_ready_ = user.wait_for_ready_;
-  own.hash_key_ = user.hash_key_;
   own.parent_ = std::move(user.parent_);
-  own.request_attachment_ = user.request_attachment_;
-  own.request_metadata_ = user.request_metadata_;
   user.response_attachment_.Clear();
   user.response_metadata_.Clear();
   // As for any call that is bound to a context.
@@ -24,6 +21,13 @@ void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientCo
     user.call_id_.store(1);
   }
   if (user.cancelled_.load()) own.TryCancel();
+}
+
+void AdoptedContext::CopyRequest(const ClientContext& user) {
+  context_.wait_for_ready_ = user.wait_for_ready_;
+  context_.hash_key_ = user.hash_key_;
+  context_.request_attachment_ = user.request_attachment_;
+  context_.request_metadata_ = user.request_metadata_;
 }
 
 void AdoptedContext::Return(ClientContext& user) {

@@ -28,6 +28,7 @@
 #include "rpc/auth/authentication.h"
 #include "rpc/connectivity.h"
 #include "rpc/core/balancing/balancer.h"
+#include "rpc/core/retry/hedge.h"
 #include "rpc/core/retry/retry_policy.h"
 #include "rpc/interceptor/interceptor.h"
 #include "rpc/names/name_source.h"
@@ -77,7 +78,10 @@ struct ChannelOptions {
   // Which failed calls are made again: by method ("package.Service/Method"), else by service ("package.Service"), else
   // for all (""). A call that was made again ends with the status of its last attempt; all of them share its time.
   std::map<std::string, RetryPolicy, std::less<>> retries;
-  RetryBudgetOptions retry_budget;  // For each loop.
+  // Which unary calls are made several times at once: by the same names. Such a call is not made again otherwise. Which
+  // server has each attempt is the policy's choice, as for any call.
+  std::map<std::string, HedgingPolicy, std::less<>> hedging;
+  RetryBudgetOptions retry_budget;  // For each loop: of both.
   // See rpc/interceptor/interceptor.h.
   ClientInterceptors interceptors;
   // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.

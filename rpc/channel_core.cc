@@ -35,6 +35,13 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   for (const auto& [name, policy] : options.retries) {
     if (absl::Status checked = CheckRetryPolicy(policy); !checked.ok()) return checked;
   }
+  for (const auto& [name, policy] : options.hedging) {
+    if (absl::Status checked = CheckHedgingPolicy(policy); !checked.ok()) return checked;
+    if (options.retries.contains(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("ChannelOptions::retries and hedging both name \"", name, "\": a call is one or the other"));
+    }
+  }
   if (options.idle_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ChannelOptions::idle_timeout must be positive");
   }
@@ -42,11 +49,6 @@ absl::Status CheckOptions(const ChannelOptions& options) {
     return absl::InvalidArgumentError("ChannelOptions::connect_timeout is negative");
   }
   return absl::OkStatus();
-}
-
-absl::Status NotSent(absl::Status status) {
-  SetCertainty(&status, Certainty::kNotSent);
-  return status;
 }
 
 }  // namespace
@@ -177,8 +179,10 @@ void ChannelCore::PostStart(const Lane& lane, UserCall call) {
 
 absl::Status ChannelCore::CheckMayBlock() {
   if (CallbackScope::current() == nullptr && LaneOfThisThread() == nullptr) return absl::OkStatus();
-  return NotSent(absl::FailedPreconditionError(
-      "a blocking call on an event loop's thread would stop the loop: use the callback form, or a blocking handler"));
+  return WithCertainty(
+      absl::FailedPreconditionError("a blocking call on an event loop's thread would stop the loop: use the callback "
+                                    "form, or a blocking handler"),
+      Certainty::kNotSent);
 }
 
 absl::Status ChannelCore::Block(UserCall call) {
@@ -197,7 +201,7 @@ absl::Status ChannelCore::Drive(const Lane& lane, BlockedCall& call) {
   lane->loop().RunUntil([&call] { return call.done(); });
   if (call.done()) return call.Wait();
   // The user stopped the loop: nothing will ever run on it again.
-  if (!call.started()) return NotSent(absl::CancelledError("the event loop was stopped"));
+  if (!call.started()) return WithCertainty(absl::CancelledError("the event loop was stopped"), Certainty::kNotSent);
   lane->Shutdown("the event loop was stopped");
   return call.done() ? call.Wait() : absl::CancelledError("the event loop was stopped");
 }

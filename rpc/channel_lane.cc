@@ -14,6 +14,20 @@ namespace {
 
 constexpr ServerId kOnlyServer = ServerId{0};
 
+// By method, else service, else for all. Null: there is none.
+template <typename Policies>
+const typename Policies::mapped_type* NearestPolicy(const Policies& policies, absl::string_view method) {
+  if (policies.empty()) return nullptr;
+  for (const absl::string_view name : {method, method.substr(0, method.find('/')), absl::string_view()}) {
+    const auto policy = policies.find(name);
+    if (policy != policies.end()) return &policy->second;
+  }
+  return nullptr;
+}
+
+// Before another attempt of it. False: of its streams too much has gone.
+bool Restart(const UserCall& call) { return call.stream == nullptr || call.stream->Restart(); }
+
 }  // namespace
 
 ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, std::function<void()> refresh,
@@ -29,6 +43,8 @@ ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, s
       lane_options_(options),
       waiting_(std::make_shared<WaitingCalls>(handle_)),
       retrying_(std::make_shared<WaitingCalls>(handle_)),
+      hedged_(std::make_shared<HedgedCalls>(options_.calls_in_flight_max, loop, handle_, &retry_budget_,
+                                            [this](UserCall call) { Attempt(std::move(call)); })),
       random_(options.seed),
       retry_budget_(channel_options.retry_budget),
       timer_(loop, this) {}
@@ -123,8 +139,10 @@ void ChannelLane::Start(UserCall call) {
   }
   const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout, loop_);
   call.deadline = loop_.Now() + timeout;
-  call.retry = PolicyOf(call.method);
-  if (only_ == nullptr || call.retry != nullptr) call.router = this;
+  const HedgingPolicy* const hedging =
+      call.kind == MethodKind::kUnary ? NearestPolicy(options_.hedging, call.method) : nullptr;
+  if (hedging != nullptr && !hedged_->full()) return hedged_->Start(std::move(call), hedging);
+  call.retry = hedging == nullptr ? NearestPolicy(options_.retries, call.method) : nullptr;
   Attempt(std::move(call));
 }
 
@@ -135,18 +153,9 @@ void ChannelLane::EndLater(UserCall call, absl::Status status) {
   });
 }
 
-// By method, else service, else for all.
-const RetryPolicy* ChannelLane::PolicyOf(absl::string_view method) const {
-  if (options_.retries.empty()) return nullptr;
-  for (const absl::string_view name : {method, method.substr(0, method.find('/')), absl::string_view()}) {
-    const auto policy = options_.retries.find(name);
-    if (policy != options_.retries.end()) return &policy->second;
-  }
-  return nullptr;
-}
-
 void ChannelLane::Attempt(UserCall call) {
   ++call.attempts;
+  if (only_ == nullptr || call.retry != nullptr) call.router = this;
   if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
   const bool patient =
       ClientCallBinding::WaitsForReady(*call.context) || options_.connect_timeout == absl::ZeroDuration();
@@ -197,47 +206,35 @@ void ChannelLane::RerouteWaiting() {
 
 bool ChannelLane::OnAttemptEnded(UserCall& call, const absl::Status& status) {
   if (balancer_ != nullptr) balancer_->OnCallEnded(ServerId{call.server}, status.code(), loop_.Now());
-  bool goes_on = true;
-  if (MayGoElsewhere(call, status)) {
-    ++call.detours;
-    reroute_ = true;  // When what was learned of its server has been acted upon.
-    Park(std::move(call));
-  } else if (const std::optional<absl::Duration> delay = RetryDelayOf(call, status)) {
-    if (call.reply != nullptr) call.reply->Clear();
-    call.certainty = std::max(call.certainty, GetCertainty(status));
-    retrying_->Add(std::move(call), loop_.Now() + *delay);
-  } else {
-    goes_on = false;
-  }
+  const bool goes_on = GoElsewhere(call, status) || Retry(call, status);
   Settle();
   return goes_on;
 }
 
-// Nothing: the call is not made again.
-std::optional<absl::Duration> ChannelLane::RetryDelayOf(UserCall& call, const absl::Status& status) {
-  if (call.retry == nullptr) return std::nullopt;
-  if (status.ok()) {
-    retry_budget_.OnSuccess();
-    return std::nullopt;
-  }
-  if (!IsRetryable(*call.retry, status.code(), GetCertainty(status)) || shut_down_) return std::nullopt;
-  if (!retry_budget_.OnFailure() || call.attempts >= call.retry->attempts_max) return std::nullopt;
-  absl::Duration delay = RetryDelay(*call.retry, call.attempts, random_);
-  const auto said = ClientCallBinding::ResponseMetadataOf(*call.context).trailing.Find(kRetryPushbackKey);
-  if (said.has_value()) {
-    const RetryPushback pushback = ParseRetryPushback(*said);
-    if (!pushback.delay.has_value()) return std::nullopt;
-    delay = *pushback.delay;
-  }
-  if (loop_.Now() + delay >= call.deadline) return std::nullopt;
-  return call.stream == nullptr || call.stream->Restart() ? std::optional(delay) : std::nullopt;
+// Plans another attempt of a call that failed, if it is to have one. False: that was the last.
+bool ChannelLane::Retry(UserCall& call, const absl::Status& status) {
+  if (call.retry == nullptr || shut_down_) return false;
+  const AttemptEnd end = {status.code(), GetCertainty(status), PushbackIn(*call.context)};
+  const std::optional<absl::Duration> delay =
+      NextRetry(*call.retry, call.attempts, end, call.deadline - loop_.Now(), retry_budget_, random_);
+  if (!delay.has_value() || !Restart(call)) return false;
+  if (call.reply != nullptr) call.reply->Clear();
+  call.certainty = std::max(call.certainty, end.certainty);
+  retrying_->Add(std::move(call), loop_.Now() + *delay);
+  return true;
 }
 
 // What a server has not begun may be done by another, without anybody's leave; each at most once, and one chance more.
-bool ChannelLane::MayGoElsewhere(UserCall& call, const absl::Status& status) {
-  return balancer_ != nullptr && !shut_down_ && absl::IsUnavailable(status) &&
-         GetCertainty(status) == Certainty::kNotSent && call.detours < servers_.size() && loop_.Now() < call.deadline &&
-         !ClientCallBinding::IsCancelled(*call.context) && (call.stream == nullptr || call.stream->Restart());
+// False: it is not for another.
+bool ChannelLane::GoElsewhere(UserCall& call, const absl::Status& status) {
+  const bool may = balancer_ != nullptr && !shut_down_ && absl::IsUnavailable(status) &&
+                   GetCertainty(status) == Certainty::kNotSent && call.detours < servers_.size() &&
+                   loop_.Now() < call.deadline && !ClientCallBinding::IsCancelled(*call.context);
+  if (!may || !Restart(call)) return false;
+  ++call.detours;
+  reroute_ = true;  // When what was learned of its server has been acted upon.
+  Park(std::move(call));
+  return true;
 }
 
 void ChannelLane::OnConnectivity(ClientConnection& connection, ConnectivityState before) {
@@ -330,6 +327,7 @@ void ChannelLane::Shutdown(absl::string_view reason) {
   for (const auto& connection : leaving_) connection->Shutdown(reason);
   waiting_->EndAll(absl::CancelledError(reason));
   retrying_->EndAll(absl::CancelledError(reason));
+  hedged_->EndAll(absl::CancelledError(reason));
   handle_->Detach();
 }
 

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "rpc/connectivity_board.h"
 #include "rpc/core/balancing/balancer.h"
 #include "rpc/core/split_mix.h"
+#include "rpc/hedged_calls.h"
 #include "rpc/loop_handle.h"
 #include "rpc/network.h"
 #include "rpc/user_call.h"
@@ -89,11 +89,10 @@ class ChannelLane : public CallRouter,
   bool Route(UserCall call);  // False: it waits.
   void Park(UserCall call);
   void RerouteWaiting();
-  const RetryPolicy* PolicyOf(absl::string_view method) const;
   void EndLater(UserCall call, absl::Status status);
   void Attempt(UserCall call);
-  bool MayGoElsewhere(UserCall& call, const absl::Status& status);
-  std::optional<absl::Duration> RetryDelayOf(UserCall& call, const absl::Status& status);
+  bool GoElsewhere(UserCall& call, const absl::Status& status);
+  bool Retry(UserCall& call, const absl::Status& status);
   void Report(ServerId id, const Server& server);
   void Settle();
   void SetTimer();
@@ -111,6 +110,7 @@ class ChannelLane : public CallRouter,
   const Options lane_options_;
   const std::shared_ptr<WaitingCalls> waiting_;   // For a server.
   const std::shared_ptr<WaitingCalls> retrying_;  // For the time of their next attempt.
+  const std::shared_ptr<HedgedCalls> hedged_;
 
   // Owned by the loop's thread.
   SplitMix64 random_;

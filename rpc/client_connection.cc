@@ -23,11 +23,6 @@ ClientSessionOptions SessionOptionsOf(const ChannelOptions& options, bool waits_
   return session;
 }
 
-absl::Status WithCertainty(absl::Status status, Certainty certainty) {
-  SetCertainty(&status, certainty);
-  return status;
-}
-
 }  // namespace
 
 // What outlives the connection: contexts that may cancel, a connect attempt that may still answer.

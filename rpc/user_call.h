@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -50,6 +51,12 @@ class CallRouter {
   // For who asks later.
   virtual std::shared_ptr<CallRouter> Share() = 0;
 };
+
+// What the server said with an attempt's end about the next one.
+inline std::optional<RetryPushback> PushbackIn(ClientContext& context) {
+  const auto said = ClientCallBinding::ResponseMetadataOf(context).trailing.Find(kRetryPushbackKey);
+  return said.has_value() ? std::optional(ParseRetryPushback(*said)) : std::nullopt;
+}
 
 // The end of a call that nobody takes any further.
 inline void FinishCall(UserCall call, absl::Status status, MessageStream::Unread unread) {

@@ -26,6 +26,11 @@ inline constexpr absl::string_view kCertaintyTypeUrl = "verbena.dev/certainty";
 // Nothing happens to an OK status: it is always kExecuted.
 void SetCertainty(absl::Status* status, Certainty certainty);
 
+inline absl::Status WithCertainty(absl::Status status, Certainty certainty) {
+  SetCertainty(&status, certainty);
+  return status;
+}
+
 // OK: kExecuted. Without a payload, or with one that is not ours: kOutcomeUnknown, the answer that is never wrong.
 Certainty GetCertainty(const absl::Status& status);
 

@@ -57,7 +57,20 @@ void RetryBudget::OnSuccess() { tokens_ = std::min(options_.tokens_max, tokens_ 
 
 bool RetryBudget::OnFailure() {
   tokens_ = std::max(0.0, tokens_ - 1);
-  return tokens_ > options_.tokens_max / 2;
+  return has_room();
+}
+
+std::optional<absl::Duration> NextRetry(const RetryPolicy& policy, uint32_t attempt, const AttemptEnd& end,
+                                        absl::Duration time_left, RetryBudget& budget, SplitMix64& random) {
+  if (end.code == absl::StatusCode::kOk) {
+    budget.OnSuccess();
+    return std::nullopt;
+  }
+  if (!IsRetryable(policy, end.code, end.certainty)) return std::nullopt;
+  if (!budget.OnFailure() || attempt >= policy.attempts_max) return std::nullopt;
+  const absl::Duration ours = RetryDelay(policy, attempt, random);
+  const std::optional<absl::Duration> delay = end.pushback.has_value() ? end.pushback->delay : ours;
+  return delay.has_value() && *delay < time_left ? delay : std::nullopt;
 }
 
 }  // namespace verbena::rpc

@@ -1,4 +1,4 @@
-// Which failed calls are made again, and when. Public API; a value.
+// Which failed calls are made again, and when: what retries and hedging (hedge.h) have in common. Public API; values.
 //
 // gRPC's retry policy (its proposal A6), with one rule more: an attempt that a server may have begun is repeated only
 // if the method is idempotent, whatever its status.
@@ -44,12 +44,6 @@ namespace rpc {
 absl::Status CheckRetryPolicy(const RetryPolicy& policy);
 absl::Status CheckRetryBudget(const RetryBudgetOptions& options);
 
-// Whether an attempt that ended like this may be followed by another.
-bool IsRetryable(const RetryPolicy& policy, absl::StatusCode code, Certainty certainty);
-
-// How long after the end of attempt `attempt`, from 1, the next is made.
-absl::Duration RetryDelay(const RetryPolicy& policy, uint32_t attempt, SplitMix64& random);
-
 // What a server says with "retry-pushback-ms" in its trailing metadata: a time to wait, or, with anything that is
 // no number from 0 on, that the call is not to be made again.
 struct RetryPushback {
@@ -57,6 +51,13 @@ struct RetryPushback {
 };
 RetryPushback ParseRetryPushback(absl::string_view text);
 inline constexpr absl::string_view kRetryPushbackKey = "retry-pushback-ms";
+
+// How an attempt ended.
+struct AttemptEnd {
+  absl::StatusCode code = absl::StatusCode::kOk;
+  Certainty certainty = Certainty::kExecuted;
+  std::optional<RetryPushback> pushback;  // Nothing: the server did not say.
+};
 
 // Owner and thread: a lane's.
 class RetryBudget {
@@ -66,11 +67,23 @@ class RetryBudget {
   void OnSuccess();
   // A failure that a policy names. Whether the budget has room for another attempt.
   bool OnFailure();
+  bool has_room() const { return tokens_ > options_.tokens_max / 2; }
 
  private:
   const RetryBudgetOptions options_;
   double tokens_;
 };
+
+// Whether an attempt that ended like this may be followed by another.
+bool IsRetryable(const RetryPolicy& policy, absl::StatusCode code, Certainty certainty);
+
+// How long after the end of attempt `attempt`, from 1, the next is made, if the server does not say.
+absl::Duration RetryDelay(const RetryPolicy& policy, uint32_t attempt, SplitMix64& random);
+
+// The whole decision: how long after the end of attempt `attempt` the next is made; nothing: never. `time_left` is the
+// call's; the budget is charged.
+std::optional<absl::Duration> NextRetry(const RetryPolicy& policy, uint32_t attempt, const AttemptEnd& end,
+                                        absl::Duration time_left, RetryBudget& budget, SplitMix64& random);
 
 }  // namespace rpc
 }  // namespace verbena

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace verbena::rpc {
@@ -97,6 +98,52 @@ TEST(RetryBudget, RareFailuresNeverExhaustIt) {
     for (int i = 0; i < 99; ++i) budget.OnSuccess();
     EXPECT_TRUE(budget.OnFailure());
   }
+}
+
+class NextRetryTest : public ::testing::Test {
+ protected:
+  NextRetryTest() { policy_.jitter = 0; }
+  std::optional<absl::Duration> Next(const AttemptEnd& end, uint32_t attempt = 1,
+                                     absl::Duration time_left = absl::InfiniteDuration()) {
+    return NextRetry(policy_, attempt, end, time_left, budget_, random_);
+  }
+
+  RetryPolicy policy_ = {.attempts_max = 3};
+  RetryBudget budget_{RetryBudgetOptions()};
+  SplitMix64 random_{1};
+  const AttemptEnd unsent_ = {StatusCode::kUnavailable, Certainty::kNotSent, std::nullopt};
+};
+
+TEST_F(NextRetryTest, GoesOnByThePolicysDelaysUntilItsLastAttempt) {
+  EXPECT_EQ(Next(unsent_, 1), absl::Milliseconds(50));
+  EXPECT_EQ(Next(unsent_, 2), absl::Milliseconds(100));
+  EXPECT_EQ(Next(unsent_, 3), std::nullopt);
+}
+
+TEST_F(NextRetryTest, ServersWordCountsInPlaceOfThePolicysDelay) {
+  AttemptEnd end = unsent_;
+  end.pushback = RetryPushback{absl::Seconds(7)};
+  EXPECT_EQ(Next(end), absl::Seconds(7));
+  end.pushback = RetryPushback{};
+  EXPECT_EQ(Next(end), std::nullopt);
+}
+
+TEST_F(NextRetryTest, NoAttemptIsPlannedForWhenTheCallHasNoTimeLeft) {
+  EXPECT_EQ(Next(unsent_, 1, absl::Milliseconds(50)), std::nullopt);
+  EXPECT_EQ(Next(unsent_, 1, absl::Milliseconds(51)), absl::Milliseconds(50));
+}
+
+TEST_F(NextRetryTest, FailuresUseTheBudgetUpAndSuccessesGiveBack) {
+  int made_again = 0;
+  while (Next(unsent_).has_value()) ++made_again;
+  EXPECT_EQ(made_again, 4);  // Of ten tokens more than half must be left.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Next({}), std::nullopt);
+  EXPECT_TRUE(Next(unsent_).has_value());
+}
+
+TEST_F(NextRetryTest, FailuresThatThePolicyDoesNotNameCostNothing) {
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Next({StatusCode::kNotFound, Certainty::kNotSent, {}}), std::nullopt);
+  EXPECT_TRUE(Next(unsent_).has_value());
 }
 
 }  // namespace
