@@ -59,7 +59,8 @@ class ClientContext {
   // deadline that it has. So is one that is made later with this context.
   void FollowServerContext(const ServerContext& parent);
 
-  // Bytes that travel beside the request, not copied where they stand in memory from AllocatePayload.
+  // Bytes that travel beside the request, not copied where they stand in registered memory (payload.h). The context
+  // keeps them, for attempts to come, until Reset or its end.
   void set_attachment(absl::Cord attachment) { request_attachment_ = std::move(attachment); }
   // What the server sent beside the reply. Empty until the call is complete. While a copy of the Cord lives it holds
   // landing memory of the channel's loop: see ServerContext::attachment.

@@ -52,7 +52,7 @@ class ServerContext {
   // the server's loop, up to TransportOptions::fetch_bytes_max in all. Past that large requests wait, and are refused
   // as RESOURCE_EXHAUSTED after memory_wait_timeout: to keep much for long, copy it.
   const absl::Cord& attachment() const { return request_attachment_; }
-  // Bytes to send beside the reply, not copied where they stand in memory from AllocatePayload.
+  // Bytes to send beside the reply, not copied where they stand in registered memory (payload.h).
   void set_attachment(absl::Cord attachment) { response_attachment_ = std::move(attachment); }
 
   // What the client attached to its request.

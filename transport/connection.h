@@ -37,7 +37,7 @@ struct OutboundMessage {
   uint64_t call_id = 0;                // Table index (low 32 bits) and generation (high 32 bits).
   absl::Span<const std::byte> header;  // Copied before Send returns; at most Connection::header_bytes_max().
   PayloadSource* payload = nullptr;    // First part of the payload; must live until OnSent. Null: none.
-  absl::Cord attachment;               // Second part; pieces from AllocatePayload (payload_memory.h) are not copied.
+  absl::Cord attachment;               // Second part; pieces in registered memory are not copied (gather_plan.h).
 };
 
 struct MessageHead {

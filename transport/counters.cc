@@ -29,6 +29,8 @@ void AddTotals(const CounterBlock& block, TransportCounters* sum) {
   sum->frames_received += block.frames_received.value();
   sum->doorbells += block.doorbells.value();
   sum->reads += block.reads.value();
+  sum->payload_bytes_serialized += block.payload_bytes_serialized.value();
+  sum->payload_bytes_copied += block.payload_bytes_copied.value();
   sum->protocol_errors += block.protocol_errors.value();
 }
 

@@ -43,6 +43,8 @@ struct CounterBlock {
   Counter frames_received;
   Counter doorbells;
   Counter reads;
+  Counter payload_bytes_serialized;
+  Counter payload_bytes_copied;
   Counter protocol_errors;
 };
 

@@ -10,6 +10,7 @@
 #include "transport/log.h"
 #include "transport/lost_devices.h"
 #include "transport/payload_arena.h"
+#include "transport/user_memory.h"
 #include "transport/verbs/cm_event.h"
 
 namespace verbena::transport {
@@ -38,6 +39,14 @@ absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::For(const verbs::C
   return made;
 }
 
+std::vector<std::shared_ptr<DeviceContext>> DeviceContext::All() {
+  Registry& registry = GetRegistry();
+  const std::lock_guard lock(registry.mu);
+  std::vector<std::shared_ptr<DeviceContext>> all;
+  for (const auto& [context, device] : registry.devices) all.push_back(device);
+  return all;
+}
+
 absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::Make(const verbs::ConnectionId& id) {
   absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id.api(), id.device_context());
   if (!device.ok()) return device.status();
@@ -57,7 +66,10 @@ absl::StatusOr<std::shared_ptr<DeviceContext>> DeviceContext::Make(const verbs::
       new DeviceContext(*std::move(channel), *std::move(anchor), *std::move(device), *std::move(domain)));
 }
 
-DeviceContext::~DeviceContext() { PayloadArena::Get().Deregister(domain_); }
+DeviceContext::~DeviceContext() {
+  PayloadArena::Get().Deregister(domain_);
+  UserMemory::Deregister(domain_);
+}
 
 int DeviceContext::block_access() const {
   return IBV_ACCESS_LOCAL_WRITE | (device_.is_iwarp() ? IBV_ACCESS_REMOTE_WRITE : 0) |

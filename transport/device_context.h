@@ -4,9 +4,9 @@
 // There is one for each open device, made on first use. It belongs to the process until the device is removed, or
 // fails; from then on to the poll groups that still use it, and ends with the last of them. A device that comes back is
 // another one. What is made of the device is gone before the context that it was made of: poll groups own what they
-// made and hold this; the registrations of payload memory, which a user may hold for as long as he likes, end with
-// this; and the connection manager keeps the context open for as long as an id is bound to the device, so that this has
-// one of its own, the anchor, which goes last. Thread: any.
+// made and hold this; the registrations of payload memory and of users' memory, which they may hold for as long as they
+// like, end with this; and the connection manager keeps the context open for as long as an id is bound to the device,
+// so that this has one of its own, the anchor, which goes last. Thread: any.
 
 #ifndef VERBENA_TRANSPORT_DEVICE_CONTEXT_H_
 #define VERBENA_TRANSPORT_DEVICE_CONTEXT_H_
@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -33,6 +34,8 @@ class DeviceContext {
  public:
   // The one for the device that `id` is bound to. FailedPrecondition if another device has the id's address.
   static absl::StatusOr<std::shared_ptr<DeviceContext>> For(const verbs::ConnectionId& id);
+  // Of every device that is in use and has not been removed.
+  static std::vector<std::shared_ptr<DeviceContext>> All();
   ~DeviceContext();
 
   const verbs::Device& device() const { return device_; }
@@ -43,6 +46,8 @@ class DeviceContext {
   // Access flags of payload blocks: our own RDMA READs land in them (iWARP devices write such memory as if the peer
   // did), and windows are bound to them.
   int block_access() const;
+  // Access flags of the user's memory: nothing lands in it.
+  int lent_access() const { return has_windows_ ? IBV_ACCESS_MW_BIND : 0; }
   // RDMA READs that a queue pair may have in flight, here and as the answering side.
   uint16_t read_depth_max() const;
 

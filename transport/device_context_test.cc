@@ -1,7 +1,5 @@
 #include "transport/device_context.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -9,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/payload_arena.h"
-#include "transport/soft/testing/removable_device.h"
+#include "transport/testing/device_context_fixture.h"
 
 namespace verbena::transport {
 namespace {
@@ -18,33 +16,6 @@ using soft::RemovableDevice;
 using ::testing::ElementsAre;
 
 constexpr size_t kBytes = 10000;
-
-class DeviceContextTest : public testing::Test {
- protected:
-  DeviceContextTest() : channel_(*verbs::CmEventChannel::Create(RemovableDevice::Api())), device_(Get()) {
-    RemovableDevice::destroyed.clear();
-  }
-
-  // By an id on the device that is gone again.
-  std::shared_ptr<DeviceContext> Get() {
-    absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel_);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(id->Bind(reinterpret_cast<const sockaddr*>(&address)), absl::OkStatus());
-    absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(*id);
-    EXPECT_TRUE(device.ok()) << device.status();
-    return *device;
-  }
-
-  void Remove() {
-    RemovableDevice::removed = true;
-    device_->DispatchEvents();
-  }
-
-  verbs::CmEventChannel channel_;
-  std::shared_ptr<DeviceContext> device_;
-};
 
 TEST_F(DeviceContextTest, OneDeviceHasOne) { EXPECT_EQ(Get(), device_); }
 
@@ -76,14 +47,14 @@ TEST_F(DeviceContextTest, AfterItsRemovalTheNextIsAnother) {
 TEST_F(DeviceContextTest, WhatWasMadeOfItEndsBeforeTheIdThatKeepsItOpenAndPayloadMemoryStays) {
   const BlockRef block = *PayloadArena::Get().Allocate(kBytes);
   std::fill_n(block->data(), kBytes, std::byte{'p'});
-  ASSERT_TRUE(block->Region(device_->domain(), device_->block_access()).ok());
+  ASSERT_TRUE(block->regions().In(*device_).ok());
   Remove();
   EXPECT_THAT(RemovableDevice::destroyed, ElementsAre());  // It is in use.
   device_.reset();
   EXPECT_THAT(RemovableDevice::destroyed, ElementsAre("registration", "domain", "id"));
   EXPECT_EQ(std::count(block->data(), block->data() + kBytes, std::byte{'p'}), kBytes);
   device_ = Get();
-  EXPECT_TRUE(block->Region(device_->domain(), device_->block_access()).ok());
+  EXPECT_TRUE(block->regions().In(*device_).ok());
 }
 
 }  // namespace

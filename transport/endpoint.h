@@ -81,7 +81,11 @@ struct TransportCounters {
   uint64_t frames_received = 0;
   uint64_t doorbells = 0;
   uint64_t reads = 0;
-  uint64_t registrations = 0;  // Of payload memory. In the steady state none, on a device with memory windows.
+  // Of payloads, by this side's processor; docs/payload.md says which path has how many of them.
+  uint64_t payload_bytes_serialized = 0;  // Written once, straight into the memory that they are sent from.
+  uint64_t payload_bytes_copied = 0;      // Copied from one place in memory to another.
+  // Of payload memory and of users' memory. In the steady state none, on a device with memory windows.
+  uint64_t registrations = 0;
   uint64_t protocol_errors = 0;
 };
 TransportCounters ReadTransportCounters();

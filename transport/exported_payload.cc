@@ -1,40 +1,17 @@
 #include "transport/exported_payload.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "transport/gather_plan.h"
 #include "transport/wire/checksum.h"
 
 namespace verbena::transport {
 namespace {
 
-// Pieces smaller than this are copied: a key and a READ of their own would cost more.
-constexpr size_t kInPlaceBytesMin = 16 << 10;
-
 absl::Span<const std::byte> Bytes(absl::string_view text) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
-}
-
-struct Piece {
-  absl::Span<const std::byte> bytes;
-  BlockRef block;  // That it stands in, if it is to be exported in place.
-};
-
-// The attachment's pieces, of which at most `in_place_max` are in place.
-std::vector<Piece> Pieces(const absl::Cord& attachment, size_t in_place_max) {
-  std::vector<Piece> pieces;
-  size_t in_place_count = 0;
-  for (const absl::string_view chunk : attachment.Chunks()) {
-    BlockRef block;
-    if (chunk.size() >= kInPlaceBytesMin && in_place_count < in_place_max) {
-      block = PayloadArena::Get().Find(chunk.data(), chunk.size());
-    }
-    in_place_count += block ? 1 : 0;
-    pieces.push_back(Piece{Bytes(chunk), std::move(block)});
-  }
-  return pieces;
 }
 
 }  // namespace
@@ -45,24 +22,35 @@ class PayloadExporter {
   PayloadExporter(const DeviceContext& device, WindowPool* windows, ExportedPayload* out)
       : device_(device), windows_(*windows), out_(*out) {}
 
-  absl::Status Copy(PayloadSource* source, const std::vector<Piece>& pieces) {
+  // The attachment's pieces, with what each is to be sent from.
+  std::vector<GatherPiece> PiecesOf(const absl::Cord& attachment, const GatherLimits& limits) {
+    std::vector<GatherPiece> pieces;
+    for (const absl::string_view chunk : attachment.Chunks()) {
+      pieces.push_back(GatherPiece{Bytes(chunk), chunk.size() < kInPlaceBytesMin ? nullptr : Find(chunk)});
+    }
+    FitToLimits(limits, &pieces);
+    return pieces;
+  }
+
+  // Makes the block: room for the identity and all that is copied, with the source written.
+  absl::Status Begin(PayloadSource* source, absl::Span<const GatherPiece> pieces) {
     const size_t source_bytes = source == nullptr ? 0 : source->size();
-    size_t copied_bytes = wire::kIdentityBytes + source_bytes;
-    for (const Piece& piece : pieces) copied_bytes += piece.block ? 0 : piece.bytes.size();
-    absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(copied_bytes);
+    for (const GatherPiece& piece : pieces) out_.copied_bytes_ += piece.regions == nullptr ? piece.bytes.size() : 0;
+    const size_t block_bytes = wire::kIdentityBytes + source_bytes + out_.copied_bytes_;
+    absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(block_bytes);
     if (!block.ok()) return block.status();
     out_.block_ = *std::move(block);
     if (source != nullptr) source->WriteTo(out_.block_->data() + wire::kIdentityBytes);
-    absl::StatusOr<Key> key = Open(*out_.block_.get(), absl::MakeSpan(out_.block_->data(), copied_bytes));
+    absl::StatusOr<Key> key = Open(out_.block_->regions(), absl::MakeSpan(out_.block_->data(), block_bytes));
     if (!key.ok()) return key.status();
     block_key_ = *key;
     run_end_ = wire::kIdentityBytes + source_bytes;
     return absl::OkStatus();
   }
 
-  absl::Status Lay(const std::vector<Piece>& pieces) {
-    for (const Piece& piece : pieces) {
-      if (!piece.block) {
+  absl::Status Lay(absl::Span<const GatherPiece> pieces) {
+    for (const GatherPiece& piece : pieces) {
+      if (piece.regions == nullptr) {
         std::memcpy(out_.block_->data() + run_end_, piece.bytes.data(), piece.bytes.size());
         run_end_ += piece.bytes.size();
         continue;
@@ -70,7 +58,7 @@ class PayloadExporter {
       EndRun();
       // Registration wants writable bytes as a type; the peer's READs never write them.
       const absl::Span<std::byte> bytes(const_cast<std::byte*>(piece.bytes.data()), piece.bytes.size());
-      const absl::StatusOr<Key> key = Open(*piece.block.get(), bytes);
+      const absl::StatusOr<Key> key = Open(*piece.regions, bytes);
       if (!key.ok()) return key.status();
       AddSegment(bytes, *key);
     }
@@ -94,16 +82,26 @@ class PayloadExporter {
     size_t opening = 0;
   };
 
-  absl::StatusOr<Key> Open(PayloadBlock& block, absl::Span<std::byte> bytes) {
-    if (device_.has_windows()) return OpenWindow(block, bytes);
+  // The registrations of what `chunk` stands in; null if nothing has any.
+  DeviceRegions* Find(absl::string_view chunk) {
+    if (const BlockRef block = PayloadArena::Get().Find(chunk.data(), chunk.size()); block) {
+      return &block->regions();  // The attachment keeps the block.
+    }
+    std::shared_ptr<UserMemory> memory = UserMemory::Find(chunk.data(), chunk.size());
+    if (memory == nullptr) return nullptr;
+    return &out_.user_memory_.emplace_back(std::move(memory))->regions();
+  }
+
+  absl::StatusOr<Key> Open(DeviceRegions& regions, absl::Span<std::byte> bytes) {
+    if (device_.has_windows()) return OpenWindow(regions, bytes);
     absl::StatusOr<PinnedRegion> region = PinnedRegion::Register(device_.domain(), bytes, IBV_ACCESS_REMOTE_READ);
     if (!region.ok()) return region.status();
     out_.regions_.push_back(*std::move(region));
     return Key{.rkey = out_.regions_.back().region().rkey()};
   }
 
-  absl::StatusOr<Key> OpenWindow(PayloadBlock& block, absl::Span<std::byte> bytes) {
-    const absl::StatusOr<const verbs::MemoryRegion*> region = block.Region(device_.domain(), device_.block_access());
+  absl::StatusOr<Key> OpenWindow(DeviceRegions& regions, absl::Span<std::byte> bytes) {
+    const absl::StatusOr<const verbs::MemoryRegion*> region = regions.In(device_);
     if (!region.ok()) return region.status();
     absl::StatusOr<WindowPool::Loan> window = windows_.Lend();
     if (!window.ok()) return window.status();
@@ -147,12 +145,9 @@ absl::StatusOr<ExportedPayload> ExportedPayload::Make(const DeviceContext& devic
                                                       const Content& content, size_t segments_max) {
   ExportedPayload payload;
   payload.attachment_ = content.attachment;
-  // Each piece in place may be followed by a copied one, and the identity's segment comes first.
-  size_t in_place_max = (segments_max - 1) / 2;
-  if (device.has_windows()) in_place_max = std::min(in_place_max, kWindowsMax - 1);
-  const std::vector<Piece> pieces = Pieces(payload.attachment_, in_place_max);
   PayloadExporter exporter(device, windows, &payload);
-  if (absl::Status status = exporter.Copy(content.source, pieces); !status.ok()) return status;
+  const std::vector<GatherPiece> pieces = exporter.PiecesOf(payload.attachment_, {kInPlaceMax, segments_max});
+  if (absl::Status status = exporter.Begin(content.source, pieces); !status.ok()) return status;
   if (absl::Status status = exporter.Lay(pieces); !status.ok()) return status;
   exporter.WriteIdentity(content);
   return payload;

@@ -1,10 +1,12 @@
 // A payload that the peer may READ: the identity block, what the message's source wrote, and the pieces of its
 // attachment.
 //
-// Pieces that stand in payload memory are exported where they are; everything else is copied, in order, into one block
-// whose first bytes are the identity. A key that a peer has seen never opens memory that holds something else later:
-//   - On a device with memory windows each block is registered once, for this process alone, and a window opens the
-//     bytes of this message to this connection's peer and nobody else. Bind gives the windows their keys.
+// Pieces that stand in payload memory, or in memory that the user registered, are exported where they are
+// (gather_plan.h has the rule); everything else is copied, in order, into one block whose first bytes are the identity.
+// A key that a peer has seen never opens memory that holds something else later:
+//   - On a device with memory windows each block, and what a user registered, is registered once, for this process
+//     alone, and a window opens the bytes of this message to this connection's peer and nobody else. Bind gives the
+//     windows their keys.
 //   - On others each piece has a registration of its own, made for this message and gone with it. Until then another
 //     peer in the protection domain that knows address and key can read it.
 //
@@ -17,6 +19,7 @@
 #define VERBENA_TRANSPORT_EXPORTED_PAYLOAD_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -26,6 +29,7 @@
 #include "transport/device_context.h"
 #include "transport/payload_arena.h"
 #include "transport/pinned_region.h"
+#include "transport/user_memory.h"
 #include "transport/verbs/memory_window.h"
 #include "transport/window_pool.h"
 #include "transport/wire/frame.h"
@@ -34,8 +38,10 @@ namespace verbena::transport {
 
 class ExportedPayload {
  public:
-  // Windows of one export at most; attachments of more pieces are copied in part.
-  static constexpr size_t kWindowsMax = 8;
+  // Pieces of one export that are sent from where they stand, at most: of more, the smallest are copied.
+  static constexpr size_t kInPlaceMax = 31;
+  // One more for the identity block and what is copied.
+  static constexpr size_t kWindowsMax = kInPlaceMax + 1;
 
   // What a message is made of. `source` may be null. With `checksum` the identity carries the payload's CRC32C.
   struct Content {
@@ -67,17 +73,21 @@ class ExportedPayload {
   const std::vector<wire::Segment>& segments() const { return segments_; }
   // Bytes exported, with the identity block.
   uint64_t bytes() const { return bytes_; }
+  // Of the attachment.
+  uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
   ExportedPayload() = default;
 
-  BlockRef block_;         // Identity and copied pieces.
-  absl::Cord attachment_;  // Keeps the pieces that are exported in place.
+  BlockRef block_;                                        // Identity and copied pieces.
+  absl::Cord attachment_;                                 // Keeps the pieces that are exported in place.
+  std::vector<std::shared_ptr<UserMemory>> user_memory_;  // Keeps the registrations of such pieces.
   std::vector<PinnedRegion> regions_;
   std::vector<Opening> openings_;
   std::vector<wire::Segment> segments_;
   std::vector<size_t> opening_of_segment_;  // As long as segments_, with windows.
   uint64_t bytes_ = 0;
+  uint64_t copied_bytes_ = 0;
   bool bound_ = false;
 
   friend class PayloadExporter;

@@ -30,6 +30,7 @@ bool IdentityMatches(const Inbound& inbound, const wire::Identity& expected, uin
 
 absl::Cord EagerPayload::Share(size_t offset) {
   const absl::Span<const std::byte> rest = bytes_.subspan(std::min(offset, bytes_.size()));
+  copied_.Add(rest.size());
   return absl::Cord(absl::string_view(reinterpret_cast<const char*>(rest.data()), rest.size()));
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/cord.h"
 #include "absl/types/span.h"
 #include "transport/connection.h"
+#include "transport/counters.h"
 #include "transport/landing_loans.h"
 #include "transport/payload_arena.h"
 #include "transport/wire/frame.h"
@@ -50,12 +51,14 @@ bool IdentityMatches(const Inbound& inbound, const wire::Identity& expected, uin
 // A payload that lies in a receive buffer: valid during OnMessage, copied by Share.
 class EagerPayload : public ReceivedPayload {
  public:
-  explicit EagerPayload(absl::Span<const std::byte> bytes) : bytes_(bytes) {}
+  // `copied` counts the bytes that are.
+  EagerPayload(absl::Span<const std::byte> bytes, Counter* copied) : bytes_(bytes), copied_(*copied) {}
   absl::Span<const std::byte> bytes() const override { return bytes_; }
   absl::Cord Share(size_t offset) override;
 
  private:
   const absl::Span<const std::byte> bytes_;
+  Counter& copied_;
 };
 
 // A payload that was fetched: lent by Share without a copy.

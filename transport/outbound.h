@@ -40,7 +40,8 @@ struct Outbound {
   bool done() const { return reported && state == Export::kNone; }
   void Assign(OutboundMessage message);
   void Clear();
-  uint64_t payload_bytes() const { return (payload == nullptr ? 0 : payload->size()) + attachment.size(); }
+  uint64_t source_bytes() const { return payload == nullptr ? 0 : payload->size(); }
+  uint64_t payload_bytes() const { return source_bytes() + attachment.size(); }
 };
 
 // Writes a frame at `to` and returns its length: header, call header (or words), then the payload or the segments.

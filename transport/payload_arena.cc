@@ -29,15 +29,6 @@ size_t PayloadBlockCapacity(size_t size) {
   return (wanted + step - 1) / step * step;
 }
 
-absl::StatusOr<const verbs::MemoryRegion*> PayloadBlock::Region(const verbs::ProtectionDomain& domain, int access) {
-  const std::lock_guard lock(mu_);
-  const auto known = regions_.find(&domain);
-  if (known != regions_.end()) return &known->second.region();
-  absl::StatusOr<PinnedRegion> region = PinnedRegion::Register(domain, absl::MakeSpan(data_, capacity_), access);
-  if (!region.ok()) return region.status();
-  return &regions_.emplace(&domain, *std::move(region)).first->second.region();
-}
-
 BlockRef::BlockRef(PayloadBlock* block) : block_(block) {
   if (block_ != nullptr) block_->references_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -112,7 +103,7 @@ void PayloadArena::TrimLocked(size_t kept_max) {
       by_address_.erase(block->data());
       kept_ -= capacity;
       mapped_ -= capacity;
-      block->regions_.clear();  // Deregister before the memory goes.
+      block->regions_.Clear();  // Before the memory goes.
       munmap(block->data(), capacity);
     }
   }
@@ -132,10 +123,7 @@ BlockRef PayloadArena::Find(const void* address, size_t size) {
 
 void PayloadArena::Deregister(const verbs::ProtectionDomain& domain) {
   const std::lock_guard lock(mu_);
-  for (const auto& [address, block] : by_address_) {
-    const std::lock_guard block_lock(block->mu_);
-    block->regions_.erase(&domain);
-  }
+  for (const auto& [address, block] : by_address_) block->regions_.Deregister(domain);
 }
 
 size_t PayloadArena::mapped_bytes() const {

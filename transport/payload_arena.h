@@ -16,39 +16,39 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
-#include "absl/container/node_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
-#include "transport/pinned_region.h"
+#include "transport/device_regions.h"
 #include "transport/verbs/protection_domain.h"
 
 namespace verbena::transport {
 
 class PayloadArena;
 
-// Thread: Ref and Unref any; the bytes belong to whoever holds the block; Region any.
+// Thread: Ref and Unref any; the bytes belong to whoever holds the block.
 class PayloadBlock {
  public:
   std::byte* data() const { return data_; }
   size_t capacity() const { return capacity_; }
 
-  // The whole block, registered in this domain for our own use: to land RDMA READs in, to bind windows to
-  // (DeviceContext::block_access; the same for each call). Registered on first use, kept until the block is unmapped or
-  // the arena is told to deregister.
-  absl::StatusOr<const verbs::MemoryRegion*> Region(const verbs::ProtectionDomain& domain, int access);
+  // The whole block, registered to land RDMA READs in and to bind windows to; until it is unmapped or the arena is told
+  // to deregister.
+  DeviceRegions& regions() { return regions_; }
 
  private:
   friend class PayloadArena;
   friend class BlockRef;
   PayloadBlock(PayloadArena* arena, std::byte* data, size_t capacity)
-      : arena_(arena), data_(data), capacity_(capacity) {}
+      : arena_(arena),
+        data_(data),
+        capacity_(capacity),
+        regions_(absl::MakeSpan(data, capacity), DeviceRegions::Use::kSendAndLand) {}
 
   PayloadArena* const arena_;
   std::byte* const data_;
   const size_t capacity_;
   std::atomic<int> references_ = 0;
-  std::mutex mu_;
-  absl::node_hash_map<const verbs::ProtectionDomain*, PinnedRegion> regions_ ABSL_GUARDED_BY(mu_);
+  DeviceRegions regions_;
 };
 
 // One reference. Copyable.

@@ -10,7 +10,7 @@ namespace verbena::transport {
 
 void RdmaConnection::Do(const protocol::DeliverEager& action) {
   if (handler_ == nullptr) return;
-  EagerPayload payload(action.payload);
+  EagerPayload payload(action.payload, &group_.counters().payload_bytes_copied);
   handler_->OnMessage({action.message_kind, action.call_id, action.call_header, action.payload.size()}, payload);
 }
 
@@ -44,8 +44,7 @@ void RdmaConnection::Do(const protocol::AllocateLanding& action) {
 absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
   absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(inbound.charged_bytes);
   if (!block.ok()) return block.status();
-  const DeviceContext& device = group_.device();
-  const absl::StatusOr<const verbs::MemoryRegion*> region = (*block)->Region(device.domain(), device.block_access());
+  const absl::StatusOr<const verbs::MemoryRegion*> region = (*block)->regions().In(group_.device());
   if (!region.ok()) return region.status();
   inbound.landing = *std::move(block);
   inbound.lkey = (*region)->lkey();

@@ -10,7 +10,10 @@ namespace verbena::transport {
 
 void RdmaConnection::Do(const protocol::PostEager& action) {
   RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
-  const uint32_t length = WriteEagerFrame(action.header, *outbound_.Find(action.send_id), buffer.data());
+  const Outbound& outbound = *outbound_.Find(action.send_id);
+  const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
+  group_.counters().payload_bytes_serialized.Add(outbound.source_bytes());
+  group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
   link_->QueueFrame(std::move(buffer), length);
 }
 
@@ -50,6 +53,8 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
       ExportedPayload::Make(group_.device(), &link_->windows(),
                             {epoch_, outbound.call_id, outbound.payload, outbound.attachment, checksum_}, segments_max);
   if (exported.ok()) {
+    group_.counters().payload_bytes_serialized.Add(outbound.source_bytes());
+    group_.counters().payload_bytes_copied.Add(exported->copied_bytes());
     outbound.exported = *std::move(exported);
     outbound.state = Outbound::Export::kExported;
     group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
@@ -63,6 +68,9 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   }
   MarkDirty();
 }
+
+// Else such an export would wait for ever.
+static_assert(ExportedPayload::kWindowsMax <= Link::kWindowWorkMax);
 
 void RdmaConnection::BindExports() {
   while (!unbound_.empty()) {

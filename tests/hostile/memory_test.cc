@@ -117,7 +117,7 @@ TEST_F(HostileMemoryAccess, WhatTheServerLandsPayloadsInIsNeitherReadableNorWrit
     const transport::BlockRef block = *transport::PayloadArena::Get().Allocate(100000);
     const auto device = transport::DeviceContext::For(peer->id());
     ASSERT_TRUE(device.ok()) << device.status();
-    const auto region = block->Region((*device)->domain(), (*device)->block_access());
+    const auto region = block->regions().In(**device);
     ASSERT_TRUE(region.ok()) << region.status();
     ExpectDenied(*peer, attack, Segment{reinterpret_cast<uint64_t>(block->data()), 64, (*region)->rkey()});
   }

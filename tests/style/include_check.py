@@ -55,6 +55,7 @@ TRANSPORT_FOR_RPC = {
     "transport/event_loop.h",
     "transport/log.h",
     "transport/payload_memory.h",
+    "transport/registered_memory.h",
 }
 
 # What unit tests of users include leads to the public API: the doubles behind it are not theirs.

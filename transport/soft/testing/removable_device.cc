@@ -1,5 +1,6 @@
 #include "transport/soft/testing/removable_device.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "transport/soft/soft_api.h"
@@ -25,6 +26,12 @@ int DestroyId(rdma_cm_id* id) {
   return SoftApi().cm_destroy_id(id);
 }
 
+ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access) {
+  if (!RemovableDevice::refuses_memory) return SoftApi().register_memory(domain, address, length, access);
+  errno = ENOMEM;
+  return nullptr;
+}
+
 int DeregisterMemory(ibv_mr* region) {
   RemovableDevice::destroyed.push_back("registration");
   return SoftApi().deregister_memory(region);
@@ -46,6 +53,7 @@ verbs::VerbsApi MakeTable() {
   api.cm_get_devices = GetDevices;
   api.cm_ack_event = AckEvent;
   api.cm_destroy_id = DestroyId;
+  api.register_memory = RegisterMemory;
   api.deregister_memory = DeregisterMemory;
   api.dealloc_pd = DeallocateDomain;
   return api;

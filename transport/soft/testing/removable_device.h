@@ -17,6 +17,7 @@ class RemovableDevice {
   static const verbs::VerbsApi& Api();
 
   static inline bool removed = false;                // The next event on any channel says so.
+  static inline bool refuses_memory = false;         // No more may be locked: registrations fail.
   static inline std::vector<std::string> destroyed;  // "registration", "domain", "id"; in order.
   // One for each time that the connection manager was asked for its devices, on any thread.
   static inline std::counting_semaphore<> listed{0};
