@@ -1,9 +1,7 @@
 #include "transport/registered_memory.h"
 
-#include <atomic>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -114,31 +112,6 @@ TEST(RegisteredMemory, ItMayBeRegisteredAgainFromWithinTheWordThatItIsNoMore) {
     const auto memory = RegisterMemory(bytes.data(), kBytes, [&] { again = Register(bytes.data(), kBytes); });
   }
   EXPECT_EQ(again, absl::OkStatus());
-}
-
-TEST(RegisteredMemory, ThreadsRegisterUseAndLetGo) {
-  constexpr size_t kThreads = 4;
-  constexpr int kRounds = 300;
-  std::string bytes(kThreads * kBytes, 'x');
-  std::atomic<int> released = 0;
-  std::atomic<int> deregistered = 0;
-  std::vector<std::thread> threads;
-  for (size_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, data = bytes.data() + t * kBytes] {
-      for (int i = 0; i < kRounds; ++i) {
-        absl::StatusOr<RegisteredMemory> memory = RegisterMemory(data, kBytes, [&] { ++deregistered; });
-        ASSERT_TRUE(memory.ok()) << memory.status();
-        absl::Cord cord = *memory->ToCord(0, kBytes, [&] { ++released; });
-        std::thread other([found = UserMemory::Find(data, 1), copy = cord]() mutable { copy.Clear(); });
-        cord.Clear();
-        *memory = RegisteredMemory();
-        other.join();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(released, static_cast<int>(kThreads) * kRounds);
-  EXPECT_EQ(deregistered, static_cast<int>(kThreads) * kRounds);
 }
 
 class RegisteredMemoryOnDevice : public DeviceContextTest {

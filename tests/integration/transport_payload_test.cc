@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
@@ -12,6 +14,7 @@
 #include "transport/gather_plan.h"
 #include "transport/payload_memory.h"
 #include "transport/registered_memory.h"
+#include "transport/user_memory.h"
 
 namespace verbena::transport {
 namespace {
@@ -55,6 +58,7 @@ class Own {
   }
   absl::Cord ToCord() { return ToCord(0, bytes_.size()); }
   void DropHandle() { memory_ = RegisteredMemory(); }
+  bool deregistered() const { return deregistered_.HasBeenNotified(); }
   bool WaitForDeregistration() { return deregistered_.WaitForNotificationWithTimeout(kPatience); }
   int released() const { return released_; }
 
@@ -196,6 +200,31 @@ TEST_F(Payloads, WhatIsKeptAfterTheConnectionIsStillThereAndWasNotCopied) {
   EXPECT_EQ(Copied(), before);
 }
 
+// Nothing but the export knows of the registration then: a Cord of the user's own does not keep it.
+TEST(PayloadEnds, WhatIsOnItsWayKeepsTheRegistration) {
+  Own own(kLarge);
+  TransportPair pair;
+  absl::Notification announced;
+  absl::Notification go_on;
+  pair.prepare_accepted = [&](End& end) {
+    end.on_announced = [&](const MessageHead&) {
+      announced.Notify();
+      go_on.WaitForNotificationWithTimeout(kPatience);
+      return Verdict::kFetch;
+    };
+  };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->Send(1, absl::MakeCordFromExternal(own.bytes(), [] {}));
+  ASSERT_TRUE(announced.WaitForNotificationWithTimeout(kPatience));
+  own.DropHandle();
+  EXPECT_FALSE(own.deregistered());
+  go_on.Notify();
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(1));
+  EXPECT_EQ(pair.accepted(0)->messages().front().payload, own.bytes());
+  EXPECT_TRUE(own.WaitForDeregistration());
+}
+
 TEST(PayloadEnds, TheReleaserRunsOnceWhateverBecomesOfTheMessage) {
   Own refused(kLarge, 1);
   Own cancelled(kLarge, 2);
@@ -224,6 +253,34 @@ TEST(PayloadEnds, TheReleaserRunsOnceWhateverBecomesOfTheMessage) {
   EXPECT_EQ(refused.released(), 1);
   EXPECT_EQ(cancelled.released(), 1);
   EXPECT_EQ(dropped.released(), 40);
+}
+
+TEST(PayloadEnds, ThreadsRegisterOnADeviceInUseAndLetGo) {
+  TransportPair pair;
+  ASSERT_NE(pair.Connect(), nullptr) << pair.status();
+  constexpr size_t kThreads = 4;
+  constexpr int kRounds = 300;
+  constexpr size_t kBytes = 100000;
+  std::string bytes(kThreads * kBytes, 'x');
+  std::atomic<int> released = 0;
+  std::atomic<int> deregistered = 0;
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, data = bytes.data() + t * kBytes] {
+      for (int i = 0; i < kRounds; ++i) {
+        absl::StatusOr<RegisteredMemory> memory = RegisterMemory(data, kBytes, [&] { ++deregistered; });
+        ASSERT_TRUE(memory.ok()) << memory.status();
+        absl::Cord cord = *memory->ToCord(0, kBytes, [&] { ++released; });
+        std::thread other([found = UserMemory::Find(data, 1), copy = cord]() mutable { copy.Clear(); });
+        cord.Clear();
+        *memory = RegisteredMemory();
+        other.join();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(released, static_cast<int>(kThreads) * kRounds);
+  EXPECT_EQ(deregistered, static_cast<int>(kThreads) * kRounds);
 }
 
 }  // namespace

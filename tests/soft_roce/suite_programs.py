@@ -36,6 +36,7 @@ WIRES = {"rxe": "two_rxe", "siw": "siw_two_namespaces"}
 PROGRAMS = (
     Program("//tests/integration:transport_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:limits_test", fault_free=True, in_emulation=True),
+    Program("//tests/integration:copy_count_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:interop_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:many_servers_test", in_emulation=True),
     Program("//tests/integration:metadata_test", fault_free=True, in_emulation=True),
