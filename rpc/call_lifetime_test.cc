@@ -38,7 +38,7 @@ TEST_F(CallLifetimeTest, DeadlineEndsTheCallAndTellsTheHandler) {
   held_.at(0).done(absl::OkStatus());
   loop_.RunUntilIdle();
   EXPECT_EQ(call->completions.size(), 1u);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(CallLifetimeTest, DeadlineOnTheWallClockPassesWithTheLoopsTime) {
@@ -97,12 +97,12 @@ TEST_F(CallLifetimeTest, RequestThatExpiresWhileFetchedNeverRuns) {
   Start();
   network_.latest_server()->HoldFetches();
   const auto call = CallWithTimeout(kHold, absl::Seconds(1), 100000);
-  EXPECT_EQ(server_->tally().calls, 1u);
+  EXPECT_EQ(server_->tally().calls(), 1u);
   loop_.Advance(absl::Seconds(2));
   ASSERT_TRUE(call->done());
   EXPECT_EQ(call->status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(held_.empty());
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
   EXPECT_EQ(server_->tally().dropped, 1u);
 }
 
@@ -142,7 +142,7 @@ TEST_F(CallLifetimeTest, CancelWhileAReplyIsFetchedFreesBothEnds) {
   call->context.TryCancel();
   loop_.RunUntilIdle();
   ExpectFailed(*call, absl::StatusCode::kCancelled, Certainty::kExecuted, "cancelled");
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
   EXPECT_THAT(channel_->DescribeState(), HasSubstr(" 0 calls in flight"));
 }
 
@@ -176,7 +176,7 @@ TEST_F(CallLifetimeTest, ClientThatGoesLeavesNothingAtTheServer) {
   EXPECT_EQ(server_->connections(), 0u);
   held_.at(0).done(absl::OkStatus());
   loop_.RunUntilIdle();
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(CallLifetimeTest, ResponderMayOutliveTheServer) {

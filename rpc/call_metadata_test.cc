@@ -149,7 +149,7 @@ TEST_F(CallMetadataTest, ResponsesThatDoesNotFitEndsTheCallWithoutIt) {
                "trailing metadata takes 400 bytes; the connection's header has room for 372");
   EXPECT_THAT(call->context.initial_metadata(), IsEmpty());
   EXPECT_THAT(call->context.trailing_metadata(), IsEmpty());
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(CallMetadataTest, ResponsesThatDoesNotFitBesideAnErrorNamesTheError) {

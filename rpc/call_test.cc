@@ -24,7 +24,7 @@ TEST_F(CallTest, CallbackCallReturnsTheReply) {
   ASSERT_TRUE(call->done());
   EXPECT_EQ(call->status(), absl::OkStatus());
   EXPECT_EQ(call->reply.value(), "hello");
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(CallTest, BlockingCallDrivesTheUsersLoop) {
@@ -150,7 +150,7 @@ TEST_F(CallTest, TooLargeReplyIsRefusedByTheClient) {
   Start();
   ExpectFailed(*Call("test.Lambda/Big2000"), absl::StatusCode::kResourceExhausted, Certainty::kExecuted, "1000");
   ExpectFailed(*Call("test.Lambda/Big100000"), absl::StatusCode::kResourceExhausted, Certainty::kExecuted, "1000");
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(CallTest, CallsPastTheChannelsLimitFailAtOnce) {

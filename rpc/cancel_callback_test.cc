@@ -45,7 +45,7 @@ class CancelCallbackTest : public testing::CallFixture {
     Start();
     const auto call = Call("test.Lambda/EndItself");
     EXPECT_FALSE(call->done());
-    EXPECT_EQ(server_->tally().calls, 1u);
+    EXPECT_EQ(server_->tally().calls(), 1u);
     return call;
   }
 
@@ -145,7 +145,7 @@ TEST_F(CancelCallbackTest, MayFinishItsCallWhenTheClientCancels) {
   call->context.TryCancel();
   loop_.RunUntilIdle();
   EXPECT_EQ(runs_, 1);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
   EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
 }
 
@@ -154,7 +154,7 @@ TEST_F(CancelCallbackTest, MayFinishTheLastCallOfAConnectionThatIsGone) {
   network_.latest_client()->Sever();
   loop_.RunUntilIdle();
   EXPECT_EQ(runs_, 1);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
   EXPECT_EQ(server_->connections(), 0u);
 }
 
@@ -178,10 +178,10 @@ TEST_F(CancelCallbackTest, MayFinishTheLastCallsOfOtherConnectionsThatAreGone) {
     for (Held& held : held_) held.done(absl::AbortedError("one was told"));
     ++runs_;
   });
-  EXPECT_EQ(server_->tally().calls, 5u);
+  EXPECT_EQ(server_->tally().calls(), 5u);
   server_->Abort();
   EXPECT_EQ(runs_, 1);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(CancelCallbackTest, MayNotMakeABlockingCall) {

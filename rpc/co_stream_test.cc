@@ -242,7 +242,7 @@ TEST_F(CoStreamTest, HandlersReadEndsWithTheCall) {
   const RunningTask task = Run(upload());
   ExpectEnd(absl::StatusCode::kOk);
   loop_.RunUntilIdle();
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST_F(HostilePeerTest, MalformedRequestHeaderEndsThatCallOnly) {
   ASSERT_EQ(peer->received.size(), 3u);
   EXPECT_EQ(StatusIn(peer->received[0]).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(StatusIn(peer->received[2]).code(), absl::StatusCode::kOk);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(HostilePeerTest, RequestsMetadataThatBreaksARuleEndsThatCallOnlyAndUnfetched) {
@@ -132,7 +132,7 @@ TEST_F(HostilePeerTest, RequestsMetadataThatBreaksARuleEndsThatCallOnlyAndUnfetc
   }
   EXPECT_TRUE(held_.empty());
   EXPECT_EQ(server_->tally().refused, call_id);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
   peer->Send(rpc::MessageKind::kRequest, ++call_id, RequestHeaderOf(kEcho, 0));
   loop_.RunUntilIdle();
   EXPECT_EQ(StatusIn(peer->received.back()), absl::OkStatus());
@@ -145,7 +145,7 @@ TEST_F(HostilePeerTest, BytesThatAreNoRequestEndThatCallOnly) {
   loop_.RunUntilIdle();
   ASSERT_EQ(peer->received.size(), 1u);
   EXPECT_EQ(StatusIn(peer->received[0]).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(HostilePeerTest, MessageOfAnUnknownKindClosesThatConnectionOnly) {
@@ -180,7 +180,7 @@ TEST_F(HostilePeerTest, RepeatedCallIdsLeaveTheFirstCallAlone) {
   held_[0].done(absl::OkStatus());
   loop_.RunUntilIdle();
   EXPECT_EQ(peer->received.size(), 1u);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(HostilePeerTest, PeerThatDiesInTheMiddleOfAFetchLeavesNothing) {
@@ -189,10 +189,10 @@ TEST_F(HostilePeerTest, PeerThatDiesInTheMiddleOfAFetchLeavesNothing) {
   network_.latest_server()->HoldFetches();
   peer->Send(rpc::MessageKind::kRequest, 5, RequestHeaderOf(kHold, 100000), std::string(100000, 'x'));
   loop_.RunUntilIdle();
-  EXPECT_EQ(server_->tally().calls, 1u);
+  EXPECT_EQ(server_->tally().calls(), 1u);
   peer.reset();
   loop_.RunUntilIdle();
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
   EXPECT_EQ(server_->connections(), 0u);
 }
 

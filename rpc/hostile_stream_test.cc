@@ -100,7 +100,7 @@ class HostileStreamTest : public testing::StreamFixture {
     EXPECT_FALSE(served().reads.back().ok());
     served().done(absl::OkStatus());
     loop_.RunUntilIdle();
-    EXPECT_EQ(server_->tally().calls, 0u);
+    EXPECT_EQ(server_->tally().calls(), 0u);
     EXPECT_FALSE(peer_->closed);
     EXPECT_TRUE(Call("test.Lambda/Echo")->status().ok());
   }
@@ -183,7 +183,7 @@ TEST_F(HostileStreamTest, BytesThatAreNoMessageAreReadWhenTheCallHasEnded) {
   Send(MessageKind::kStreamMessage, StreamHeaderOf(0, 3), "\xff\xff\xff");
   EXPECT_TRUE(cancelled_by_then);
   ASSERT_EQ(Responses().size(), 1u);
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 // The id of a call that has ended, with a fetch of its stream still under way, is that of another kind of call now.
@@ -206,7 +206,7 @@ TEST_F(HostileStreamTest, FetchOfAnEarlierCallFailsNobodyElses) {
   EXPECT_FALSE(held_[0].context->IsCancelled());
   held_[0].done(absl::OkStatus());
   loop_.RunUntilIdle();
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(HostileStreamTest, MessagesOfNoCallAreForNobody) {

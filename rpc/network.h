@@ -6,6 +6,7 @@
 #ifndef VERBENA_RPC_NETWORK_H_
 #define VERBENA_RPC_NETWORK_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "rpc/executor/executor.h"
 #include "rpc/executor/thread_pool.h"
 #include "transport/endpoint.h"
@@ -37,6 +39,10 @@ class Network {
   // Threads for blocking handlers; see ThreadPool.
   virtual std::unique_ptr<Executor> StartExecutor(int threads, size_t queue_max) {
     return std::make_unique<ThreadPool>(threads, queue_max);
+  }
+  // What the clocks of its loops show (EventLoop::Now), read anew. Any thread.
+  virtual absl::Time SteadyNow() {
+    return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
   }
   // Where the random choices of a channel begin: the jitter of its back-off, its balancing.
   virtual uint64_t RandomSeed() {

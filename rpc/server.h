@@ -42,12 +42,19 @@ struct ServerOptions {
   absl::Duration poll_duration = absl::Microseconds(50);  // kAdaptive: how long a loop polls before it sleeps.
   int first_cpu = -1;                                     // Loop i is pinned to core first_cpu + i; -1: to none.
 
+  // Past each limit below, calls are answered RESOURCE_EXHAUSTED, not sent, and unfetched if they are large. Where
+  // there is not enough for all, clients have equal shares of it, whatever each asks for: a client is an authenticated
+  // identity, with all its connections, or else one connection. See docs/overload.md.
+
   // Threads for blocking handlers, started with the server if a service has such a handler, and how many calls may wait
-  // for one of them. Calls past that are answered RESOURCE_EXHAUSTED.
+  // for one of them.
   int executor_threads = 8;
   uint32_t executor_queue_max = 1024;
+  // How long a call may wait for one of them. Infinite: until nobody waits for the call any more.
+  absl::Duration executor_queue_time_max = absl::InfiniteDuration();
+  // The same in a queue that has not been empty for executor_queue_time_max. As long as that or longer: no difference.
+  absl::Duration executor_queue_time_target = absl::Milliseconds(5);
 
-  // Calls past either limit are answered RESOURCE_EXHAUSTED, unfetched if they are large.
   uint32_t calls_in_flight_per_connection_max = 16384;
   uint32_t calls_in_flight_max = 65536;  // Of the whole server.
   // What a stream of requests may have here unread, but for the last message, before its client must wait; at least

@@ -63,7 +63,7 @@ class HandlerToken {
   void operator()(absl::Status status) {
     if (call_ != nullptr) ServerCall::Finish(std::move(call_), std::move(status));
   }
-  void RunBlocking() { ServerCall::RunBlocking(std::move(call_)); }
+  void RunBlocking(absl::Status admitted) { ServerCall::RunBlocking(std::move(call_), std::move(admitted)); }
 
  private:
   std::unique_ptr<ServerCall> call_;
@@ -136,22 +136,20 @@ void ServerCall::CancelSend(uint64_t send_id) {
 
 void ServerCall::Fail(const absl::Status& status) { connection_->FailStreamLater(local_, status); }
 
-void ServerCall::Run(std::unique_ptr<ServerCall> call, Executor* executor) {
-  if (!IsBlocking(*call->method_)) {
-    RunCallback(std::move(call));
-    return;
-  }
-  DropScope scope(call.get());
-  if (executor->TrySubmit([token = HandlerToken(std::move(call))]() mutable { token.RunBlocking(); })) return;
-  absl::Status status = absl::ResourceExhaustedError(
-      absl::StrCat("the server's executor is full: ", executor->queue_max(), " calls wait (executor_queue_max)"));
-  SetCertainty(&status, Certainty::kNotSent);
-  std::unique_ptr<ServerCall> refused = scope.TakeDropped();
-  refused->set_status(std::move(status));
-  LoopGate::Return(std::move(refused));
+HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) {
+  return [token = HandlerToken(std::move(call))](absl::Status admitted) mutable {
+    token.RunBlocking(std::move(admitted));
+  };
 }
 
-void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call) {
+void ServerCall::Refuse(std::unique_ptr<ServerCall> call, absl::Status why) {
+  SetCertainty(&why, Certainty::kNotSent);
+  call->status_ = std::move(why);
+  LoopGate::Return(std::move(call));
+}
+
+void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted) {
+  if (!admitted.ok()) return Refuse(std::move(call), std::move(admitted));
   if (call->IsCancelled()) {
     Finish(std::move(call), absl::CancelledError("cancelled before its handler ran"));
     return;
@@ -165,7 +163,7 @@ void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call) {
   Finish(std::move(call), std::move(status));
 }
 
-void ServerCall::RunCallback(std::unique_ptr<ServerCall> call) {
+void ServerCall::Run(std::unique_ptr<ServerCall> call) {
   // After the responder has been called, the call is no longer ours: only what stands on this stack is used.
   ServerCall* const running = call.get();
   DropScope scope(running);

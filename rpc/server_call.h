@@ -17,7 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "rpc/executor/executor.h"
+#include "rpc/certainty.h"
+#include "rpc/executor/handler_queue.h"
 #include "rpc/interceptor/interceptor_chain.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
@@ -43,9 +44,12 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // `fields` are those of the request's header.
   void ReadClientMetadata(absl::Span<const std::byte> fields);
 
-  // Hands the call to its method's handler: on `executor` if it may block (RESOURCE_EXHAUSTED if that is full), else
-  // here and now. However the handler ends, the call comes back to its gate's sink, exactly once.
-  static void Run(std::unique_ptr<ServerCall> call, Executor* executor);
+  // Hands the call to its method's handler here and now: one that does not block. However the handler ends, the call
+  // comes back to its gate's sink, exactly once.
+  static void Run(std::unique_ptr<ServerCall> call);
+  // The same for one that may block, when and where the task is called; or with the refusal that the task is called
+  // with.
+  static HandlerQueue::Task RunLater(std::unique_ptr<ServerCall> call);
   // Sends the call back with the outcome.
   static void Finish(std::unique_ptr<ServerCall> call, absl::Status status);
 
@@ -67,6 +71,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // are larger than message_bytes_max.
   const absl::Status& status() const { return status_; }
   void set_status(absl::Status status) { status_ = std::move(status); }
+  bool was_refused() const { return !status_.ok() && GetCertainty(status_) == Certainty::kNotSent; }  // It never ran.
   absl::Status MeasureReply(uint64_t message_bytes_max);
   // Where a header of `room` bytes cannot carry the response's metadata: drops it, and says so in the status.
   void FitMetadata(size_t room);
@@ -92,8 +97,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
 
  private:
   friend class HandlerToken;
-  static void RunBlocking(std::unique_ptr<ServerCall> call);
-  static void RunCallback(std::unique_ptr<ServerCall> call);
+  static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
+  static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
 
   // Constant after construction.
   const Method* const method_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
@@ -17,6 +18,12 @@ namespace {
 // How long a client may take to say that no new call follows, before a drain goes on without that.
 constexpr absl::Duration kClientDrainTime = absl::Seconds(1);
 
+// Hashes have a seed of the process's own: no peer can choose an identity that shares with another.
+ClientId ClientOf(const PeerIdentity& identity, const ServerConnection* connection) {
+  return ClientId{identity.authenticated() ? absl::HashOf(identity.mechanism, identity.name)
+                                           : absl::HashOf(connection)};
+}
+
 }  // namespace
 
 ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection)
@@ -27,8 +34,9 @@ ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::
       weak_self_(std::make_shared<ServerConnection*>(this)),
       connection_(std::move(connection)),
       peer_identity_(connection_->peer_identity()),
+      client_(ClientOf(*peer_identity_, this)),
       guard_(loop->access() == nullptr ? nullptr : std::make_unique<CallGuard>(loop->access(), connection_.get())),
-      session_(loop->session_options(), &loop->methods(), &loop->tally(), guard_.get()),
+      session_(loop->session_options(), &loop->methods(), &loop->tally(), client_, guard_.get(), this),
       timer_(&loop->event_loop(), this),
       drain_timer_(&loop->event_loop(), this) {
   connection_->set_handler(this);
@@ -90,6 +98,8 @@ void ServerConnection::OnMessage(const transport::MessageHead& head, transport::
   Settle();
 }
 
+absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckPlace(method, client_); }
+
 void ServerConnection::OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
   const ServerSession::Decision decision =
       session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
@@ -119,7 +129,7 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
   absl::Status status = call->Parse(bytes.first(decision.body_bytes))
                             ? Intercept(*call)
                             : absl::InvalidArgumentError("the request's bytes are not the method's request message");
-  if (status.ok()) return ServerCall::Run(std::move(call), loop_.executor());
+  if (status.ok()) return loop_.Run(std::move(call), client_);
   SetCertainty(&status, Certainty::kNotSent);
   call->set_status(std::move(status));
   OnCallFinished(std::move(call));
@@ -132,6 +142,7 @@ absl::Status ServerConnection::Intercept(ServerCall& call) {
 
 void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   SlotOf(call->local()).running = nullptr;
+  if (call->was_refused()) ++loop_.tally().refused;
   const uint64_t written = FinishStream(*call);
   if (!session_.OnHandlerDone(call->local())) {
     call->EndInterception();

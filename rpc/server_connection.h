@@ -16,6 +16,7 @@
 #include "rpc/auth/authentication.h"
 #include "rpc/auth/call_guard.h"
 #include "rpc/core/message_kind.h"
+#include "rpc/core/overload/client_id.h"
 #include "rpc/core/server_session.h"
 #include "rpc/core/stream_header.h"
 #include "rpc/message_stream.h"
@@ -28,7 +29,7 @@ namespace verbena::rpc {
 
 class ServerLoop;
 
-class ServerConnection : public transport::ConnectionHandler {
+class ServerConnection : public transport::ConnectionHandler, public CallPlaces {
  public:
   ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection);
   // Aborts the connection. Calls that are out with handlers are cancelled and detached.
@@ -58,6 +59,8 @@ class ServerConnection : public transport::ConnectionHandler {
   void OnSent(uint64_t send_id, transport::SendOutcome outcome) override;
   void OnPeerDraining() override {}
   void OnClosed(const absl::Status& status) override;
+
+  absl::Status CheckPlace(uint32_t method) override;
 
  private:
   // By the index of the session's local id.
@@ -108,6 +111,7 @@ class ServerConnection : public transport::ConnectionHandler {
 
   std::unique_ptr<transport::Connection> connection_;  // Null: closed.
   const std::shared_ptr<const PeerIdentity> peer_identity_;
+  const ClientId client_;
   const std::unique_ptr<CallGuard> guard_;  // Null: everybody may call everything. Not asked once it is closed.
   ServerSession session_;
   std::vector<Slot> slots_;

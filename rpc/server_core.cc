@@ -22,6 +22,10 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
   if (options.executor_queue_max < 1) {
     return absl::InvalidArgumentError("ServerOptions::executor_queue_max must be at least 1");
   }
+  if (options.executor_queue_time_max <= absl::ZeroDuration() ||
+      options.executor_queue_time_target <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("ServerOptions: the limits of time in the executor's queue must be above zero");
+  }
   if (options.stream_window_bytes < kStreamWindowInitial) {
     return absl::InvalidArgumentError(
         absl::StrCat("ServerOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
@@ -97,7 +101,11 @@ ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegis
       access_{access.authorizer, {}},
       authentication_(access.authenticator, kAuthenticationThreads, options.transport.unauthenticated_connections_max) {
   if (methods_->has_blocking_methods()) {
-    executor_ = network->StartExecutor(options_.executor_threads, options_.executor_queue_max);
+    handlers_ =
+        std::make_unique<HandlerQueue>(network->StartExecutor(options_.executor_threads, options_.executor_queue_max),
+                                       CallQueueOptions{options_.executor_queue_max, options_.executor_queue_time_max,
+                                                        options_.executor_queue_time_target},
+                                       [network] { return network->SteadyNow(); });
   }
 }
 
@@ -111,7 +119,7 @@ absl::Status ServerCore::StartLoops(Network* network) {
   const uint32_t loops = static_cast<uint32_t>(event_loops_->size());
   const uint32_t calls_max = options_.calls_in_flight_max / loops + (options_.calls_in_flight_max % loops != 0);
   for (uint32_t i = 0; i < loops; ++i) {
-    loops_.push_back(std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), executor_.get(), session,
+    loops_.push_back(std::make_unique<ServerLoop>(event_loops_->loop(i), methods_.get(), handlers_.get(), session,
                                                   stream, calls_max, &access_,
                                                   options_.interceptors.empty() ? nullptr : &options_.interceptors));
   }
@@ -148,7 +156,7 @@ ServerCore::~ServerCore() {
   Shutdown(absl::InfinitePast());
   authentication_.Shutdown();
   // Blocking handlers end here; their calls still find their way back. Then nothing does.
-  if (executor_ != nullptr) executor_->Shutdown();
+  if (handlers_ != nullptr) handlers_->Shutdown();
   OnEveryLoop([](ServerLoop& loop) { loop.Shut(); });
 }
 
@@ -210,7 +218,7 @@ ServerCounters ServerCore::counters() {
   OnEveryLoop([&](ServerLoop& loop) {
     const std::lock_guard lock(mu);
     counters.connections += loop.connections();
-    counters.calls_in_flight += loop.tally().calls;
+    counters.calls_in_flight += loop.tally().calls();
     counters.calls_accepted += loop.tally().accepted;
     counters.calls_refused += loop.tally().refused;
     counters.calls_dropped += loop.tally().dropped;

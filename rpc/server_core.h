@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "rpc/auth/authentication_threads.h"
 #include "rpc/auth/call_guard.h"
-#include "rpc/executor/executor.h"
+#include "rpc/executor/handler_queue.h"
 #include "rpc/method_registry.h"
 #include "rpc/network.h"
 #include "rpc/server.h"
@@ -67,7 +67,7 @@ class ServerCore {
   const std::unique_ptr<MethodRegistry> methods_;
   AccessControl access_;
   AuthenticationThreads authentication_;
-  std::unique_ptr<Executor> executor_;  // Null: no method blocks.
+  std::unique_ptr<HandlerQueue> handlers_;  // Null: no method blocks.
   std::unique_ptr<transport::EventLoopGroup> event_loops_;
   std::vector<std::unique_ptr<ServerLoop>> loops_;  // One for each event loop.
   std::vector<std::string> addresses_;

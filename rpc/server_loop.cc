@@ -12,12 +12,12 @@ constexpr size_t kRecycledCallsMax = 1024;
 
 }  // namespace
 
-ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
+ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, HandlerQueue* handlers,
                        const ServerSessionOptions& session_options, const StreamOptions& stream_options,
                        uint32_t calls_max, AccessControl* access, const ServerInterceptors* interceptors)
     : event_loop_(*event_loop),
       methods_(*methods),
-      executor_(executor),
+      handlers_(handlers),
       interceptors_(interceptors),
       access_(access != nullptr && access->authorizer ? access : nullptr),
       session_options_(session_options),
@@ -25,9 +25,9 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       gate_(std::make_shared<LoopGate>(event_loop, this)),
       handle_(std::make_shared<LoopHandle>(event_loop)),
       header_room_(kResponseHeaderRoomMax),
-      recycled_(methods->size()) {
-  tally_.calls_max = calls_max;
-}
+      tally_(calls_max),
+      recycled_(methods->size()),
+      overdue_timer_(event_loop, this) {}
 
 void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
   if (aborted_) return;
@@ -61,6 +61,7 @@ void ServerLoop::Abort() {
 
 void ServerLoop::Shut() {
   drained_ = nullptr;
+  overdue_timer_.Cancel();
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
   gate_->Shut();
   handle_->Detach();
@@ -78,6 +79,17 @@ void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
   if (idle.size() < kRecycledCallsMax && call->Recycle()) idle.push_back(std::move(call));
 }
+
+void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
+  if (!IsBlocking(methods_.method(call->method_index()))) return ServerCall::Run(std::move(call));
+  overdue_timer_.SetBy(handlers_->Submit(client, ServerCall::RunLater(std::move(call))));
+}
+
+absl::Status ServerLoop::CheckPlace(uint32_t method, ClientId client) const {
+  return IsBlocking(methods_.method(method)) ? handlers_->CheckPlace(client) : absl::OkStatus();
+}
+
+void ServerLoop::RefuseOverdue() { overdue_timer_.SetBy(handlers_->RefuseOverdue()); }
 
 void ServerLoop::OnCallFinished(std::unique_ptr<ServerCall> call) {
   if (ServerConnection* const connection = call->connection()) {

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "rpc/auth/call_guard.h"
 #include "rpc/core/server_session.h"
-#include "rpc/executor/executor.h"
+#include "rpc/executor/handler_queue.h"
 #include "rpc/loop_gate.h"
 #include "rpc/loop_handle.h"
 #include "rpc/message_stream.h"
@@ -21,15 +21,16 @@
 #include "rpc/server_call.h"
 #include "rpc/server_connection.h"
 #include "transport/connection.h"
+#include "transport/deadline_timer.h"
 #include "transport/event_loop.h"
 
 namespace verbena::rpc {
 
 class ServerLoop : public CallSink {
  public:
-  // `executor` may be null if no method blocks, `access` if everybody may call everything, `interceptors` if there are
+  // `handlers` may be null if no method blocks, `access` if everybody may call everything, `interceptors` if there are
   // none. None is owned; all outlive this.
-  ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, Executor* executor,
+  ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, HandlerQueue* handlers,
              const ServerSessionOptions& session_options, const StreamOptions& stream_options, uint32_t calls_max,
              AccessControl* access = nullptr, const ServerInterceptors* interceptors = nullptr);
   ~ServerLoop() override = default;
@@ -48,13 +49,16 @@ class ServerLoop : public CallSink {
   // For this loop's connections.
   std::unique_ptr<ServerCall> TakeCall(uint32_t method);
   void RecycleCall(std::unique_ptr<ServerCall> call);
+  // Runs it, or lets it wait for a thread if its handler may block.
+  void Run(std::unique_ptr<ServerCall> call, ClientId client);
+  // OK if a call of this method would find a place to wait; else why not.
+  absl::Status CheckPlace(uint32_t method, ClientId client) const;
   void OnConnectionIdle(ServerConnection* connection);  // Closed, and no call of it is left: destroys it.
   void OnConnectionClosed() { --open_connections_; }
   void OnCallFinished(std::unique_ptr<ServerCall> call) override;
   transport::EventLoop& event_loop() { return event_loop_; }
   const LoopGate* gate() const { return gate_.get(); }
   const MethodRegistry& methods() const { return methods_; }
-  Executor* executor() { return executor_; }
   const ServerInterceptors* interceptors() const { return interceptors_; }
   AccessControl* access() { return access_; }  // Null: there is no authorizer.
   const ServerSessionOptions& session_options() const { return session_options_; }
@@ -64,11 +68,13 @@ class ServerLoop : public CallSink {
 
  private:
   void TellConnections(void (ServerConnection::*what)());
+  // Of calls that wait for a thread, those that have waited too long.
+  void RefuseOverdue();
 
   // Constant after construction.
   transport::EventLoop& event_loop_;
   const MethodRegistry& methods_;
-  Executor* const executor_;
+  HandlerQueue* const handlers_;                  // Null: no method blocks.
   const ServerInterceptors* const interceptors_;  // Null: none.
   AccessControl* const access_;
   const ServerSessionOptions session_options_;
@@ -84,6 +90,7 @@ class ServerLoop : public CallSink {
   size_t open_connections_ = 0;
   bool draining_ = false;
   bool aborted_ = false;
+  transport::DeadlineTimer<ServerLoop, &ServerLoop::RefuseOverdue> overdue_timer_;
   std::function<void()> drained_;
 };
 

@@ -247,7 +247,7 @@ TEST_P(StreamChaosTest, EveryCallAndOperationCompletesOnce) {
     SCOPED_TRACE(absl::StrCat("seed ", GetParam(), ", call ", number));
     ExpectWhatMustHold(*calls_[number]);
   }
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(, StreamChaosTest, ::testing::Range(0u, 400u));

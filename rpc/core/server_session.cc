@@ -35,8 +35,14 @@ absl::Status CheckKind(const RequestHeader& header, MethodKind kind, uint64_t pa
 }  // namespace
 
 ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally,
-                             CallGate* gate)
-    : options_(options), methods_(methods), tally_(tally), gate_(gate), calls_(options.calls_max) {}
+                             ClientId client, CallGate* gate, CallPlaces* places)
+    : options_(options),
+      methods_(methods),
+      tally_(tally),
+      gate_(gate),
+      places_(places),
+      share_(tally->shares.Join(client)),
+      calls_(options.calls_max) {}
 
 std::optional<uint64_t> ServerSession::LocalOf(uint64_t call_id) const {
   const auto found = locals_.find(call_id);
@@ -100,11 +106,14 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
     }
   }
   if (absl::Status limits = CheckLimits(payload_bytes); !limits.ok()) return Reject(std::move(limits));
+  if (places_ != nullptr && state == State::kFetching) {
+    if (absl::Status place = places_->CheckPlace(*method); !place.ok()) return Reject(std::move(place));
+  }
 
   const absl::Duration timeout = TimeoutOf(*decoded);
   const uint64_t local = *calls_.Emplace(Call{state, call_id, now + timeout});
   locals_.emplace(call_id, local);
-  ++tally_->calls;
+  share_.Take();
   ++tally_->accepted;
   deadlines_.Set(local, now + timeout);
   return {Admission::kAdmit, local, *method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
@@ -121,9 +130,13 @@ absl::Status ServerSession::CheckLimits(uint64_t payload_bytes) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("the connection has ", calls_.size(), " calls in flight at the server, its limit"));
   }
-  if (tally_->calls >= tally_->calls_max) {
+  if (!share_.MayTake()) {
+    const CallShares& shares = tally_->shares;
     return absl::ResourceExhaustedError(
-        absl::StrCat("the server's event loop has ", tally_->calls, " calls in flight, its limit"));
+        shares.calls() >= shares.calls_max()
+            ? absl::StrCat("the server's event loop has ", shares.calls(), " calls in flight, its limit")
+            : absl::StrCat("the server's event loop has ", shares.calls(), " calls in flight, and the client has its ",
+                           "share; the rest up to ", shares.calls_max(), " is for clients with fewer"));
   }
   return absl::OkStatus();
 }
@@ -228,7 +241,7 @@ void ServerSession::Release(uint64_t local) {
   deadlines_.Remove(local);
   locals_.erase(calls_.Find(local)->call_id);
   calls_.Erase(local);
-  --tally_->calls;
+  share_.GiveBack();
 }
 
 }  // namespace verbena::rpc

@@ -31,6 +31,8 @@
 #include "rpc/core/call_header.h"
 #include "rpc/core/call_table.h"
 #include "rpc/core/deadline_queue.h"
+#include "rpc/core/overload/call_shares.h"
+#include "rpc/core/overload/client_id.h"
 
 namespace verbena::rpc {
 
@@ -51,10 +53,21 @@ class CallGate {
   virtual absl::Status Check(absl::string_view full_name, absl::Span<const std::byte> fields) = 0;
 };
 
-// What the sessions of one event loop share: how many calls they may have at once, and what they count.
+// What a call of this client's would need beyond its place among the calls in flight. Asked about a call that is
+// announced, before it is fetched: what would be refused then is better refused now.
+class CallPlaces {
+ public:
+  virtual ~CallPlaces() = default;
+  // Not OK: it would not get that; why.
+  virtual absl::Status CheckPlace(uint32_t method) = 0;
+};
+
+// What the sessions of one event loop share: the calls that they may have at once, and what they count.
 struct CallTally {
-  uint32_t calls_max = 65536;
-  uint32_t calls = 0;
+  explicit CallTally(uint32_t calls_max) : shares(calls_max) {}
+  uint64_t calls() const { return shares.calls(); }
+
+  CallShares shares;
   uint64_t accepted = 0;
   uint64_t refused = 0;
   uint64_t dropped = 0;  // Announced or arrived with nobody waiting, or given up unfetched.
@@ -94,9 +107,10 @@ class ServerSession {
     uint64_t call_id = 0;
   };
 
-  // `gate` may be null: everybody may call everything. None is owned.
-  ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally,
-                CallGate* gate = nullptr);
+  // `client`: whose connection it is. `gate` may be null: everybody may call everything; `places` too: a call needs no
+  // other. None is owned.
+  ServerSession(const ServerSessionOptions& options, const MethodLookup* methods, CallTally* tally, ClientId client,
+                CallGate* gate = nullptr, CallPlaces* places = nullptr);
 
   Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
   Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
@@ -160,7 +174,9 @@ class ServerSession {
   const MethodLookup* const methods_;
   CallTally* const tally_;
   CallGate* const gate_;
+  CallPlaces* const places_;
 
+  CallShares::Share share_;
   CallTable<Call> calls_;
   absl::flat_hash_map<uint64_t, uint64_t> locals_;  // By the peer's call id.
   DeadlineQueue deadlines_;

@@ -19,6 +19,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+constexpr ClientId kClient{1};
+constexpr ClientId kOtherClient{2};
+
 struct OneMethod : MethodLookup {
   absl::StatusOr<uint32_t> Find(absl::string_view full_name) const override {
     if (full_name == "demo.Greeter/SayHello") return 7;
@@ -68,8 +71,8 @@ class ServerSessionTest : public ::testing::Test {
   absl::Time now_ = absl::UnixEpoch();
   std::array<std::byte, 256> header_;
   OneMethod methods_;
-  CallTally tally_{.calls_max = 3};
-  ServerSession session_{ServerSessionOptions{.calls_max = 2, .message_bytes_max = 1000}, &methods_, &tally_};
+  CallTally tally_{3};
+  ServerSession session_{ServerSessionOptions{.calls_max = 2, .message_bytes_max = 1000}, &methods_, &tally_, kClient};
 };
 
 TEST_F(ServerSessionTest, CallIsAdmittedAnsweredAndReleased) {
@@ -83,7 +86,7 @@ TEST_F(ServerSessionTest, CallIsAdmittedAnsweredAndReleased) {
   EXPECT_FALSE(session_.idle());
   session_.OnResponseSent(decision.local);
   EXPECT_TRUE(session_.idle());
-  EXPECT_EQ(tally_.calls, 0u);
+  EXPECT_EQ(tally_.calls(), 0u);
 }
 
 TEST_F(ServerSessionTest, UnknownMethodIsRejectedUnfetched) {
@@ -114,9 +117,30 @@ TEST_F(ServerSessionTest, CallPastTheConnectionsLimitIsRejected) {
 }
 
 TEST_F(ServerSessionTest, CallPastTheLoopsBudgetIsRejected) {
-  tally_.calls = 3;
+  CallShares::Share other = tally_.shares.Join(kOtherClient);
+  for (int i = 0; i < 3; ++i) other.Take();
   ExpectRejected(Arrive(1, {}), absl::StatusCode::kResourceExhausted, "event loop");
-  EXPECT_EQ(tally_.calls, 3u);
+  EXPECT_EQ(tally_.calls(), 3u);
+}
+
+TEST_F(ServerSessionTest, ClientWithItsShareIsRejectedWhileThereIsRoomForOthers) {
+  CallTally tally{16};
+  ServerSession greedy{ServerSessionOptions{}, &methods_, &tally, kClient};
+  ServerSession modest{ServerSessionOptions{}, &methods_, &tally, kOtherClient};
+  for (uint64_t id = 1; id <= 14; ++id) {
+    EXPECT_EQ(greedy.OnRequest(id, Encode({}), 10, now_).admission, Admission::kAdmit);
+  }
+  ExpectRejected(greedy.OnRequest(15, Encode({}), 10, now_), absl::StatusCode::kResourceExhausted, "its share");
+  EXPECT_EQ(modest.OnRequest(1, Encode({}), 10, now_).admission, Admission::kAdmit);
+}
+
+TEST_F(ServerSessionTest, CallThatWouldFindNoPlaceIsRejectedUnfetched) {
+  struct NoPlace : CallPlaces {
+    absl::Status CheckPlace(uint32_t) override { return absl::ResourceExhaustedError("no thread to come"); }
+  } places;
+  ServerSession session{ServerSessionOptions{}, &methods_, &tally_, kClient, nullptr, &places};
+  ExpectRejected(session.OnAnnounced(1, Encode({}), 10, now_), absl::StatusCode::kResourceExhausted, "no thread");
+  EXPECT_EQ(session.OnRequest(2, Encode({}), 10, now_).admission, Admission::kAdmit);  // It is there already.
 }
 
 TEST_F(ServerSessionTest, FetchedRequestRunsWithTheTimeItWasAnnouncedWith) {
@@ -146,7 +170,7 @@ TEST_F(ServerSessionTest, FailedFetchReleasesTheCall) {
   session_.OnFetchFailed(1, absl::CancelledError(""));
   session_.OnFetchFailed(99, absl::CancelledError(""));
   EXPECT_TRUE(session_.idle());
-  EXPECT_EQ(tally_.calls, 0u);
+  EXPECT_EQ(tally_.calls(), 0u);
 }
 
 TEST_F(ServerSessionTest, FetchThatFailedForWantOfMemoryIsAnswered) {
@@ -210,7 +234,7 @@ TEST_F(ServerSessionTest, ClosedConnectionAbandonsWhatRunsAndReleasesTheRest) {
   EXPECT_EQ(session_.calls(), 1u);
   EXPECT_FALSE(session_.OnHandlerDone(running));
   EXPECT_TRUE(session_.idle());
-  EXPECT_EQ(tally_.calls, 0u);
+  EXPECT_EQ(tally_.calls(), 0u);
 }
 
 TEST_F(ServerSessionTest, PeerThatFloodsRejectedCallsIsClosed) {

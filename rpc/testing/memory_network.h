@@ -37,6 +37,8 @@ class MemoryNetwork : public rpc::Network {
                transport::ConnectCallback done, const transport::AuthenticationPolicy& policy) override;
   // In virtual time, one whose handlers take turns with the loop.
   std::unique_ptr<rpc::Executor> StartExecutor(int threads, size_t queue_max) override;
+  // In virtual time the loop's.
+  absl::Time SteadyNow() override { return manual_loop_ == nullptr ? Network::SteadyNow() : manual_loop_->Now(); }
   // In virtual time the same in every run.
   uint64_t RandomSeed() override;
 

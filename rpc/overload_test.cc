@@ -1,0 +1,214 @@
+// A server that is asked for more than it has threads: who waits, who is refused and what with. In virtual time; the
+// handlers block until the test lets them go.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rpc/completion_waiter.h"
+#include "rpc/executor/cooperative_thread.h"
+#include "rpc/server.h"
+#include "rpc/server_core.h"
+#include "rpc/testing/call_fixture.h"
+
+namespace verbena {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::TestCall;
+using testing::Text;
+
+constexpr absl::string_view kAddress = "server:1";
+constexpr absl::string_view kBlock = "test.Lambda/Block";
+
+// The test's thread: where it waits for the server, the loop runs.
+class Caller final : public rpc::CooperativeThread {
+ public:
+  explicit Caller(testing::ManualLoop* loop) : loop_(*loop) {}
+  void YieldUntil(absl::FunctionRef<bool()> ready) override { loop_.DriveUntil(ready); }
+
+ private:
+  testing::ManualLoop& loop_;
+};
+
+class OverloadTest : public ::testing::Test {
+ protected:
+  OverloadTest() {
+    channel_options_.loop = &loop_;
+    server_options_.executor_threads = 1;
+    server_options_.executor_queue_max = 4;
+    server_options_.executor_queue_time_max = absl::Milliseconds(100);
+    server_options_.executor_queue_time_target = absl::Milliseconds(5);
+    service_.AddBlocking("Block", [this](ServerContext*, const Text& request, Text*) {
+      begun_.push_back(request.value());
+      return blocked_.emplace_back().Wait();
+    });
+  }
+  ~OverloadTest() override {
+    for (; released_ < blocked_.size(); ++released_) blocked_[released_].Complete(absl::OkStatus());
+    channels_.clear();
+    server_.reset();
+  }
+
+  void StartServer() {
+    server_ = std::make_unique<Server>(
+        *rpc::ServerCore::Start(&network_, server_options_, {std::string(kAddress)}, {&service_}));
+  }
+  // Calls over a connection of this name's own.
+  std::shared_ptr<TestCall> Call(const std::string& connection, std::string text) {
+    std::unique_ptr<Channel>& channel = channels_[connection];
+    if (channel == nullptr) {
+      channel = std::make_unique<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, channel_options_));
+    }
+    auto call = std::make_shared<TestCall>();
+    call->request.set_value(std::move(text));
+    CallbackUnaryCall(*channel, kBlock, &call->context, &call->request, &call->reply,
+                      [call](absl::Status status) { call->completions.push_back(std::move(status)); });
+    loop_.RunUntilIdle();
+    return call;
+  }
+  std::vector<std::shared_ptr<TestCall>> Calls(const std::string& connection, const std::vector<std::string>& texts) {
+    std::vector<std::shared_ptr<TestCall>> calls;
+    for (const std::string& text : texts) calls.push_back(Call(connection, text));
+    return calls;
+  }
+  // Connections from here on are of this identity.
+  void ConnectAs(const std::string& name) {
+    testing::MemoryConnection::Options options;
+    options.peer_identity = std::make_shared<PeerIdentity>(PeerIdentity{"test", name, {}});
+    network_.set_connection_options(options);
+  }
+  void ReleaseOne() {
+    blocked_[released_++].Complete(absl::OkStatus());
+    loop_.RunUntilIdle();
+  }
+  static void ExpectRefused(const TestCall& call, const std::string& words) {
+    ASSERT_TRUE(call.done());
+    EXPECT_EQ(call.status().code(), absl::StatusCode::kResourceExhausted) << call.status();
+    EXPECT_EQ(GetCertainty(call.status()), Certainty::kNotSent);
+    EXPECT_THAT(std::string(call.status().message()), ::testing::HasSubstr(words));
+  }
+
+  testing::ManualLoop loop_;
+  Caller caller_{&loop_};
+  const rpc::CooperativeThread::Scope scope_{&caller_};
+  testing::MemoryNetwork network_{&loop_};
+  testing::LambdaService service_;
+  ServerOptions server_options_;
+  ChannelOptions channel_options_;
+  std::vector<std::string> begun_;
+  std::deque<rpc::CompletionWaiter> blocked_;
+  size_t released_ = 0;
+  std::unique_ptr<Server> server_;
+  std::map<std::string, std::unique_ptr<Channel>> channels_;
+};
+
+TEST_F(OverloadTest, CallThatWaitsTooLongForAThreadIsRefusedThoughEveryThreadIsStuck) {
+  StartServer();
+  const auto running = Call("ada", "a1");
+  const auto waiting = Call("ada", "a2");
+  loop_.Advance(absl::Milliseconds(99));
+  EXPECT_FALSE(waiting->done());
+  loop_.Advance(absl::Milliseconds(1));
+  ExpectRefused(*waiting, "waited 100ms for a handler thread (executor_queue_time_max is 100ms)");
+  EXPECT_FALSE(running->done());
+  EXPECT_EQ(server_->counters().calls_refused, 1u);
+}
+
+TEST_F(OverloadTest, InAQueueThatStandsCallsAreRefusedEarly) {
+  StartServer();
+  Call("ada", "a1");
+  Call("ada", "a2");
+  loop_.Advance(absl::Milliseconds(98));
+  const auto late = Call("ada", "a3");
+  loop_.Advance(absl::Milliseconds(5));
+  ExpectRefused(*late, "waited 5ms for a handler thread (executor_queue_time_target is 5ms");
+}
+
+TEST_F(OverloadTest, CallThatGotItsThreadInTimeMayTakeItsTime) {
+  StartServer();
+  const auto first = Call("ada", "a1");
+  const auto second = Call("ada", "a2");
+  loop_.Advance(absl::Milliseconds(50));
+  ReleaseOne();
+  loop_.Advance(absl::Hours(1));
+  EXPECT_FALSE(second->done());
+  ReleaseOne();
+  EXPECT_EQ(first->status(), absl::OkStatus());
+  EXPECT_EQ(second->status(), absl::OkStatus());
+}
+
+TEST_F(OverloadTest, WithoutALimitOfTimeCallsWaitAsLongAsTheirCallers) {
+  server_options_.executor_queue_time_max = absl::InfiniteDuration();
+  StartServer();
+  Call("ada", "a1");
+  const auto waiting = Call("ada", "a2");
+  loop_.Advance(absl::Hours(1));
+  EXPECT_FALSE(waiting->done());
+}
+
+TEST_F(OverloadTest, FloodingConnectionWaitsForItsTurnAndLosesItsPlaces) {
+  StartServer();
+  const auto flood = Calls("ada", {"a1", "a2", "a3", "a4", "a5", "a6"});
+  ExpectRefused(*flood[5], "the server's executor is full: 4 calls wait (executor_queue_max)");
+  const auto bob = Call("bob", "b1");
+  ExpectRefused(*flood[4], "gave its place");
+  ReleaseOne();
+  ReleaseOne();
+  EXPECT_THAT(begun_, ElementsAre("a1", "a2", "b1"));
+  ReleaseOne();
+  EXPECT_EQ(bob->status(), absl::OkStatus());
+}
+
+TEST_F(OverloadTest, ConnectionsOfOneIdentityAreOneClient) {
+  StartServer();
+  ConnectAs("ada");
+  Call("ada's first", "a1");
+  Calls("ada's second", {"a2", "a3"});
+  Call("ada's third", "a4");
+  ConnectAs("bob");
+  Call("bob's", "b1");
+  for (int i = 0; i < 4; ++i) ReleaseOne();
+  EXPECT_THAT(begun_, ElementsAre("a1", "a2", "b1", "a3", "a4"));
+}
+
+TEST_F(OverloadTest, LargeRequestThatWouldFindNoPlaceIsRefusedUnfetched) {
+  StartServer();
+  Calls("ada", {"a1", "a2", "a3", "a4", "a5"});
+  const auto large = Call("ada", std::string(100000, 'x'));
+  ExpectRefused(*large, "the server's executor is full");
+  EXPECT_EQ(server_->counters().calls_accepted, 5u);
+  const auto bob = Call("bob", std::string(100000, 'x'));
+  EXPECT_FALSE(bob->done());
+  EXPECT_EQ(server_->counters().calls_accepted, 6u);
+}
+
+TEST_F(OverloadTest, CallWhoseDeadlinePassesWhileItWaitsNeverRuns) {
+  server_options_.executor_queue_time_max = absl::InfiniteDuration();
+  channel_options_.default_timeout = absl::Milliseconds(20);
+  StartServer();
+  Calls("ada", {"a1", "a2"});
+  loop_.Advance(absl::Milliseconds(20));
+  ReleaseOne();
+  EXPECT_THAT(begun_, ElementsAre("a1"));
+  EXPECT_EQ(server_->counters().calls_in_flight, 0u);
+}
+
+TEST_F(OverloadTest, ServerRefusesLimitsThatMakeNoSense) {
+  for (absl::Duration* limit :
+       {&server_options_.executor_queue_time_max, &server_options_.executor_queue_time_target}) {
+    const absl::Duration before = std::exchange(*limit, absl::ZeroDuration());
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        rpc::ServerCore::Start(&network_, server_options_, {std::string(kAddress)}, {&service_}).status()));
+    *limit = before;
+  }
+}
+
+}  // namespace
+}  // namespace verbena
