@@ -189,7 +189,7 @@ TEST_F(HedgingTest, CallMayBeDestroyedWithItsMessagesWhileOtherAttemptsGoOn) {
   call.reset();  // The sanitizers see what the second still reads and writes.
   Answer(1, "second");
   loop_.Advance(absl::Seconds(1));
-  EXPECT_EQ(server_->tally().calls, 0u);
+  EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
 TEST_F(HedgingTest, NamesOfBothRetriesAndHedgingAreRefusedInWords) {
