@@ -275,6 +275,11 @@ void ChannelLane::OnUnused(ClientConnection& connection) {
   leaving_.erase(leaving);
 }
 
+void ChannelLane::OnLoad(ClientConnection& connection, double load) {
+  const auto of = server_of_.find(&connection);
+  if (balancer_ != nullptr && of != server_of_.end()) balancer_->OnLoad(of->second, load);
+}
+
 void ChannelLane::Settle() {
   if (settling_ || shut_down_) return;
   settling_ = true;

@@ -65,6 +65,7 @@ class ChannelLane : public CallRouter,
   std::shared_ptr<CallRouter> Share() override { return shared_from_this(); }
   void OnConnectivity(ClientConnection& connection, ConnectivityState before) override;
   void OnUnused(ClientConnection& connection) override;
+  void OnLoad(ClientConnection& connection, double load) override;
 
   // Any thread.
   transport::EventLoop& loop() { return loop_; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rpc/certainty.h"
+#include "rpc/core/overload/load_report.h"
 #include "rpc/method_registry.h"
 #include "rpc/server_loop.h"
 #include "rpc/testing/lambda_service.h"
@@ -59,6 +60,8 @@ class NamedServer {
     listener_.reset();
     server_->Drain([] {});
   }
+
+  void SetLoad(double load) { server_->SetLoad(load); }
 
   size_t connections() const { return server_->connections(); }
   std::vector<Responder> held;
@@ -291,6 +294,24 @@ TEST_F(ChannelLaneTest, ShutdownEndsWhatWaits) {
   loop_.RunUntilIdle();
   ASSERT_THAT(call->ends, SizeIs(1));
   EXPECT_EQ(call->ends[0].code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ChannelLaneTest, ServerThatSaysItIsLoadedHasFewerCalls) {
+  StartServers({"ada:1", "bob:1"});
+  servers_["ada:1"]->SetLoad(0.9);
+  OpenLane(rpc::PolicyKind::kLeastOutstandingOfTwo);
+  Name({"ada:1", "bob:1"});
+  for (int i = 0; i < 8; ++i) Who();  // Each answers, and says it.
+  for (int i = 0; i < 44; ++i) Start(kHold);
+  EXPECT_LE(servers_["ada:1"]->held.size(), 5u);
+  servers_["ada:1"]->SetLoad(0);
+  loop_.Advance(rpc::LoadReport::kInterval);
+  for (const auto& [name, server] : servers_) {
+    for (Responder& done : std::exchange(server->held, {})) done(absl::OkStatus());
+  }
+  loop_.RunUntilIdle();
+  for (int i = 0; i < 44; ++i) Start(kHold);
+  EXPECT_EQ(servers_["ada:1"]->held.size(), 22u);
 }
 
 }  // namespace

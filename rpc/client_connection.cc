@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/core/load_field.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
@@ -255,6 +256,7 @@ absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, 
                              " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
                          Certainty::kExecuted);
   }
+  if (const std::optional<double> load = ReadLoad(header->fields)) observer_.OnLoad(*this, *load);
   DecodeMetadata(*header, &ClientCallBinding::ResponseMetadataOf(*call.context));
   absl::Status status = DecodeStatus(*header);
   if (status.ok() && ServerStreams(call.kind) && !call.stream->complete()) {

@@ -41,6 +41,7 @@ class ClientConnection {
     virtual ~Observer() = default;
     virtual void OnConnectivity(ClientConnection& connection, ConnectivityState before) = 0;
     virtual void OnUnused(ClientConnection& connection) = 0;
+    virtual void OnLoad(ClientConnection& connection, double load) = 0;  // Its server's, 0 to 1.
   };
 
   // `network`, `loop` and `observer` outlive it.

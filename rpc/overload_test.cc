@@ -200,6 +200,34 @@ TEST_F(OverloadTest, CallWhoseDeadlinePassesWhileItWaitsNeverRuns) {
   EXPECT_EQ(server_->counters().calls_in_flight, 0u);
 }
 
+TEST_F(OverloadTest, LoadIsThatOfTheThreadsOrWhatTheServerSaysIfThatIsMore) {
+  server_options_.executor_threads = 2;
+  StartServer();
+  EXPECT_EQ(server_->counters().load, 0);
+  Call("ada", "a1");
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(server_->counters().load, 0.5);
+  server_->SetLoad(0.75);
+  EXPECT_EQ(server_->counters().load, 0.75);
+  Call("ada", "a2");
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(server_->counters().load, 1);
+  server_->SetLoad(-1);
+  ReleaseOne();
+  ReleaseOne();
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(server_->counters().load, 0);
+}
+
+TEST_F(OverloadTest, LoadIsThatOfTheCallsInFlightIfThatIsMore) {
+  server_options_.executor_threads = 8;
+  server_options_.calls_in_flight_max = 4;
+  StartServer();
+  Calls("ada", {"a1", "a2", "a3"});
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(server_->counters().load, 0.75);
+}
+
 TEST_F(OverloadTest, ServerRefusesLimitsThatMakeNoSense) {
   for (absl::Duration* limit :
        {&server_options_.executor_queue_time_max, &server_options_.executor_queue_time_target}) {

@@ -41,6 +41,8 @@ void Server::Wait() { core_->Wait(); }
 
 void Server::Shutdown(absl::Time deadline) { core_->Shutdown(deadline); }
 
+void Server::SetLoad(double load) { core_->SetLoad(load); }
+
 ServerCounters Server::counters() const { return core_->counters(); }
 
 }  // namespace verbena

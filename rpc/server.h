@@ -72,6 +72,7 @@ struct ServerCounters {
   uint64_t calls_accepted = 0;
   uint64_t calls_refused = 0;  // Answered with an error without running a handler.
   uint64_t calls_dropped = 0;  // Cancelled or expired before a handler ran.
+  double load = 0;             // Now, as clients are told: see Server::SetLoad.
 };
 
 class Server {
@@ -120,6 +121,12 @@ class Server {
   // deadline (wall clock), drops what is left. Blocks until it is done. A second caller waits for the first.
   void Shutdown(absl::Time deadline);
   void Shutdown(absl::Duration grace) { Shutdown(absl::Now() + grace); }
+
+  // What the server knows of its own load beyond its calls, a processor's for instance: 0 (nothing to do) to 1 (full);
+  // what is outside is cut off. Responses tell clients the largest of this, the part of calls_in_flight_max that is
+  // taken and the part of the executor's threads that is busy, both on the average of half a second. A channel of
+  // several servers gives those with less load more calls (PolicyKind::kLeastOutstandingOfTwo). Any thread.
+  void SetLoad(double load);
 
   ServerCounters counters() const;
 

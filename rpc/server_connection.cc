@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/core/load_field.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/server_loop.h"
@@ -193,7 +194,8 @@ void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
 
 uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
                                         ServerCall* reply) {
-  const size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), header_, metadata);
+  size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), header_, metadata);
+  header_bytes += AppendLoadIfNews(header_.subspan(header_bytes));
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kResponse);
   message.call_id = call_id;
@@ -203,6 +205,13 @@ uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& st
     message.attachment = reply->TakeReplyAttachment();
   }
   return connection_->Send(std::move(message));
+}
+
+size_t ServerConnection::AppendLoadIfNews(absl::Span<std::byte> to) {
+  const absl::Time now = loop_.event_loop().Now();
+  if (!load_report_.IsDue(now)) return 0;
+  const double load = loop_.MeasureLoad(now);
+  return load_report_.IsNews(load) ? AppendLoad(load, to) : 0;
 }
 
 void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {

@@ -17,6 +17,7 @@
 #include "rpc/auth/call_guard.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/overload/client_id.h"
+#include "rpc/core/overload/load_report.h"
 #include "rpc/core/server_session.h"
 #include "rpc/core/stream_header.h"
 #include "rpc/message_stream.h"
@@ -90,6 +91,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void RespondWithoutReply(uint64_t local);
   uint64_t SendResponse(uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
                         ServerCall* reply);
+  size_t AppendLoadIfNews(absl::Span<std::byte> to);
   void Abort(absl::Status status);
   void AskForDrain();
   void OnDrainTime();
@@ -114,6 +116,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   const ClientId client_;
   const std::unique_ptr<CallGuard> guard_;  // Null: everybody may call everything. Not asked once it is closed.
   ServerSession session_;
+  LoadReport load_report_;
   std::vector<Slot> slots_;
   absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.
   absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;

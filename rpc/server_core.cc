@@ -1,5 +1,6 @@
 #include "rpc/server_core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -101,11 +102,11 @@ ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegis
       access_{access.authorizer, {}},
       authentication_(access.authenticator, kAuthenticationThreads, options.transport.unauthenticated_connections_max) {
   if (methods_->has_blocking_methods()) {
-    handlers_ =
-        std::make_unique<HandlerQueue>(network->StartExecutor(options_.executor_threads, options_.executor_queue_max),
-                                       CallQueueOptions{options_.executor_queue_max, options_.executor_queue_time_max,
-                                                        options_.executor_queue_time_target},
-                                       [network] { return network->SteadyNow(); });
+    handlers_ = std::make_unique<HandlerQueue>(
+        network->StartExecutor(options_.executor_threads, options_.executor_queue_max), options_.executor_threads,
+        CallQueueOptions{options_.executor_queue_max, options_.executor_queue_time_max,
+                         options_.executor_queue_time_target},
+        [network] { return network->SteadyNow(); });
   }
 }
 
@@ -212,6 +213,10 @@ bool ServerCore::DrainLoops(absl::Time deadline) {
   return loops_left->Wait();
 }
 
+void ServerCore::SetLoad(double load) {
+  for (const auto& loop : loops_) loop->SetLoad(load);
+}
+
 ServerCounters ServerCore::counters() {
   std::mutex mu;
   ServerCounters counters;
@@ -222,6 +227,7 @@ ServerCounters ServerCore::counters() {
     counters.calls_accepted += loop.tally().accepted;
     counters.calls_refused += loop.tally().refused;
     counters.calls_dropped += loop.tally().dropped;
+    counters.load = std::max(counters.load, loop.MeasureLoad(loop.event_loop().Now()));
   });
   return counters;
 }

@@ -44,6 +44,7 @@ class ServerCore {
   const std::vector<std::string>& addresses() const { return addresses_; }
   void Wait();
   void Shutdown(absl::Time deadline);
+  void SetLoad(double load);
   ServerCounters counters();
 
  private:

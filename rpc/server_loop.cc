@@ -89,6 +89,12 @@ absl::Status ServerLoop::CheckPlace(uint32_t method, ClientId client) const {
   return IsBlocking(methods_.method(method)) ? handlers_->CheckPlace(client) : absl::OkStatus();
 }
 
+double ServerLoop::MeasureLoad(absl::Time now) {
+  const double calls = static_cast<double>(tally_.calls()) / tally_.shares.calls_max();
+  const double threads = handlers_ == nullptr ? 0 : handlers_->busy();
+  return std::max(load_.Add(std::max(calls, threads), now), said_load_.load(std::memory_order_relaxed));
+}
+
 void ServerLoop::RefuseOverdue() { overdue_timer_.SetBy(handlers_->RefuseOverdue()); }
 
 void ServerLoop::OnCallFinished(std::unique_ptr<ServerCall> call) {

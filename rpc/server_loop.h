@@ -5,6 +5,9 @@
 #ifndef VERBENA_RPC_SERVER_LOOP_H_
 #define VERBENA_RPC_SERVER_LOOP_H_
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "rpc/auth/call_guard.h"
+#include "rpc/core/overload/load_average.h"
 #include "rpc/core/server_session.h"
 #include "rpc/executor/handler_queue.h"
 #include "rpc/loop_gate.h"
@@ -43,6 +47,11 @@ class ServerLoop : public CallSink {
   // The end, after Abort: whatever comes back from a handler dies.
   void Shut();
 
+  // What the server says of its load. Any thread.
+  void SetLoad(double load) {
+    said_load_.store(std::isnan(load) ? 0 : std::clamp(load, 0.0, 1.0), std::memory_order_relaxed);
+  }
+
   size_t connections() const { return open_connections_; }
   CallTally& tally() { return tally_; }
 
@@ -53,6 +62,8 @@ class ServerLoop : public CallSink {
   void Run(std::unique_ptr<ServerCall> call, ClientId client);
   // OK if a call of this method would find a place to wait; else why not.
   absl::Status CheckPlace(uint32_t method, ClientId client) const;
+  // How loaded the server is, as far as this loop knows: 0 to 1.
+  double MeasureLoad(absl::Time now);
   void OnConnectionIdle(ServerConnection* connection);  // Closed, and no call of it is left: destroys it.
   void OnConnectionClosed() { --open_connections_; }
   void OnCallFinished(std::unique_ptr<ServerCall> call) override;
@@ -85,6 +96,7 @@ class ServerLoop : public CallSink {
   // Owned by the loop's thread.
   std::vector<std::byte> header_room_;
   CallTally tally_;
+  LoadAverage load_;
   std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
   absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   size_t open_connections_ = 0;
@@ -92,6 +104,8 @@ class ServerLoop : public CallSink {
   bool aborted_ = false;
   transport::DeadlineTimer<ServerLoop, &ServerLoop::RefuseOverdue> overdue_timer_;
   std::function<void()> drained_;
+
+  std::atomic<double> said_load_ = 0;
 };
 
 }  // namespace verbena::rpc

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rpc/core/call_header.h"
+#include "rpc/core/load_field.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/core/test_bytes.h"
@@ -84,6 +85,19 @@ TEST(CallHeaderGolden, ResponseMetadataIsPinned) {
 
   Bytes again(golden.size() + kResponseHeaderRoomMin);
   again.resize(EncodeStatus(DecodeStatus(*header), 0, absl::MakeSpan(again), metadata));
+  EXPECT_EQ(again, golden);
+}
+
+TEST(CallHeaderGolden, ResponseLoadIsPinned) {
+  const Bytes golden = Golden("response_load");
+  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(golden, 3);
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(ReadLoad(header->fields), 0.5);
+
+  Bytes again(golden.size());
+  const size_t size =
+      *EncodeResponseHeader({absl::StatusCode::kOk, Certainty::kExecuted, "", 3, {}}, absl::MakeSpan(again));
+  AppendLoad(0.5, absl::MakeSpan(again).subspan(size));
   EXPECT_EQ(again, golden);
 }
 

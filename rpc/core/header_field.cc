@@ -19,6 +19,10 @@ bool HoldsMetadata(uint16_t type) {
   return Is(type, HeaderFieldType::kMetadata) || Is(type, HeaderFieldType::kInitialMetadata);
 }
 
+bool HoldsCount(uint16_t type) {
+  return Is(type, HeaderFieldType::kDetailsLeftOut) || Is(type, HeaderFieldType::kLoad);
+}
+
 bool HoldsNamedValue(uint16_t type) { return HoldsMetadata(type) || Is(type, HeaderFieldType::kStatusDetail); }
 
 absl::Status CheckNamedValue(absl::Span<const std::byte> value) {
@@ -44,7 +48,7 @@ absl::Status CheckForm(const HeaderField& field) {
     const NamedValue entry = ReadNamedValue(field);
     return CheckMetadataEntry(entry.name, entry.value);
   }
-  if (Is(field.type, HeaderFieldType::kDetailsLeftOut) && field.value.size() != sizeof(uint32_t)) {
+  if (HoldsCount(field.type) && field.value.size() != sizeof(uint32_t)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a header field that holds a count is ", field.value.size(), " bytes long"));
   }

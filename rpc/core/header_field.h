@@ -28,6 +28,7 @@ enum class HeaderFieldType : uint16_t {
   kStatusDetail = 2,     // A named value: type url and bytes of one absl::Status payload.
   kDetailsLeftOut = 3,   // A u32: how many payloads the status had that the header had no room for.
   kInitialMetadata = 4,  // As kMetadata, of a response's initial metadata. Means nothing in a request.
+  kLoad = 5,             // A u32: how loaded the responding server is, in millionths. Means nothing in a request.
 };
 
 struct HeaderField {
@@ -57,7 +58,7 @@ class HeaderFieldReader {
 // The name and the value in a field of a known named type, checked before.
 NamedValue ReadNamedValue(const HeaderField& field);
 
-// The number in a kDetailsLeftOut, checked before.
+// The number in a kDetailsLeftOut or a kLoad, checked before.
 uint32_t ReadCount(const HeaderField& field);
 
 // Appends fields to memory of the caller.

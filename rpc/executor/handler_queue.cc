@@ -12,8 +12,9 @@ void Refuse(std::vector<CallQueue::Refusal>& refusals) {
 
 }  // namespace
 
-HandlerQueue::HandlerQueue(std::unique_ptr<Executor> executor, const CallQueueOptions& options, Clock clock)
-    : clock_(std::move(clock)), queue_(options), executor_(std::move(executor)) {}
+HandlerQueue::HandlerQueue(std::unique_ptr<Executor> executor, int threads, const CallQueueOptions& options,
+                           Clock clock)
+    : threads_(threads), clock_(std::move(clock)), queue_(options), executor_(std::move(executor)) {}
 
 absl::Time HandlerQueue::Submit(ClientId client, Task task) {
   std::optional<CallQueue::Refusal> refusal;
@@ -42,7 +43,10 @@ void HandlerQueue::RunNext() {
     next = queue_.Pop();
   }
   Refuse(overdue);
-  if (next != nullptr) next(absl::OkStatus());
+  if (next == nullptr) return;
+  running_.fetch_add(1, std::memory_order_relaxed);
+  next(absl::OkStatus());
+  running_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 absl::Time HandlerQueue::RefuseOverdue() {

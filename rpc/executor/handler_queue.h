@@ -10,6 +10,7 @@
 #ifndef VERBENA_RPC_EXECUTOR_HANDLER_QUEUE_H_
 #define VERBENA_RPC_EXECUTOR_HANDLER_QUEUE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -31,8 +32,8 @@ class HandlerQueue {
   // That of the loops, read anew. Any thread.
   using Clock = std::function<absl::Time()>;
 
-  // `executor` has room for `options.waiting_max` tasks.
-  HandlerQueue(std::unique_ptr<Executor> executor, const CallQueueOptions& options, Clock clock);
+  // `executor` has so many threads, and room for `options.waiting_max` tasks.
+  HandlerQueue(std::unique_ptr<Executor> executor, int threads, const CallQueueOptions& options, Clock clock);
   ~HandlerQueue() { Shutdown(); }
   HandlerQueue(const HandlerQueue&) = delete;
   HandlerQueue& operator=(const HandlerQueue&) = delete;
@@ -48,6 +49,9 @@ class HandlerQueue {
   // Refuses who has waited too long. Returns when it is to be called again; InfiniteFuture: that need not be.
   absl::Time RefuseOverdue();
 
+  // Of the threads, the part that runs a handler: 0 to 1.
+  double busy() const { return static_cast<double>(running_.load(std::memory_order_relaxed)) / threads_; }
+
   // Destroys, uncalled, what waits; blocks until what runs has returned. Not from a task.
   void Shutdown();
 
@@ -56,7 +60,10 @@ class HandlerQueue {
   void PopOverdue(absl::Time now, std::vector<CallQueue::Refusal>& overdue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
+  const int threads_;
   const Clock clock_;
+
+  std::atomic<int> running_ = 0;
 
   mutable std::mutex mu_;
   CallQueue queue_ ABSL_GUARDED_BY(mu_);

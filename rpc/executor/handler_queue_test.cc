@@ -64,7 +64,7 @@ class HandlerQueueTest : public ::testing::Test {
   absl::Time now_ = absl::UnixEpoch();
   std::vector<std::string> said_;
   ManualExecutor* const executor_ = new ManualExecutor(kOptions.waiting_max);
-  HandlerQueue queue_{std::unique_ptr<Executor>(executor_), kOptions, [this] { return now_; }};
+  HandlerQueue queue_{std::unique_ptr<Executor>(executor_), /*threads=*/2, kOptions, [this] { return now_; }};
 };
 
 TEST_F(HandlerQueueTest, ThreadsTakeCallsInTurnOfTheirClients) {
@@ -114,6 +114,14 @@ TEST_F(HandlerQueueTest, ThreadThatIsFreeRefusesWhatIsOverdueBeforeItTakesTheNex
   EXPECT_THAT(said_, ElementsAre("a1 RESOURCE_EXHAUSTED", "b1"));
 }
 
+TEST_F(HandlerQueueTest, ThreadsThatRunAHandlerAreBusy) {
+  double busy = 0;
+  queue_.Submit(kAda, [this, &busy](absl::Status) { busy = queue_.busy(); });
+  RunAll();
+  EXPECT_EQ(busy, 0.5);
+  EXPECT_EQ(queue_.busy(), 0);
+}
+
 TEST_F(HandlerQueueTest, ShutdownDestroysWhatWaitsUncalled) {
   auto held = std::make_shared<int>(0);
   queue_.Submit(kAda, [held](absl::Status) { ++*held; });
@@ -126,7 +134,7 @@ TEST_F(HandlerQueueTest, ShutdownDestroysWhatWaitsUncalled) {
 TEST(HandlerQueueThreads, EveryTaskIsCalledOnceWhoeverSubmitsAndRefuses) {
   constexpr int kThreads = 4;
   constexpr int kTasks = 5000;
-  HandlerQueue queue(std::make_unique<ThreadPool>(2, 16), {16, absl::Microseconds(200), absl::Microseconds(20)},
+  HandlerQueue queue(std::make_unique<ThreadPool>(2, 16), 2, {16, absl::Microseconds(200), absl::Microseconds(20)},
                      [] { return absl::Now(); });
   std::vector<std::atomic<int>> calls(kThreads * kTasks);
   std::latch all(kThreads * kTasks);

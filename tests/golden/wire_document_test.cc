@@ -90,7 +90,8 @@ TEST(WireDocument, MessageKindsAndFieldTypesAreTheCodes) {
   const std::map<uint64_t, std::string> fields = {{number(HeaderFieldType::kMetadata), "metadata"},
                                                   {number(HeaderFieldType::kStatusDetail), "status detail"},
                                                   {number(HeaderFieldType::kDetailsLeftOut), "details left out"},
-                                                  {number(HeaderFieldType::kInitialMetadata), "initial metadata"}};
+                                                  {number(HeaderFieldType::kInitialMetadata), "initial metadata"},
+                                                  {number(HeaderFieldType::kLoad), "load"}};
   EXPECT_EQ(NamesIn("Field type"), fields);
 }
 

@@ -79,7 +79,7 @@ class CallShares {
   }
 
   uint64_t calls() const { return calls_; }
-  uint32_t calls_max() const { return calls_max_; }
+  uint64_t calls_max() const { return calls_max_; }
   size_t clients() const { return clients_.size(); }
 
  private:
