@@ -30,6 +30,10 @@ void AdoptedContext::CopyRequest(const ClientContext& user) {
   context_.request_metadata_ = user.request_metadata_;
 }
 
+void AdoptedContext::ReturnInitialMetadata(ClientContext& user) const {
+  user.response_metadata_.initial = context_.response_metadata_.initial;
+}
+
 void AdoptedContext::Return(ClientContext& user) {
   user.response_attachment_ = std::move(context_.response_attachment_);
   user.response_metadata_ = std::move(context_.response_metadata_);

@@ -38,19 +38,25 @@ BlockingClientStream::~BlockingClientStream() {
   channel_->core().Await(*finished_).IgnoreError();
 }
 
-bool BlockingClientStream::Read(MessageLite* message) {
-  if (stream_ == nullptr || !channel_->core().CheckMayBlock().ok()) return false;
-  const auto waiter = std::make_shared<CompletionWaiter>();
-  stream_->Read(message, SharedCompletion(waiter));
-  return channel_->core().Await(*waiter).ok();
-}
-
-absl::Status BlockingClientStream::Write(const MessageLite& message) {
+// `operation` is started with the completion that is awaited.
+absl::Status BlockingClientStream::Await(absl::FunctionRef<void(MessageStream&, Completion)> operation) {
   if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
   if (stream_ == nullptr) return finished_->Wait();
   const auto waiter = std::make_shared<CompletionWaiter>();
-  stream_->Write(&message, SharedCompletion(waiter));
+  operation(*stream_, SharedCompletion(waiter));
   return channel_->core().Await(*waiter);
+}
+
+bool BlockingClientStream::WaitForInitialMetadata() {
+  return Await([](MessageStream& stream, Completion done) { stream.AwaitInitialMetadata(std::move(done)); }).ok();
+}
+
+bool BlockingClientStream::Read(MessageLite* message) {
+  return Await([message](MessageStream& stream, Completion done) { stream.Read(message, std::move(done)); }).ok();
+}
+
+absl::Status BlockingClientStream::Write(const MessageLite& message) {
+  return Await([&message](MessageStream& stream, Completion done) { stream.Write(&message, std::move(done)); });
 }
 
 void BlockingClientStream::WritesDone() {

@@ -12,6 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
@@ -46,12 +48,16 @@ class BlockingClientStream {
   BlockingClientStream(const BlockingClientStream&) = delete;
   BlockingClientStream& operator=(const BlockingClientStream&) = delete;
 
+  bool WaitForInitialMetadata();
   bool Read(google::protobuf::MessageLite* message);
   absl::Status Write(const google::protobuf::MessageLite& message);
   void WritesDone();
   absl::Status Finish();
 
  private:
+  using Completion = absl::AnyInvocable<void(absl::Status)>;
+  absl::Status Await(absl::FunctionRef<void(MessageStream&, Completion)> operation);
+
   const std::shared_ptr<Channel> channel_;
   const MethodKind kind_;
   ClientContext* const context_;
@@ -76,7 +82,10 @@ class ClientReader {
                const google::protobuf::MessageLite& request)
       : stream_(std::move(channel), method, context, &request, nullptr) {}
 
-  // Waits for the next reply. False: there is none any more; Finish says whether that is as it should be.
+  // Waits until context->initial_metadata() is there. False: the call has ended, and what there is came with that.
+  bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
+  // Waits for the next reply, which comes behind that. False: there is none any more; Finish says whether that is as it
+  // should be.
   bool Read(Reply* reply) { return stream_.Read(reply); }
   // Waits for the call's status. A server that has more to say than the window holds waits for reads, and so would
   // this: read to the end, or cancel, before.
@@ -94,6 +103,8 @@ class ClientWriter {
                google::protobuf::MessageLite* reply)
       : stream_(std::move(channel), method, context, nullptr, reply) {}
 
+  // As of ClientReader.
+  bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
   // Waits until the server's window has room and the message is under way; it is the caller's again. Cancelled: the
   // call is over, and Finish says why. FailedPrecondition (after WritesDone), ResourceExhausted (larger than
   // message_bytes_max), InvalidArgument (lacks required fields): not sent, and the call goes on.
@@ -115,6 +126,7 @@ class ClientReaderWriter {
       : stream_(std::move(channel), method, context, nullptr, nullptr) {}
 
   // As of ClientReader and ClientWriter.
+  bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
   bool Read(Reply* reply) { return stream_.Read(reply); }
   absl::Status Write(const Request& request) { return stream_.Write(request); }
   void WritesDone() { stream_.WritesDone(); }

@@ -257,7 +257,12 @@ absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, 
                          Certainty::kExecuted);
   }
   if (const std::optional<double> load = ReadLoad(header->fields)) observer_.OnLoad(*this, *load);
-  DecodeMetadata(*header, &ClientCallBinding::ResponseMetadataOf(*call.context));
+  ResponseMetadata& metadata = ClientCallBinding::ResponseMetadataOf(*call.context);
+  if (call.stream != nullptr && call.stream->has_initial_metadata()) {
+    ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata.trailing);  // The user may read the other.
+  } else {
+    DecodeMetadata(*header, &metadata);
+  }
   absl::Status status = DecodeStatus(*header);
   if (status.ok() && ServerStreams(call.kind) && !call.stream->complete()) {
     status =

@@ -69,8 +69,9 @@ class ClientContext {
   // Metadata that travels with the request; metadata.h has the rules. InvalidArgument: the entry breaks one, and is not
   // added. More than metadata.h's limits: the call fails as RESOURCE_EXHAUSTED, not sent, with both numbers.
   absl::Status AddMetadata(absl::string_view key, absl::string_view value) { return request_metadata_.Add(key, value); }
-  // What the server attached to its response, whatever the call's status. For a unary call both come with the one
-  // response: empty until the call is complete, and if it ended without one.
+  // What the server attached to its response, whatever the call's status: empty until the call is complete, and if it
+  // ended without one. The initial metadata of a call that streams may come ahead of that: it is there when
+  // WaitForInitialMetadata has returned, or a message was read (in the coroutine form: the former).
   const Metadata& initial_metadata() const { return response_metadata_.initial; }
   const Metadata& trailing_metadata() const { return response_metadata_.trailing; }
 

@@ -91,6 +91,9 @@ void ClientLink::OnMessage(const transport::MessageHead& head, transport::Receiv
     case MessageKind::kStreamWindow:
       owner_.OnStreamMessage(epoch_, head, payload);
       break;
+    case MessageKind::kInitialMetadata:
+      owner_.OnInitialMetadata(epoch_, head);
+      break;
     case MessageKind::kDrain:
       owner_.OnLinkDraining(*this);
       SendControl(MessageKind::kDrain, 0);  // Behind every request that was sent.

@@ -25,7 +25,14 @@ void ClientReactor::StartCall() {
     OnEndKnown();
   };
   // Before the call can end, and this with it.
-  channel_->core().StartStreaming(std::move(call), [this](const auto& stream) { BindStream(stream); });
+  channel_->core().StartStreaming(std::move(call), [this](const auto& stream) {
+    Hold();
+    stream->AwaitInitialMetadata([this](absl::Status status) {
+      OnReadInitialMetadataDone(status.ok());
+      Release();
+    });
+    BindStream(stream);
+  });
 }
 
 }  // namespace verbena::rpc

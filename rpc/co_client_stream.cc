@@ -36,10 +36,7 @@ void CoClientStream::EndWrites() { call_->stream->EndWrites(); }
 
 absl::Status CoClientStream::TakeEnd() {
   call_->context.Return(*user_context_);
-  if (call_->status.ok() && user_reply_ != nullptr) {
-    user_reply_->Clear();
-    user_reply_->CheckTypeAndMergeFrom(*call_->reply);
-  }
+  if (call_->status.ok() && user_reply_ != nullptr) Assign(*call_->reply, user_reply_);
   return std::move(call_->status);
 }
 

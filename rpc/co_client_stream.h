@@ -38,6 +38,10 @@ class CoClientStream {
   CoClientStream& operator=(const CoClientStream&) = delete;
   ~CoClientStream();
 
+  // To be awaited: the context's initial_metadata(). False: the call has ended, and what there is comes with its end;
+  // or it is awaited already.
+  auto WaitForInitialMetadata();
+
   // To be awaited, once: the call's status, for which no write follows. Messages that are unread then are dropped.
   auto Finish();
 
@@ -65,6 +69,29 @@ class CoClientStream {
     CoClientStream& of_;
   };
 
+  class BeginningAwaiter {
+   public:
+    explicit BeginningAwaiter(CoClientStream* of)
+        : of_(*of), operation_(std::make_shared<StreamOperation>(of->call_->stream)) {
+      BeginAwaitingInitialMetadata(operation_);
+    }
+    BeginningAwaiter(const BeginningAwaiter&) = delete;
+    BeginningAwaiter& operator=(const BeginningAwaiter&) = delete;
+    ~BeginningAwaiter() { operation_->completion.Forget(); }
+
+    bool await_ready() const { return operation_->completion.complete(); }
+    bool await_suspend(std::coroutine_handle<> coroutine) { return operation_->completion.Suspend(coroutine); }
+    bool await_resume() {
+      if (!operation_->status.ok()) return false;
+      of_.call_->context.ReturnInitialMetadata(*of_.user_context_);
+      return true;
+    }
+
+   private:
+    CoClientStream& of_;
+    const std::shared_ptr<StreamOperation> operation_;
+  };
+
   absl::Status TakeEnd();
 
   const MethodKind kind_;
@@ -76,6 +103,10 @@ class CoClientStream {
 inline auto CoClientStream::Finish() {
   if (ClientStreams(kind_)) EndWrites();
   return coroutine::Awaitable<FinishAwaiter, CoClientStream*>(this);
+}
+
+inline auto CoClientStream::WaitForInitialMetadata() {
+  return coroutine::Awaitable<BeginningAwaiter, CoClientStream*>(this);
 }
 
 }  // namespace rpc

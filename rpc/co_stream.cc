@@ -20,6 +20,10 @@ void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protob
   operation->stream->Read(into, Begin(operation));
 }
 
+void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operation) {
+  operation->stream->AwaitInitialMetadata(Begin(operation));
+}
+
 void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message) {
   operation->stream->Write(message, Begin(operation));
 }

@@ -46,6 +46,7 @@ struct StreamOperationOn : StreamOperation {
 };
 
 void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protobuf::MessageLite* into);
+void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operation);
 void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message);
 
 template <typename Message>

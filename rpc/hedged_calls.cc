@@ -7,17 +7,9 @@
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/client_call_binding.h"
+#include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
-namespace {
-
-std::unique_ptr<google::protobuf::MessageLite> CopyOf(const google::protobuf::MessageLite& message) {
-  std::unique_ptr<google::protobuf::MessageLite> copy(message.New());
-  copy->CheckTypeAndMergeFrom(message);
-  return copy;
-}
-
-}  // namespace
 
 HedgedCalls::HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<LoopHandle> handle,
                          RetryBudget* budget, std::function<void(UserCall)> make_attempt)
@@ -30,7 +22,7 @@ HedgedCalls::HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::sh
 
 void HedgedCalls::Start(UserCall call, const HedgingPolicy* policy) {
   Hedge hedge(policy, &budget_, call.deadline);
-  auto request = CopyOf(*call.request);
+  auto request = CopyOf(call.request);
   const uint64_t id = *calls_.Emplace(Call{std::move(call), std::move(hedge), std::move(request), {}});
   Call& started = *calls_.Find(id);
   if (ClientCallBinding::Bind(*started.user.context, shared_from_this(), id)) {
@@ -73,10 +65,7 @@ void HedgedCalls::OnAttemptEnded(uint64_t id, const std::shared_ptr<Attempt>& at
   call.user.certainty = std::max(call.user.certainty, GetCertainty(status));
   const AttemptEnd end = {status.code(), GetCertainty(status), PushbackIn(*attempt->context.context())};
   if (!call.hedge.OnAttemptEnded(end, loop_.Now())) return MakeAttempts(id, call);
-  if (status.ok()) {
-    call.user.reply->Clear();
-    call.user.reply->CheckTypeAndMergeFrom(*attempt->reply);
-  }
+  if (status.ok()) Assign(*attempt->reply, call.user.reply);
   attempt->context.Return(*call.user.context);
   End(id, std::move(status));
 }

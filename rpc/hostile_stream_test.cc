@@ -228,6 +228,29 @@ TEST_F(HostileStreamTest, ServersMalformedHeaderEndsThatCall) {
   EXPECT_EQ(peer_->received.back().kind, MessageKind::kCancel);
 }
 
+TEST_F(HostileStreamTest, ServersMalformedInitialMetadataEndsThatCall) {
+  ServeRaw();
+  Send(MessageKind::kInitialMetadata, "garbage");
+  ExpectEndedAtTheClient("the server's stream is malformed");
+  EXPECT_TRUE(call_->context.initial_metadata().empty());
+}
+
+TEST_F(HostileStreamTest, ServersInitialMetadataTwiceOrBehindAMessageEndsThatCall) {
+  for (const bool behind : {false, true}) {
+    ServeRaw();
+    if (behind) {
+      Send(MessageKind::kStreamMessage, StreamHeaderOf(0, 0));
+    } else {
+      Send(MessageKind::kInitialMetadata, OkHeader());
+    }
+    EXPECT_TRUE(call_->completions.empty());
+    Send(MessageKind::kInitialMetadata, OkHeader());
+    ExpectEndedAtTheClient("initial metadata came twice, or behind a message");
+    channel_.reset();
+    listener_.reset();
+  }
+}
+
 TEST_F(HostileStreamTest, ServersOkWithoutTheEndOfItsStreamEndsThatCall) {
   ServeRaw();
   Send(MessageKind::kResponse, OkHeader());
@@ -251,6 +274,7 @@ TEST_F(HostileStreamTest, ServersStreamForAUnaryCallIsForNobody) {
   call_id_ = peer_->received.back().call_id;
   Send(MessageKind::kStreamMessage, StreamHeaderOf(0, 0));
   Send(MessageKind::kStreamEnd, StreamHeaderOf(1, 0));
+  Send(MessageKind::kInitialMetadata, OkHeader());
   EXPECT_FALSE(unary->done());
   Send(MessageKind::kResponse, OkHeader());
   EXPECT_TRUE(unary->status().ok());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
+#include "rpc/core/metadata_codec.h"
 #include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
@@ -106,6 +107,41 @@ void MessageStream::EndWrites() {
   });
 }
 
+void MessageStream::SendInitialMetadata() {
+  OnLoop([this] {
+    if (wire_ != nullptr) wire_->SendInitialMetadata();
+  });
+}
+
+void MessageStream::AwaitInitialMetadata(Done done) {
+  OnLoop([this, done = std::move(done)]() mutable { StartAwaitingInitialMetadata(std::move(done)); });
+}
+
+void MessageStream::StartAwaitingInitialMetadata(Done done) {
+  if (beginning_.has_value()) {
+    return Complete(std::move(done), absl::FailedPreconditionError("the initial metadata is awaited already"));
+  }
+  beginning_ = std::move(done);
+  AdvanceBeginning();
+}
+
+void MessageStream::AdvanceBeginning() {
+  const bool here = has_initial_metadata_ || receiver_.known() > 0;
+  if (!beginning_.has_value() || (!here && !closed_)) return;
+  Complete(*std::exchange(beginning_, std::nullopt), here ? absl::OkStatus() : CallIsOver());
+}
+
+absl::Status MessageStream::OnInitialMetadata(absl::Span<const std::byte> fields, Metadata* metadata) {
+  if (has_initial_metadata_ || receiver_.begun()) {
+    return absl::InvalidArgumentError("initial metadata came twice, or behind a message");
+  }
+  ReadMetadata(fields, HeaderFieldType::kInitialMetadata, metadata);
+  has_initial_metadata_ = true;
+  AdvanceBeginning();
+  RunCompletions();
+  return absl::OkStatus();
+}
+
 void MessageStream::StartRead(google::protobuf::MessageLite* into, Done done) {
   if (read_.has_value()) {
     return Complete(std::move(done), absl::FailedPreconditionError("another read of this stream is under way"));
@@ -115,6 +151,7 @@ void MessageStream::StartRead(google::protobuf::MessageLite* into, Done done) {
 }
 
 void MessageStream::AdvanceReads() {
+  AdvanceBeginning();
   if (!read_.has_value()) return;
   if (receiver_.has_next()) {
     const Incoming incoming = receiver_.TakeNext();
@@ -159,7 +196,7 @@ void MessageStream::StartWrite(const google::protobuf::MessageLite* message, Don
 }
 
 bool MessageStream::Restart() {
-  if (closed_ || end_sent_ || sender_.count() > 0 || receiver_.begun()) return false;
+  if (closed_ || end_sent_ || sender_.count() > 0 || has_initial_metadata_ || receiver_.begun()) return false;
   wire_ = nullptr;
   writes_open_ = false;
   return true;

@@ -24,6 +24,7 @@
 #include "absl/strings/cord.h"
 #include "google/protobuf/message_lite.h"
 #include "rpc/core/message_kind.h"
+#include "rpc/core/metadata.h"
 #include "rpc/core/stream_header.h"
 #include "rpc/core/stream_receiver.h"
 #include "rpc/core/stream_sender.h"
@@ -45,6 +46,8 @@ class StreamWire {
   virtual void SendEnd(uint64_t count) = 0;
   virtual void SendWindow(uint64_t limit) = 0;
   virtual void CancelSend(uint64_t send_id) = 0;
+  // The server's, if it has not been sent. A client's travels with its request.
+  virtual void SendInitialMetadata() {}
   // The stream cannot go on: the call is to end with `status`. Closes the stream, perhaps at once.
   virtual void Fail(const absl::Status& status) = 0;
 };
@@ -74,6 +77,11 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Write(const google::protobuf::MessageLite* message, Done done);
   // No write follows; the peer reads its end behind those that were made.
   void EndWrites();
+  // At the server: what it has of initial metadata leaves ahead of what is written from here on.
+  void SendInitialMetadata();
+  // At the client: until the server's initial metadata is here, or its first message, which comes behind that; one wait
+  // at a time. Cancelled: the call ended without either, and what metadata there is came with its end.
+  void AwaitInitialMetadata(Done done);
 
   // --- For the call. The loop's thread.
 
@@ -90,6 +98,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   absl::Status OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes);
   absl::Status OnInbound(MessageKind kind, absl::Span<const std::byte> header, transport::ReceivedPayload& payload);
   void OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome);
+  // The server's initial metadata is here, in the fields of a header that were checked. InvalidArgument: again, or
+  // behind a message, whose reader may look at it by now; then `metadata` is as it was.
+  absl::Status OnInitialMetadata(absl::Span<const std::byte> fields, Metadata* metadata);
 
   // The call is over: what is on its way out is withdrawn, reads and writes complete, in a task of the loop or with
   // RunCompletions.
@@ -101,6 +112,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
   bool ended() const { return receiver_.ended(); }
   bool fetching() const { return receiver_.fetching(); }
+  bool has_initial_metadata() const { return has_initial_metadata_; }  // It came ahead of the response.
 
  private:
   struct Incoming {
@@ -123,7 +135,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   absl::Status CheckWrite(const google::protobuf::MessageLite& message) const;
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
   absl::Status OnEnd(uint64_t count);
+  void StartAwaitingInitialMetadata(Done done);
   void AdvanceReads();
+  void AdvanceBeginning();
   void OnUnreadable();
   void AdvanceWrites();
   void DropWrite();  // The one that waits for the window, if there is one.
@@ -149,6 +163,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   std::shared_ptr<MessageObserver> observer_;  // Null: nobody.
   StreamReceiver<Incoming> receiver_;
   StreamSender sender_;
+  bool has_initial_metadata_ = false;
+  std::optional<Done> beginning_;  // Waits for the initial metadata.
   std::optional<PendingRead> read_;
   std::optional<PendingWrite> write_;  // Waits for the window, or for the call to be there.
   std::vector<std::unique_ptr<Outgoing>> outgoing_;

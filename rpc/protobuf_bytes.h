@@ -31,6 +31,12 @@ inline std::unique_ptr<google::protobuf::MessageLite> CopyOf(const google::proto
   return copy;
 }
 
+// Of the same type.
+inline void Assign(const google::protobuf::MessageLite& from, google::protobuf::MessageLite* to) {
+  to->Clear();
+  to->CheckTypeAndMergeFrom(from);
+}
+
 // Writes a message that has not changed since its ByteSizeLong was taken: that many bytes.
 inline void WriteMeasured(const google::protobuf::MessageLite& message, std::byte* to) {
   message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(to));

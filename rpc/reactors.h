@@ -27,6 +27,9 @@ class ClientReactor : public StreamReactor {
  public:
   // Makes the call; operations may have been started before. Once.
   void StartCall();
+  // The context's initial_metadata() is there; false: the call has ended, and what there is came with that. Once, ahead
+  // of other reactions to what the server sent.
+  virtual void OnReadInitialMetadataDone(bool /*ok*/) {}
   // The call is complete. What the stub was given (context, request, reply) is the caller's again.
   virtual void OnDone(const absl::Status& status) = 0;
 

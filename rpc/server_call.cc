@@ -95,9 +95,9 @@ void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
 }
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
-  stream_ = std::move(stream);
-  stream_->Attach(this);
-  stream_->OpenWrites();
+  context_.stream_ = std::move(stream);
+  context_.stream_->Attach(this);
+  context_.stream_->OpenWrites();
 }
 
 absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::string& method) {
@@ -107,7 +107,7 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
   if (chain == nullptr) return absl::OkStatus();
   if (absl::Status started = chain->Start(context_); !started.ok()) return started;
   if (!ClientStreams(method_->kind)) chain->OnReceived(*request_);
-  if (stream_ != nullptr) stream_->set_observer(chain);
+  if (stream() != nullptr) stream()->set_observer(chain);
   chain_ = std::move(chain);
   return absl::OkStatus();
 }
@@ -121,7 +121,16 @@ void ServerCall::EndInterception() {
 
 // A stream is attached while its call has a connection.
 uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload) {
-  return connection_->SendStreamMessage(local_, header, payload, stream_);
+  ResponseMetadata ahead;
+  if (header.number == 0 && context_.TakeInitialMetadata(connection_->header_room(), &ahead) && !ahead.empty()) {
+    connection_->SendInitialMetadata(local_, ahead);
+  }
+  return connection_->SendStreamMessage(local_, header, payload, context_.stream_);
+}
+
+void ServerCall::SendInitialMetadata() {
+  ResponseMetadata ahead;
+  if (context_.TakeInitialMetadata(connection_->header_room(), &ahead)) connection_->SendInitialMetadata(local_, ahead);
 }
 
 void ServerCall::SendEnd(uint64_t count) { connection_->SendOfStream(MessageKind::kStreamEnd, local_, {count, 0}); }
@@ -158,7 +167,7 @@ void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admi
     const HandlerScope handler(&call->context_);
     const Method& method = *call->method_;
     if (method.blocking != nullptr) return method.blocking(&call->context_, *call->request_, call->reply_.get());
-    return method.blocking_stream(&call->context_, *call->request_, call->reply_.get(), call->stream_);
+    return method.blocking_stream(&call->context_, *call->request_, call->reply_.get(), call->context_.stream_);
   });
   Finish(std::move(call), std::move(status));
 }
@@ -174,7 +183,7 @@ void ServerCall::Run(std::unique_ptr<ServerCall> call) {
     if (method.callback != nullptr) {
       method.callback(&running->context_, *running->request_, running->reply_.get(), std::move(done));
     } else {
-      method.callback_stream(&running->context_, *running->request_, running->reply_.get(), running->stream_,
+      method.callback_stream(&running->context_, *running->request_, running->reply_.get(), running->context_.stream_,
                              std::move(done));
     }
     return absl::OkStatus();
@@ -222,7 +231,8 @@ void ServerCall::WriteTo(std::byte* to) { WriteMeasured(*reply_, to); }
 bool ServerCall::Recycle() {
   if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
   connection_ = nullptr;
-  stream_ = nullptr;
+  context_.stream_ = nullptr;
+  context_.initial_has_left_ = false;
   chain_ = nullptr;
   request_->Clear();
   reply_->Clear();

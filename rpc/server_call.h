@@ -60,7 +60,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
 
   // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
   void OpenStream(std::shared_ptr<MessageStream> stream);
-  MessageStream* stream() const { return stream_.get(); }  // Null: unary.
+  MessageStream* stream() const { return context_.stream_.get(); }  // Null: unary.
   MethodKind kind() const { return method_->kind; }
 
   // Tells the handler that nobody waits any more. What it has set for that runs in here and may be the call's end.
@@ -84,6 +84,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   void SendEnd(uint64_t count) override;
   void SendWindow(uint64_t limit) override;
   void CancelSend(uint64_t send_id) override;
+  void SendInitialMetadata() override;
   void Fail(const absl::Status& status) override;
 
   // Forgets everything but the messages' memory. False: that is too much to keep.
@@ -116,7 +117,6 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
-  std::shared_ptr<MessageStream> stream_;
   std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
 };
 

@@ -50,6 +50,8 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   uint64_t SendStreamMessage(uint64_t local, const StreamHeader& header, transport::PayloadSource* payload,
                              std::shared_ptr<MessageStream> stream);
   void SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header);
+  void SendInitialMetadata(uint64_t local, const ResponseMetadata& metadata);  // Fits header_room().
+  size_t header_room() const { return header_.size(); }
   void CancelSend(uint64_t send_id);
   // Ends a running call with `status`, in a task of the loop: its streams cannot go on.
   void FailStreamLater(uint64_t local, absl::Status status);

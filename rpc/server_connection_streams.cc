@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rpc/callback_scope.h"
+#include "rpc/core/status_codec.h"
 #include "rpc/server_connection.h"
 #include "rpc/server_loop.h"
 #include "rpc/stream_sending.h"
@@ -19,6 +20,15 @@ uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader&
 
 void ServerConnection::SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header) {
   if (!sends_over_) SendWithStreamHeader(*connection_, kind, session_.CallIdOf(local), header, nullptr);
+}
+
+void ServerConnection::SendInitialMetadata(uint64_t local, const ResponseMetadata& metadata) {
+  if (sends_over_) return;
+  transport::OutboundMessage message;
+  message.kind = static_cast<uint8_t>(MessageKind::kInitialMetadata);
+  message.call_id = session_.CallIdOf(local);
+  message.header = header_.first(EncodeStatus(absl::OkStatus(), 0, header_, metadata));
+  connection_->Send(std::move(message));
 }
 
 void ServerConnection::CancelSend(uint64_t send_id) {

@@ -7,6 +7,7 @@
 #define VERBENA_RPC_SERVER_CONTEXT_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,7 @@ namespace verbena {
 class ClientContext;
 
 namespace rpc {
+class MessageStream;
 class ServerCall;
 }  // namespace rpc
 
@@ -61,9 +63,14 @@ class ServerContext {
   // come with the one response. InvalidArgument: the entry breaks a rule, and is not added. More than fits the response
   // (metadata.h): the call ends as RESOURCE_EXHAUSTED, with both numbers and without any metadata. Less than that may
   // leave the status less room than it wants: then its message is cut, and details of it are left out and counted.
-  absl::Status AddInitialMetadata(absl::string_view key, absl::string_view value) {
-    return response_metadata_.initial.Add(key, value);
-  }
+  //
+  // Of a method that streams, the initial metadata leaves ahead of the first message that the handler writes, or with
+  // SendInitialMetadata, and FailedPrecondition is the answer from then on.
+  absl::Status AddInitialMetadata(absl::string_view key, absl::string_view value);
+  // The client of a method that streams hears of it now, also if it is empty (ClientReader::WaitForInitialMetadata).
+  // Nothing happens if it has left, or if the method is unary. What has no room in a header by itself ends the call
+  // like any other metadata.
+  void SendInitialMetadata();
   absl::Status AddTrailingMetadata(absl::string_view key, absl::string_view value) {
     return response_metadata_.trailing.Add(key, value);
   }
@@ -75,6 +82,9 @@ class ServerContext {
   const std::string& peer() const { return peer_; }
 
  private:
+  // Takes the initial metadata to be sent by itself in a header of `room` bytes. False: it does not fit, or has left.
+  bool TakeInitialMetadata(size_t room, rpc::ResponseMetadata* to);
+
   friend class ClientContext;  // Follows.
   friend class rpc::ServerCall;
 
@@ -83,6 +93,9 @@ class ServerContext {
   absl::Cord response_attachment_;
   Metadata client_metadata_;
   rpc::ResponseMetadata response_metadata_;
+  std::shared_ptr<rpc::MessageStream> stream_;  // Null: unary.
+  std::mutex initial_mu_;                       // The handler adds while the loop takes.
+  bool initial_has_left_ = false;               // Under that lock, as the list is until the handler has finished.
   std::string peer_;
   std::shared_ptr<const PeerIdentity> peer_identity_;  // Shared with the connection, which may be gone.
   mutable rpc::CancelSignal signal_;

@@ -12,7 +12,7 @@ StreamReactor::StreamReactor() = default;
 StreamReactor::~StreamReactor() = default;
 
 void StreamReactor::StartReadMessage(MessageLite* into) {
-  to_come_.fetch_add(1, std::memory_order_relaxed);
+  Hold();
   std::shared_ptr<MessageStream> stream;
   {
     const std::lock_guard lock(mu_);
@@ -23,7 +23,7 @@ void StreamReactor::StartReadMessage(MessageLite* into) {
 }
 
 void StreamReactor::StartWriteMessage(const MessageLite* message) {
-  to_come_.fetch_add(1, std::memory_order_relaxed);
+  Hold();
   std::shared_ptr<MessageStream> stream;
   {
     const std::lock_guard lock(mu_);

@@ -36,13 +36,15 @@ class StreamReactor {
 
   // The stream is there: what was started goes on.
   void BindStream(std::shared_ptr<MessageStream> stream);
+  // An operation of the derived's is in flight, until Release.
+  void Hold() { to_come_.fetch_add(1, std::memory_order_relaxed); }
+  void Release();
   // The end is known; OnAllDone follows when no operation is in flight. Once.
   void OnEndKnown() { Release(); }
   // Nothing follows: may destroy this.
   virtual void OnAllDone() = 0;
 
  private:
-  void Release();
   void ReadNow(MessageStream& stream, google::protobuf::MessageLite* into);
   void WriteNow(MessageStream& stream, const google::protobuf::MessageLite* message);
 

@@ -85,7 +85,8 @@ TEST(WireDocument, MessageKindsAndFieldTypesAreTheCodes) {
                                                  {number(MessageKind::kDrain), "drain"},
                                                  {number(MessageKind::kStreamMessage), "stream message"},
                                                  {number(MessageKind::kStreamEnd), "stream end"},
-                                                 {number(MessageKind::kStreamWindow), "stream window"}};
+                                                 {number(MessageKind::kStreamWindow), "stream window"},
+                                                 {number(MessageKind::kInitialMetadata), "initial metadata"}};
   EXPECT_EQ(NamesIn("Message kind"), kinds);
   const std::map<uint64_t, std::string> fields = {{number(HeaderFieldType::kMetadata), "metadata"},
                                                   {number(HeaderFieldType::kStatusDetail), "status detail"},
