@@ -51,12 +51,13 @@ bool BlockingClientStream::WaitForInitialMetadata() {
   return Await([](MessageStream& stream, Completion done) { stream.AwaitInitialMetadata(std::move(done)); }).ok();
 }
 
-bool BlockingClientStream::Read(MessageLite* message) {
-  return Await([message](MessageStream& stream, Completion done) { stream.Read(message, std::move(done)); }).ok();
+bool BlockingClientStream::Read(MessageLite* message, absl::Cord* attachment) {
+  return Await([=](MessageStream& stream, Completion done) { stream.Read(message, attachment, std::move(done)); }).ok();
 }
 
-absl::Status BlockingClientStream::Write(const MessageLite& message) {
-  return Await([&message](MessageStream& stream, Completion done) { stream.Write(&message, std::move(done)); });
+absl::Status BlockingClientStream::Write(const MessageLite& message, absl::Cord attachment) {
+  return Await(
+      [&](MessageStream& stream, Completion done) { stream.Write(&message, std::move(attachment), std::move(done)); });
 }
 
 void BlockingClientStream::WritesDone() {

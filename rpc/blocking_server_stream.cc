@@ -4,15 +4,15 @@
 
 namespace verbena::rpc {
 
-bool BlockingRead(MessageStream& stream, google::protobuf::MessageLite* message) {
+bool BlockingRead(MessageStream& stream, google::protobuf::MessageLite* message, absl::Cord* attachment) {
   const auto waiter = std::make_shared<CompletionWaiter>();
-  stream.Read(message, SharedCompletion(waiter));
+  stream.Read(message, attachment, SharedCompletion(waiter));
   return waiter->Wait().ok();
 }
 
-absl::Status BlockingWrite(MessageStream& stream, const google::protobuf::MessageLite& message) {
+absl::Status BlockingWrite(MessageStream& stream, const google::protobuf::MessageLite& message, absl::Cord attachment) {
   const auto waiter = std::make_shared<CompletionWaiter>();
-  stream.Write(&message, SharedCompletion(waiter));
+  stream.Write(&message, std::move(attachment), SharedCompletion(waiter));
   return waiter->Wait();
 }
 

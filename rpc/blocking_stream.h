@@ -1,7 +1,9 @@
 // Streams for callers that may block: one thread reads, one writes, each waits until what it asked for is done.
 //
 // Generated stubs return the client's three classes, generated services hand the server's three to their handlers. At
-// either end a slow reader makes the writer at the other end wait in Write.
+// either end a slow reader makes the writer at the other end wait in Write. Beside each message may travel an
+// attachment, bytes that are not copied where they stand in registered memory (rpc/payload.h); who does not ask for one
+// drops it.
 //
 // Thread: one at a time reads and one at a time writes, no event loop's; with ChannelOptions::loop on the thread that
 // drives it, which is driven while they wait.
@@ -15,6 +17,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
 #include "rpc/core/method_kind.h"
@@ -49,8 +52,8 @@ class BlockingClientStream {
   BlockingClientStream& operator=(const BlockingClientStream&) = delete;
 
   bool WaitForInitialMetadata();
-  bool Read(google::protobuf::MessageLite* message);
-  absl::Status Write(const google::protobuf::MessageLite& message);
+  bool Read(google::protobuf::MessageLite* message, absl::Cord* attachment);
+  absl::Status Write(const google::protobuf::MessageLite& message, absl::Cord attachment);
   void WritesDone();
   absl::Status Finish();
 
@@ -67,8 +70,8 @@ class BlockingClientStream {
   bool finish_called_ = false;
 };
 
-bool BlockingRead(MessageStream& stream, google::protobuf::MessageLite* message);
-absl::Status BlockingWrite(MessageStream& stream, const google::protobuf::MessageLite& message);
+bool BlockingRead(MessageStream& stream, google::protobuf::MessageLite* message, absl::Cord* attachment);
+absl::Status BlockingWrite(MessageStream& stream, const google::protobuf::MessageLite& message, absl::Cord attachment);
 
 }  // namespace rpc
 
@@ -86,7 +89,7 @@ class ClientReader {
   bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
   // Waits for the next reply, which comes behind that. False: there is none any more; Finish says whether that is as it
   // should be.
-  bool Read(Reply* reply) { return stream_.Read(reply); }
+  bool Read(Reply* reply, absl::Cord* attachment = nullptr) { return stream_.Read(reply, attachment); }
   // Waits for the call's status. A server that has more to say than the window holds waits for reads, and so would
   // this: read to the end, or cancel, before.
   absl::Status Finish() { return stream_.Finish(); }
@@ -108,7 +111,9 @@ class ClientWriter {
   // Waits until the server's window has room and the message is under way; it is the caller's again. Cancelled: the
   // call is over, and Finish says why. FailedPrecondition (after WritesDone), ResourceExhausted (larger than
   // message_bytes_max), InvalidArgument (lacks required fields): not sent, and the call goes on.
-  absl::Status Write(const Request& request) { return stream_.Write(request); }
+  absl::Status Write(const Request& request, absl::Cord attachment = {}) {
+    return stream_.Write(request, std::move(attachment));
+  }
   // No request follows. Finish implies it.
   void WritesDone() { stream_.WritesDone(); }
   // Waits for the call's status and, if that is OK, its reply.
@@ -127,8 +132,10 @@ class ClientReaderWriter {
 
   // As of ClientReader and ClientWriter.
   bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
-  bool Read(Reply* reply) { return stream_.Read(reply); }
-  absl::Status Write(const Request& request) { return stream_.Write(request); }
+  bool Read(Reply* reply, absl::Cord* attachment = nullptr) { return stream_.Read(reply, attachment); }
+  absl::Status Write(const Request& request, absl::Cord attachment = {}) {
+    return stream_.Write(request, std::move(attachment));
+  }
   void WritesDone() { stream_.WritesDone(); }
   absl::Status Finish() { return stream_.Finish(); }
 
@@ -145,7 +152,9 @@ class ServerReader {
 
   // Waits for the next request. False: the client has sent all, or nobody waits for the answer any more
   // (ServerContext::IsCancelled).
-  bool Read(Request* request) { return rpc::BlockingRead(*stream_, request); }
+  bool Read(Request* request, absl::Cord* attachment = nullptr) {
+    return rpc::BlockingRead(*stream_, request, attachment);
+  }
 
  private:
   const std::shared_ptr<rpc::MessageStream> stream_;
@@ -157,7 +166,9 @@ class ServerWriter {
   explicit ServerWriter(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
 
   // As of ClientWriter. Cancelled: nobody waits any more.
-  absl::Status Write(const Reply& reply) { return rpc::BlockingWrite(*stream_, reply); }
+  absl::Status Write(const Reply& reply, absl::Cord attachment = {}) {
+    return rpc::BlockingWrite(*stream_, reply, std::move(attachment));
+  }
 
  private:
   const std::shared_ptr<rpc::MessageStream> stream_;
@@ -168,8 +179,12 @@ class ServerReaderWriter {
  public:
   explicit ServerReaderWriter(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
 
-  bool Read(Request* request) { return rpc::BlockingRead(*stream_, request); }
-  absl::Status Write(const Reply& reply) { return rpc::BlockingWrite(*stream_, reply); }
+  bool Read(Request* request, absl::Cord* attachment = nullptr) {
+    return rpc::BlockingRead(*stream_, request, attachment);
+  }
+  absl::Status Write(const Reply& reply, absl::Cord attachment = {}) {
+    return rpc::BlockingWrite(*stream_, reply, std::move(attachment));
+  }
 
  private:
   const std::shared_ptr<rpc::MessageStream> stream_;

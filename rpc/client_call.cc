@@ -1,12 +1,14 @@
 #include "rpc/client_call.h"
 
+#include <utility>
+
 #include "rpc/client_link.h"
 
 namespace verbena::rpc {
 
 // The stream is attached while there is a link, and learns of its end by Close.
-uint64_t ClientCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload) {
-  return link_->SendStreamMessage(call_id_, header, payload, user_.stream);
+uint64_t ClientCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) {
+  return link_->SendStreamMessage(call_id_, header, payload, std::move(attachment), user_.stream);
 }
 
 void ClientCall::SendEnd(uint64_t count) { link_->SendOfStream(MessageKind::kStreamEnd, call_id_, {count, 0}); }

@@ -77,7 +77,7 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
     held_response_.assign(reinterpret_cast<const char*>(header.data()), header.size());
   }
 
-  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload) override;
+  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) override;
   void SendEnd(uint64_t count) override;
   void SendWindow(uint64_t limit) override;
   void CancelSend(uint64_t send_id) override;

@@ -211,6 +211,9 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   }
   call.Measure();
   const absl::Cord& attachment = ClientCallBinding::RequestAttachment(*user.context);
+  if (ClientStreams(user.kind) && !attachment.empty()) {
+    return absl::InvalidArgumentError("a stream of requests has its attachments beside its messages");
+  }
   absl::Status checked =
       CheckMessageBytes("request", call.size(), attachment.size(), options_.transport.message_bytes_max);
   if (!checked.ok()) return checked;

@@ -49,8 +49,9 @@ void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
 }
 
 uint64_t ClientLink::SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
-                                       std::shared_ptr<MessageStream> stream) {
-  const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, header, payload);
+                                       absl::Cord attachment, std::shared_ptr<MessageStream> stream) {
+  const uint64_t send_id =
+      SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, header, payload, std::move(attachment));
   stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
   return send_id;
 }

@@ -30,7 +30,7 @@ class ClientLink : public transport::ConnectionHandler {
   void SendCancel(uint64_t call_id) { SendControl(MessageKind::kCancel, call_id); }
   // Of a call's streams. The first tells `stream` what becomes of it, by OnSent.
   uint64_t SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
-                             std::shared_ptr<MessageStream> stream);
+                             absl::Cord attachment, std::shared_ptr<MessageStream> stream);
   void SendOfStream(MessageKind kind, uint64_t call_id, const StreamHeader& header);
   void FailCallLater(uint64_t call_id, absl::Status status);
   void CancelSend(uint64_t send_id) { connection_->CancelSend(send_id); }

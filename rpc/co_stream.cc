@@ -17,7 +17,7 @@ MessageStream::Done Begin(const std::shared_ptr<StreamOperation>& operation) {
 }  // namespace
 
 void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protobuf::MessageLite* into) {
-  operation->stream->Read(into, Begin(operation));
+  operation->stream->Read(into, &operation->attachment, Begin(operation));
 }
 
 void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operation) {
@@ -25,7 +25,7 @@ void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operat
 }
 
 void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message) {
-  operation->stream->Write(message, Begin(operation));
+  operation->stream->Write(message, std::move(operation->attachment), Begin(operation));
 }
 
 }  // namespace verbena::rpc

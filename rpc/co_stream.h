@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "google/protobuf/message_lite.h"
 #include "rpc/coroutine/async_generator.h"
 #include "rpc/coroutine/awaitable.h"
@@ -34,7 +35,8 @@ struct StreamOperation {
 
   const std::shared_ptr<MessageStream> stream;
   coroutine::Completion completion;
-  bool begun = false;   // And its end not taken.
+  bool begun = false;  // And its end not taken.
+  absl::Cord attachment;
   absl::Status status;  // Of the complete one.
 };
 
@@ -80,18 +82,21 @@ class StreamAwaiter {
 template <typename Message>
 class ReadAwaiter : public StreamAwaiter<Message> {
  public:
-  ReadAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation, Message* into)
-      : StreamAwaiter<Message>(std::move(operation)), into_(into) {}
+  ReadAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation, Message* into, absl::Cord* attachment)
+      : StreamAwaiter<Message>(std::move(operation)), into_(into), attachment_(attachment) {}
 
   bool await_resume() {
     StreamOperationOn<Message>* const read = this->Take();
     if (read == nullptr || !read->status.ok()) return false;
     *into_ = std::move(read->message);
+    absl::Cord attachment = std::exchange(read->attachment, absl::Cord());
+    if (attachment_ != nullptr) *attachment_ = std::move(attachment);
     return true;
   }
 
  private:
   Message* const into_;
+  absl::Cord* const attachment_;  // Null: dropped.
 };
 
 template <typename Message>
@@ -111,12 +116,12 @@ class WriteAwaiter : public StreamAwaiter<Message> {
 template <typename Message>
 class CoReads {
  public:
-  // To be awaited: the next message, into `*into`. False: there is none, or the call has ended otherwise, which its
-  // status says; or another read is awaited already.
-  auto Read(Message* into) {
+  // To be awaited: the next message, into `*into`, and what came beside it, into `*attachment`. False: there is none,
+  // or the call has ended otherwise, which its status says; or another read is awaited already.
+  auto Read(Message* into, absl::Cord* attachment = nullptr) {
     if (!read_->begun) rpc::BeginRead(read_, &read_->message);
-    return coroutine::Awaitable<rpc::ReadAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>, Message*>(
-        read_, into);
+    return coroutine::Awaitable<rpc::ReadAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>, Message*,
+                                absl::Cord*>(read_, into, attachment);
   }
 
   // All that are still to come, one after the other. This outlives it.
@@ -142,13 +147,14 @@ class CoWrites {
   // To be awaited: OK when the message is on its way, which a slow reader delays. InvalidArgument, ResourceExhausted:
   // it was not written and the stream is as before. FailedPrecondition: another write is under way, or no more is
   // allowed. Cancelled: the call is over; its status says why.
-  auto Write(Message message) {
+  auto Write(Message message, absl::Cord attachment = {}) {
     // One that was given up has its message until it is made.
     if (write_->begun && !write_->completion.complete()) {
       if (!write_->completion.awaited()) write_->completion.Forget();
       write_ = MakeWrite(write_->stream);
     }
     write_->message = std::move(message);
+    write_->attachment = std::move(attachment);
     rpc::BeginWrite(write_, &write_->message);
     return coroutine::Awaitable<rpc::WriteAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>>(write_);
   }

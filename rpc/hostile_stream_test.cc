@@ -175,7 +175,7 @@ TEST_F(HostileStreamTest, BodyLongerThanItsPayloadEndsTheCall) {
 TEST_F(HostileStreamTest, BytesThatAreNoMessageAreReadWhenTheCallHasEnded) {
   ConnectRawClient(Reading::kNo);
   bool cancelled_by_then = false;
-  served().stream->Read(&served().incoming, [&](absl::Status status) {
+  served().stream->Read(&served().incoming, nullptr, [&](absl::Status status) {
     EXPECT_FALSE(status.ok());
     cancelled_by_then = served().context->IsCancelled();
     served().done(absl::OkStatus());

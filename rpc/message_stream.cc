@@ -92,12 +92,14 @@ void MessageStream::OnLoop(absl::AnyInvocable<void()> operation) {
   task();
 }
 
-void MessageStream::Read(google::protobuf::MessageLite* into, Done done) {
-  OnLoop([this, into, done = std::move(done)]() mutable { StartRead(into, std::move(done)); });
+void MessageStream::Read(google::protobuf::MessageLite* into, absl::Cord* attachment, Done done) {
+  OnLoop([this, read = PendingRead{into, attachment, std::move(done)}]() mutable { StartRead(std::move(read)); });
 }
 
-void MessageStream::Write(const google::protobuf::MessageLite* message, Done done) {
-  OnLoop([this, message, done = std::move(done)]() mutable { StartWrite(message, std::move(done)); });
+void MessageStream::Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done) {
+  OnLoop([this, write = PendingWrite{message, std::move(attachment), std::move(done)}]() mutable {
+    StartWrite(std::move(write));
+  });
 }
 
 void MessageStream::EndWrites() {
@@ -142,11 +144,11 @@ absl::Status MessageStream::OnInitialMetadata(absl::Span<const std::byte> fields
   return absl::OkStatus();
 }
 
-void MessageStream::StartRead(google::protobuf::MessageLite* into, Done done) {
+void MessageStream::StartRead(PendingRead read) {
   if (read_.has_value()) {
-    return Complete(std::move(done), absl::FailedPreconditionError("another read of this stream is under way"));
+    return Complete(std::move(read.done), absl::FailedPreconditionError("another read of this stream is under way"));
   }
-  read_.emplace(into, std::move(done));
+  read_ = std::move(read);
   AdvanceReads();
 }
 
@@ -154,9 +156,11 @@ void MessageStream::AdvanceReads() {
   AdvanceBeginning();
   if (!read_.has_value()) return;
   if (receiver_.has_next()) {
-    const Incoming incoming = receiver_.TakeNext();
+    Incoming incoming = receiver_.TakeNext();
     if (!ParseBody(incoming.payload, incoming.body_bytes, read_->into)) return OnUnreadable();
     PendingRead read = *std::exchange(read_, std::nullopt);
+    incoming.payload.RemovePrefix(incoming.body_bytes);
+    if (read.attachment != nullptr) *read.attachment = std::move(incoming.payload);
     if (observer_ != nullptr) observer_->OnReceived(*read.into);
     Complete(std::move(read.done), absl::OkStatus());
     if (wire_ == nullptr) return;
@@ -176,22 +180,25 @@ void MessageStream::OnUnreadable() {
   Complete(std::move(read.done), Unreadable());
 }
 
-absl::Status MessageStream::CheckWrite(const google::protobuf::MessageLite& message) const {
+absl::Status MessageStream::CheckWrite(const PendingWrite& write) const {
   if (closed_) return CallIsOver();
   if (writes_ended_) return absl::FailedPreconditionError("the stream was written to after its end was declared");
   if (write_.has_value() || unserialized_ != nullptr) {
     return absl::FailedPreconditionError("another write of this stream is under way");
   }
-  if (!message.IsInitialized()) {
+  if (!write.message->IsInitialized()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the message lacks required fields: ", message.InitializationErrorString()));
+        absl::StrCat("the message lacks required fields: ", write.message->InitializationErrorString()));
   }
-  return CheckMessageBytes("message", message.ByteSizeLong(), 0, options_.message_bytes_max);
+  return CheckMessageBytes("message", write.message->ByteSizeLong(), write.attachment.size(),
+                           options_.message_bytes_max);
 }
 
-void MessageStream::StartWrite(const google::protobuf::MessageLite* message, Done done) {
-  if (absl::Status checked = CheckWrite(*message); !checked.ok()) return Complete(std::move(done), std::move(checked));
-  write_.emplace(message, std::move(done));
+void MessageStream::StartWrite(PendingWrite write) {
+  if (absl::Status checked = CheckWrite(write); !checked.ok()) {
+    return Complete(std::move(write.done), std::move(checked));
+  }
+  write_ = std::move(write);
   AdvanceWrites();
 }
 
@@ -220,10 +227,12 @@ void MessageStream::AdvanceWrites() {
 void MessageStream::Send(PendingWrite write) {
   if (observer_ != nullptr) observer_->OnSend(*write.message);
   Outgoing* const outgoing = TakeOutgoing();
+  absl::Cord attachment = std::move(write.attachment);
   outgoing->Begin(std::move(write));
   unserialized_ = outgoing;
   const uint64_t bytes = outgoing->size();
-  outgoing->set_send_id(wire_->SendMessage({sender_.Send(bytes), bytes}, outgoing));
+  const uint64_t number = sender_.Send(bytes + attachment.size());
+  outgoing->set_send_id(wire_->SendMessage({number, bytes}, outgoing, std::move(attachment)));
   if (bytes == 0) OnSerialized(*outgoing);  // The transport need not ask for nothing.
 }
 

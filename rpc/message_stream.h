@@ -42,7 +42,8 @@ class StreamWire {
   virtual ~StreamWire() = default;
   // Sends a message; MessageStream::OnSent(payload, …) is to follow, until when the stream is kept. Returns the send's
   // id.
-  virtual uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload) = 0;
+  virtual uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload,
+                               absl::Cord attachment) = 0;
   virtual void SendEnd(uint64_t count) = 0;
   virtual void SendWindow(uint64_t limit) = 0;
   virtual void CancelSend(uint64_t send_id) = 0;
@@ -69,12 +70,13 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
 
   // --- For the user. Any thread; reads by one at a time, writes by one at a time.
 
-  // The next message into `*into`, which lives until then. OutOfRange: there is none any more.
-  void Read(google::protobuf::MessageLite* into, Done done);
+  // The next message into `*into`, and what came beside it into `*attachment` (null: nobody wants that); both live
+  // until then. OutOfRange: there is none any more.
+  void Read(google::protobuf::MessageLite* into, absl::Cord* attachment, Done done);
   // Errors, after which the stream is as before: ResourceExhausted (the message is larger than message_bytes_max),
   // InvalidArgument (it lacks required fields), FailedPrecondition (after EndWrites, or beside another write).
   // Cancelled: the call is over; its status says why.
-  void Write(const google::protobuf::MessageLite* message, Done done);
+  void Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done);
   // No write follows; the peer reads its end behind those that were made.
   void EndWrites();
   // At the server: what it has of initial metadata leaves ahead of what is written from here on.
@@ -122,17 +124,19 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   class Outgoing;
   struct PendingRead {
     google::protobuf::MessageLite* into;
+    absl::Cord* attachment;
     Done done;
   };
   struct PendingWrite {
     const google::protobuf::MessageLite* message;
+    absl::Cord attachment;
     Done done;
   };
 
   void OnLoop(absl::AnyInvocable<void()> operation);
-  void StartRead(google::protobuf::MessageLite* into, Done done);
-  void StartWrite(const google::protobuf::MessageLite* message, Done done);
-  absl::Status CheckWrite(const google::protobuf::MessageLite& message) const;
+  void StartRead(PendingRead read);
+  void StartWrite(PendingWrite write);
+  absl::Status CheckWrite(const PendingWrite& write) const;
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
   absl::Status OnEnd(uint64_t count);
   void StartAwaitingInitialMetadata(Done done);

@@ -2,7 +2,8 @@
 // them. For callers and handlers that live on event loops. The shape is that of gRPC's callback API.
 //
 // Reactions run on the event loop, one at a time, and must not block. At most one read and one write are in flight;
-// each is followed by its reaction, exactly once, also when the call ends early. Operations that several threads start
+// each is followed by its reaction, exactly once, also when the call ends early. Beside a message may travel an
+// attachment, as in blocking_stream.h. Operations that several threads start
 // have no order between them. OnDone is the last reaction: after it nothing touches the reactor, which may then delete
 // itself.
 
@@ -78,14 +79,16 @@ void BindServerReactor(ServerReactor* reactor, absl::string_view method, std::sh
 template <typename Reply>
 class ClientReadReactor : public rpc::ClientReactor {
  public:
-  void StartRead(Reply* reply) { StartReadMessage(reply); }
+  void StartRead(Reply* reply, absl::Cord* attachment = nullptr) { StartReadMessage(reply, attachment); }
 };
 
 template <typename Request>
 class ClientWriteReactor : public rpc::ClientReactor {
  public:
   // `request` is the caller's again with OnWriteDone.
-  void StartWrite(const Request* request) { StartWriteMessage(request); }
+  void StartWrite(const Request* request, absl::Cord attachment = {}) {
+    StartWriteMessage(request, std::move(attachment));
+  }
   // After the write in flight, if there is one.
   void StartWritesDone() { EndWrites(); }
 };
@@ -93,8 +96,10 @@ class ClientWriteReactor : public rpc::ClientReactor {
 template <typename Request, typename Reply>
 class ClientBidiReactor : public rpc::ClientReactor {
  public:
-  void StartRead(Reply* reply) { StartReadMessage(reply); }
-  void StartWrite(const Request* request) { StartWriteMessage(request); }
+  void StartRead(Reply* reply, absl::Cord* attachment = nullptr) { StartReadMessage(reply, attachment); }
+  void StartWrite(const Request* request, absl::Cord attachment = {}) {
+    StartWriteMessage(request, std::move(attachment));
+  }
   void StartWritesDone() { EndWrites(); }
 };
 
@@ -103,20 +108,20 @@ class ClientBidiReactor : public rpc::ClientReactor {
 template <typename Request>
 class ServerReadReactor : public rpc::ServerReactor {
  public:
-  void StartRead(Request* request) { StartReadMessage(request); }
+  void StartRead(Request* request, absl::Cord* attachment = nullptr) { StartReadMessage(request, attachment); }
 };
 
 template <typename Reply>
 class ServerWriteReactor : public rpc::ServerReactor {
  public:
-  void StartWrite(const Reply* reply) { StartWriteMessage(reply); }
+  void StartWrite(const Reply* reply, absl::Cord attachment = {}) { StartWriteMessage(reply, std::move(attachment)); }
 };
 
 template <typename Request, typename Reply>
 class ServerBidiReactor : public rpc::ServerReactor {
  public:
-  void StartRead(Request* request) { StartReadMessage(request); }
-  void StartWrite(const Reply* reply) { StartWriteMessage(reply); }
+  void StartRead(Request* request, absl::Cord* attachment = nullptr) { StartReadMessage(request, attachment); }
+  void StartWrite(const Reply* reply, absl::Cord attachment = {}) { StartWriteMessage(reply, std::move(attachment)); }
 };
 
 }  // namespace verbena

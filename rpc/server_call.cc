@@ -120,12 +120,12 @@ void ServerCall::EndInterception() {
 }
 
 // A stream is attached while its call has a connection.
-uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload) {
+uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) {
   ResponseMetadata ahead;
   if (header.number == 0 && context_.TakeInitialMetadata(connection_->header_room(), &ahead) && !ahead.empty()) {
     connection_->SendInitialMetadata(local_, ahead);
   }
-  return connection_->SendStreamMessage(local_, header, payload, context_.stream_);
+  return connection_->SendStreamMessage(local_, header, payload, std::move(attachment), context_.stream_);
 }
 
 void ServerCall::SendInitialMetadata() {
@@ -207,9 +207,14 @@ void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
 }
 
 absl::Status ServerCall::MeasureReply(uint64_t message_bytes_max) {
-  reply_bytes_ = reply_->ByteSizeLong();
-  absl::Status status =
-      CheckMessageBytes("reply", reply_bytes_, context_.response_attachment_.size(), message_bytes_max);
+  const size_t attachment_bytes = context_.response_attachment_.size();
+  absl::Status status;
+  if (!ServerStreams(method_->kind)) {
+    reply_bytes_ = reply_->ByteSizeLong();
+    status = CheckMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
+  } else if (attachment_bytes > 0) {
+    status = absl::InternalError("the handler set an attachment; a stream of replies has them beside its messages");
+  }
   SetCertainty(&status, Certainty::kExecuted);
   return status;
 }

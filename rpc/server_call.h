@@ -68,7 +68,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   bool IsCancelled() const { return context_.IsCancelled(); }
 
   // What to answer. MeasureReply comes before Send: it fixes size(). ResourceExhausted: the reply and its attachment
-  // are larger than message_bytes_max.
+  // are larger than message_bytes_max. Internal: there is no reply that an attachment could be beside.
   const absl::Status& status() const { return status_; }
   void set_status(absl::Status status) { status_ = std::move(status); }
   bool was_refused() const { return !status_.ok() && GetCertainty(status_) == Certainty::kNotSent; }  // It never ran.
@@ -80,7 +80,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   size_t size() const override { return reply_bytes_; }
   void WriteTo(std::byte* to) override;
 
-  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload) override;
+  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) override;
   void SendEnd(uint64_t count) override;
   void SendWindow(uint64_t limit) override;
   void CancelSend(uint64_t send_id) override;

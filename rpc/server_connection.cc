@@ -162,9 +162,7 @@ void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
 void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   const uint64_t local = call->local();
   const bool replies = !ServerStreams(call->kind());
-  if (call->status().ok() && replies) {
-    call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
-  }
+  if (call->status().ok()) call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
   call->FitMetadata(header_.size());
   call->EndInterception();  // With what is sent.
   const uint64_t send_id = SendResponse(session_.CallIdOf(local), call->status(), call->response_metadata(),

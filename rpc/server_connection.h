@@ -48,7 +48,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   // Of the streams of a running call. The first tells `stream` what becomes of it, by OnSent.
   uint64_t SendStreamMessage(uint64_t local, const StreamHeader& header, transport::PayloadSource* payload,
-                             std::shared_ptr<MessageStream> stream);
+                             absl::Cord attachment, std::shared_ptr<MessageStream> stream);
   void SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header);
   void SendInitialMetadata(uint64_t local, const ResponseMetadata& metadata);  // Fits header_room().
   size_t header_room() const { return header_.size(); }

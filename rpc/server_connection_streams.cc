@@ -11,9 +11,10 @@
 namespace verbena::rpc {
 
 uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader& header,
-                                             transport::PayloadSource* payload, std::shared_ptr<MessageStream> stream) {
-  const uint64_t send_id =
-      SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local), header, payload);
+                                             transport::PayloadSource* payload, absl::Cord attachment,
+                                             std::shared_ptr<MessageStream> stream) {
+  const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local),
+                                                header, payload, std::move(attachment));
   stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
   return send_id;
 }

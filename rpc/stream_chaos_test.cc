@@ -42,7 +42,7 @@ struct End {
   void Read() {
     if (reading || at_end) return;
     reading = true;
-    stream->Read(&incoming, [this, done = false](absl::Status status) mutable {
+    stream->Read(&incoming, nullptr, [this, done = false](absl::Status status) mutable {
       completions_too_many += std::exchange(done, true) ? 1 : 0;
       reading = false;
       if (!status.ok()) {
@@ -60,7 +60,7 @@ struct End {
     writing = true;
     outgoing = std::make_unique<Text>();
     outgoing->set_value(absl::StrCat(writes_begun, ":", std::string(bytes, '.')));
-    stream->Write(outgoing.get(), [this, done = false](absl::Status status) mutable {
+    stream->Write(outgoing.get(), {}, [this, done = false](absl::Status status) mutable {
       completions_too_many += std::exchange(done, true) ? 1 : 0;
       writing = false;
       outgoing.reset();  // The user's again: what the transport still reads would be seen by a sanitizer.

@@ -171,7 +171,7 @@ TEST_F(StreamEndTest, LostConnectionsCompletionsMayUseItsOtherStreams) {
   for (int i = 0; i < 4; ++i) calls.push_back(Begin(MethodKind::kBidiStreaming));
   for (size_t i = 0; i < calls.size(); ++i) {
     testing::StreamCall* const call = calls[i];
-    call->stream->Read(&call->incoming, [&calls](absl::Status) {
+    call->stream->Read(&call->incoming, nullptr, [&calls](absl::Status) {
       for (testing::StreamCall* other : calls) {
         other->Write("passed on");
         other->stream->EndWrites();

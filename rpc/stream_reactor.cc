@@ -11,26 +11,28 @@ using google::protobuf::MessageLite;
 StreamReactor::StreamReactor() = default;
 StreamReactor::~StreamReactor() = default;
 
-void StreamReactor::StartReadMessage(MessageLite* into) {
+void StreamReactor::StartReadMessage(MessageLite* into, absl::Cord* attachment) {
+  const Reading read = {into, attachment};
   Hold();
   std::shared_ptr<MessageStream> stream;
   {
     const std::lock_guard lock(mu_);
     stream = stream_;
-    if (stream == nullptr) read_ = into;
+    if (stream == nullptr) read_ = read;
   }
-  if (stream != nullptr) ReadNow(*stream, into);
+  if (stream != nullptr) ReadNow(*stream, read);
 }
 
-void StreamReactor::StartWriteMessage(const MessageLite* message) {
+void StreamReactor::StartWriteMessage(const MessageLite* message, absl::Cord attachment) {
+  Writing write = {message, std::move(attachment)};
   Hold();
   std::shared_ptr<MessageStream> stream;
   {
     const std::lock_guard lock(mu_);
     stream = stream_;
-    if (stream == nullptr) write_ = message;
+    if (stream == nullptr) write_ = std::move(write);
   }
-  if (stream != nullptr) WriteNow(*stream, message);
+  if (stream != nullptr) WriteNow(*stream, std::move(write));
 }
 
 void StreamReactor::EndWrites() {
@@ -45,21 +47,21 @@ void StreamReactor::EndWrites() {
 
 void StreamReactor::BindStream(std::shared_ptr<MessageStream> stream) {
   const std::lock_guard lock(mu_);  // What another thread starts comes behind. No reaction runs in here.
-  if (read_ != nullptr) ReadNow(*stream, read_);
-  if (write_ != nullptr) WriteNow(*stream, write_);
+  if (read_.into != nullptr) ReadNow(*stream, read_);
+  if (write_.message != nullptr) WriteNow(*stream, std::move(write_));
   if (writes_ended_) stream->EndWrites();
   stream_ = std::move(stream);
 }
 
-void StreamReactor::ReadNow(MessageStream& stream, MessageLite* into) {
-  stream.Read(into, [this](absl::Status status) {
+void StreamReactor::ReadNow(MessageStream& stream, const Reading& read) {
+  stream.Read(read.into, read.attachment, [this](absl::Status status) {
     OnReadDone(status.ok());
     Release();
   });
 }
 
-void StreamReactor::WriteNow(MessageStream& stream, const MessageLite* message) {
-  stream.Write(message, [this](absl::Status status) {
+void StreamReactor::WriteNow(MessageStream& stream, Writing write) {
+  stream.Write(write.message, std::move(write.attachment), [this](absl::Status status) {
     OnWriteDone(status.ok());
     Release();
   });

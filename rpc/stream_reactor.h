@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "google/protobuf/message_lite.h"
 
 namespace verbena::rpc {
@@ -30,8 +31,8 @@ class StreamReactor {
   StreamReactor(const StreamReactor&) = delete;
   StreamReactor& operator=(const StreamReactor&) = delete;
 
-  void StartReadMessage(google::protobuf::MessageLite* into);
-  void StartWriteMessage(const google::protobuf::MessageLite* message);
+  void StartReadMessage(google::protobuf::MessageLite* into, absl::Cord* attachment);
+  void StartWriteMessage(const google::protobuf::MessageLite* message, absl::Cord attachment);
   void EndWrites();
 
   // The stream is there: what was started goes on.
@@ -45,16 +46,25 @@ class StreamReactor {
   virtual void OnAllDone() = 0;
 
  private:
-  void ReadNow(MessageStream& stream, google::protobuf::MessageLite* into);
-  void WriteNow(MessageStream& stream, const google::protobuf::MessageLite* message);
+  struct Reading {
+    google::protobuf::MessageLite* into = nullptr;  // Null: none.
+    absl::Cord* attachment = nullptr;
+  };
+  struct Writing {
+    const google::protobuf::MessageLite* message = nullptr;  // Null: none.
+    absl::Cord attachment;
+  };
+
+  void ReadNow(MessageStream& stream, const Reading& read);
+  void WriteNow(MessageStream& stream, Writing write);
 
   std::atomic<int> to_come_ = 1;  // Operations in flight, and the end.
 
   std::mutex mu_;
   std::shared_ptr<MessageStream> stream_ ABSL_GUARDED_BY(mu_);  // Null: not yet.
   // Started before there was a stream.
-  google::protobuf::MessageLite* read_ ABSL_GUARDED_BY(mu_) = nullptr;
-  const google::protobuf::MessageLite* write_ ABSL_GUARDED_BY(mu_) = nullptr;
+  Reading read_ ABSL_GUARDED_BY(mu_);
+  Writing write_ ABSL_GUARDED_BY(mu_);
   bool writes_ended_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/stream_header.h"
@@ -14,9 +16,10 @@
 
 namespace verbena::rpc {
 
-// Returns the send's id. `payload` may be null: none.
+// Returns the send's id. `payload` may be null: none; `attachment` is what travels beside it.
 inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,
-                                     const StreamHeader& header, transport::PayloadSource* payload) {
+                                     const StreamHeader& header, transport::PayloadSource* payload,
+                                     absl::Cord attachment = {}) {
   std::array<std::byte, kStreamHeaderBytes> bytes;
   EncodeStreamHeader(header, bytes.data());
   transport::OutboundMessage message;
@@ -24,6 +27,7 @@ inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageK
   message.call_id = call_id;
   message.header = bytes;
   message.payload = payload;
+  message.attachment = std::move(attachment);
   return connection.Send(std::move(message));
 }
 

@@ -46,8 +46,9 @@ class StreamThreadsTest : public ::testing::Test {
     SetLogSink([](Severity, absl::string_view) {});
     service_.AddBlockingStream("Echo", [](ServerContext*, auto& stream) {
       Text text;
-      while (stream.Read(&text)) {
-        if (absl::Status written = stream.Write(text); !written.ok()) return written;
+      absl::Cord attachment;
+      while (stream.Read(&text, &attachment)) {
+        if (absl::Status written = stream.Write(text, std::move(attachment)); !written.ok()) return written;
       }
       return absl::OkStatus();
     });
@@ -106,11 +107,16 @@ TEST_F(StreamThreadsTest, EachReadsItsOwnMessagesInOrderWhileItWrites) {
         return absl::StrCat(caller, ":", i, std::string(i % 10 == 0 ? 10000 : 0, 'x'));
       };
       std::thread writer([&stream, &text_of] {
-        for (int i = 0; i < kMessages; ++i) EXPECT_EQ(stream.Write(TextOf(text_of(i))), absl::OkStatus());
+        for (int i = 0; i < kMessages; ++i) {
+          EXPECT_EQ(stream.Write(TextOf(text_of(i)), absl::Cord(text_of(i))), absl::OkStatus());
+        }
         stream.WritesDone();
       });
       Text text;
-      for (int i = 0; i < kMessages && stream.Read(&text); ++i) right += text.value() == text_of(i) ? 1 : 0;
+      absl::Cord attachment;
+      for (int i = 0; i < kMessages && stream.Read(&text, &attachment); ++i) {
+        right += text.value() == text_of(i) && attachment == text_of(i) ? 1 : 0;
+      }
       EXPECT_FALSE(stream.Read(&text));
       writer.join();
       EXPECT_EQ(stream.Finish(), absl::OkStatus());

@@ -24,10 +24,10 @@ struct DrivenEnd {
   std::vector<std::string> received;
 
   void Read() {
-    stream->Read(&incoming, [this](absl::Status status) { OnRead(std::move(status)); });
+    stream->Read(&incoming, nullptr, [this](absl::Status status) { OnRead(std::move(status)); });
   }
   void ReadAll() {
-    stream->Read(&incoming, [this](absl::Status status) {
+    stream->Read(&incoming, nullptr, [this](absl::Status status) {
       if (OnRead(std::move(status))) ReadAll();
     });
   }
@@ -35,7 +35,7 @@ struct DrivenEnd {
   void Write(std::string text) {
     auto message = std::make_shared<Text>();
     message->set_value(std::move(text));
-    stream->Write(message.get(), [this, message](absl::Status status) { writes.push_back(std::move(status)); });
+    stream->Write(message.get(), {}, [this, message](absl::Status status) { writes.push_back(std::move(status)); });
   }
   bool OnRead(absl::Status status) {
     const bool ok = status.ok();
@@ -65,7 +65,7 @@ struct Served : DrivenEnd {
     if (count == 0) return;
     auto message = std::make_shared<Text>();
     message->set_value(absl::StrCat(writes.size(), std::string(bytes, '.')));
-    stream->Write(message.get(), [this, message, count, bytes](absl::Status status) {
+    stream->Write(message.get(), {}, [this, message, count, bytes](absl::Status status) {
       const bool ok = status.ok();
       writes.push_back(std::move(status));
       if (ok) WriteMany(count - 1, bytes);
