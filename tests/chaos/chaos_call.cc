@@ -37,7 +37,7 @@ ChaosCall::ChaosCall(uint64_t token, const CallPlan& plan, LedgerWriter* ledger)
 
 void ChaosCall::Begin() {
   const absl::Time now = absl::Now();
-  ledger_.Begun({token_, now, now + plan_.timeout, plan_.cancel_after.has_value(), Writes(), Describe(plan_)});
+  ledger_.Begun({token_, now, now + plan_.timeout, plan_.cancel_after.has_value(), Describe(plan_)});
 }
 
 void ChaosCall::End(const absl::Status& status) {

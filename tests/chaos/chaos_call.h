@@ -40,7 +40,6 @@ class ChaosCall {
 
  private:
   bool HasItsReplies() const;
-  bool Writes() const { return plan_.kind == CallKind::kUpload || plan_.kind == CallKind::kDuplex; }
 
   const uint64_t token_;
   const CallPlan plan_;
