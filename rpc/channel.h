@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -75,6 +76,11 @@ struct ChannelOptions {
   // ClientContext::set_hash_key), which do not answer well enough for any, and where their names come from.
   rpc::BalancerOptions balancing;
   rpc::NameSourceOptions names;
+  // Of several servers: each is asked, by grpc.health.v1.Health/Watch on each connection, how healthy this service of
+  // it is ("package.Service"; empty: the server as a whole). Who says that he does not serve has no calls, who does not
+  // have the method has. Not with pick_first. A connection on which a server is watched is never idle. Nothing: nobody
+  // is asked.
+  std::optional<std::string> health_check_service;
   // Which failed calls are made again: by method ("package.Service/Method"), else by service ("package.Service"), else
   // for all (""). A call that was made again ends with the status of its last attempt; all of them share its time.
   std::map<std::string, RetryPolicy, std::less<>> retries;

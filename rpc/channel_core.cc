@@ -42,6 +42,10 @@ absl::Status CheckOptions(const ChannelOptions& options) {
           absl::StrCat("ChannelOptions::retries and hedging both name \"", name, "\": a call is one or the other"));
     }
   }
+  if (options.health_check_service.has_value() && options.balancing.policy == PolicyKind::kPickFirst) {
+    return absl::InvalidArgumentError(
+        "ChannelOptions::health_check_service is not for pick_first, which leaves a server only when it is gone");
+  }
   if (options.idle_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ChannelOptions::idle_timeout must be positive");
   }

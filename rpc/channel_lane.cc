@@ -67,8 +67,14 @@ std::shared_ptr<ChannelLane> ChannelLane::WithBalancer(Network* network, std::un
                                                        transport::EventLoop* loop,
                                                        std::shared_ptr<ConnectivityBoard> board,
                                                        const Options& options) {
-  return std::shared_ptr<ChannelLane>(new ChannelLane(network, std::move(balancer), std::move(refresh), channel_options,
-                                                      loop, std::move(board), options));
+  std::shared_ptr<ChannelLane> lane(new ChannelLane(network, std::move(balancer), std::move(refresh), channel_options,
+                                                    loop, std::move(board), options));
+  if (const std::optional<std::string>& service = channel_options.health_check_service) {
+    lane->health_ = std::make_unique<HealthWatches>(
+        *service, loop, lane->handle_,
+        [lane = lane.get()](ClientConnection& connection) { lane->ReportServerOf(connection); });
+  }
+  return lane;
 }
 
 void ChannelLane::Open() {
@@ -107,6 +113,7 @@ void ChannelLane::RemoveServer(ServerId id) {
   auto removed = servers_.extract(id);
   for (const std::shared_ptr<ClientConnection>& connection : removed.mapped()->connections) {
     server_of_.erase(connection.get());
+    if (health_ != nullptr) health_->Forget(*connection);
     leaving_.push_back(connection);
     connection->SetWanted(false);
     if (connection->calls_in_flight() == 0) OnUnused(*connection);
@@ -239,9 +246,14 @@ bool ChannelLane::GoElsewhere(UserCall& call, const absl::Status& status) {
 
 void ChannelLane::OnConnectivity(ClientConnection& connection, ConnectivityState before) {
   board_->Change(before, connection.connectivity());
-  const auto of = server_of_.find(&connection);
-  if (balancer_ == nullptr || of == server_of_.end()) return;
-  Report(of->second, *servers_.at(of->second));
+  if (balancer_ == nullptr || !server_of_.contains(&connection)) return;
+  if (health_ != nullptr) health_->OnConnectivity(connection);
+  ReportServerOf(connection);
+}
+
+void ChannelLane::ReportServerOf(const ClientConnection& connection) {
+  const ServerId id = server_of_.at(&connection);
+  Report(id, *servers_.at(id));
   Settle();
 }
 
@@ -251,7 +263,7 @@ void ChannelLane::Report(ServerId id, const Server& server) {
     return std::any_of(server.connections.begin(), server.connections.end(),
                        [state](const auto& connection) { return connection->connectivity() == state; });
   };
-  if (any(ConnectivityState::kReady)) return balancer_->OnReady(id);
+  if (any(ConnectivityState::kReady)) return ReportReady(id, server);
   if (any(ConnectivityState::kConnecting)) return balancer_->OnConnecting(id);
   const auto failed = std::find_if(server.connections.begin(), server.connections.end(), [](const auto& connection) {
     return connection->connectivity() == ConnectivityState::kTransientFailure;
@@ -259,6 +271,16 @@ void ChannelLane::Report(ServerId id, const Server& server) {
   if (failed == server.connections.end()) return balancer_->OnIdle(id);
   balancer_->OnFailed(id, (*failed)->last_failure());
   if (refresh_ != nullptr) refresh_();
+}
+
+// One that has yet to say how healthy it is, is still being connected.
+void ChannelLane::ReportReady(ServerId id, const Server& server) {
+  if (health_ == nullptr) return balancer_->OnReady(id);
+  const HealthWatches::Health health = health_->Of(server.connections);
+  if (health == HealthWatches::Health::kUnknown) return balancer_->OnConnecting(id);
+  const bool serving = health == HealthWatches::Health::kServing;
+  if (balancer_->servers().Find(id)->state != ServerState::kReady) return balancer_->OnReady(id, serving);
+  balancer_->OnHealth(id, serving);
 }
 
 void ChannelLane::OnUnused(ClientConnection& connection) {
@@ -326,6 +348,7 @@ void ChannelLane::OnTime() {
 void ChannelLane::Shutdown(absl::string_view reason) {
   if (std::exchange(shut_down_, true)) return;
   timer_.Cancel();
+  health_ = nullptr;
   for (const auto& [id, server] : servers_) {
     for (const auto& connection : server->connections) connection->Shutdown(reason);
   }

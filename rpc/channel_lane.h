@@ -22,6 +22,7 @@
 #include "rpc/connectivity_board.h"
 #include "rpc/core/balancing/balancer.h"
 #include "rpc/core/split_mix.h"
+#include "rpc/health_watches.h"
 #include "rpc/hedged_calls.h"
 #include "rpc/loop_handle.h"
 #include "rpc/network.h"
@@ -94,7 +95,9 @@ class ChannelLane : public CallRouter,
   void Attempt(UserCall call);
   bool GoElsewhere(UserCall& call, const absl::Status& status);
   bool Retry(UserCall& call, const absl::Status& status);
+  void ReportServerOf(const ClientConnection& connection);
   void Report(ServerId id, const Server& server);
+  void ReportReady(ServerId id, const Server& server);
   void Settle();
   void SetTimer();
   void OnTime();
@@ -116,6 +119,7 @@ class ChannelLane : public CallRouter,
   // Owned by the loop's thread.
   SplitMix64 random_;
   RetryBudget retry_budget_;
+  std::unique_ptr<HealthWatches> health_;  // Null: servers are not asked how healthy they are.
   absl::flat_hash_map<ServerId, std::unique_ptr<Server>> servers_;
   Server* only_ = nullptr;  // Of one server: that. Null: of many.
   absl::flat_hash_map<const ClientConnection*, ServerId> server_of_;
