@@ -1,5 +1,6 @@
 // Whole calls, client and server, over the doubles: what callers and handlers see.
 
+#include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -68,6 +69,30 @@ TEST_F(CallTest, UnknownMethodAndServiceAreNamed) {
   ExpectFailed(*Call("other.Service/Nope", std::string(100000, 'x')), absl::StatusCode::kUnimplemented,
                Certainty::kNotSent, "other.Service");
   EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+}
+
+TEST_F(CallTest, MethodNameThatNoHeaderCarriesIsRefusedUnsent) {
+  Start();
+  const std::string too_long(513, 'x');
+  for (const absl::string_view name :
+       {absl::string_view(), absl::string_view("test.Lambda/E\ncho"), absl::string_view(too_long)}) {
+    ExpectFailed(*Call(name), absl::StatusCode::kInvalidArgument, Certainty::kNotSent, "method");
+  }
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  EXPECT_EQ(server_->tally().accepted, 1u);
+}
+
+TEST_F(CallTest, RequestWithoutItsRequiredFieldsIsRefusedUnsentNamingThem) {
+  Start();
+  const google::protobuf::UninterpretedOption::NamePart request;
+  ClientContext context;
+  Text reply;
+  absl::Status status;
+  CallbackUnaryCall(*channel_, kEcho, &context, &request, &reply, [&](absl::Status end) { status = std::move(end); });
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(GetCertainty(status), Certainty::kNotSent);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("name_part, is_extension"));
 }
 
 TEST_F(CallTest, HandlersErrorArrivesAsExecuted) {
