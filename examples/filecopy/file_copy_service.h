@@ -7,6 +7,7 @@
 #include <string>
 
 #include "examples/filecopy/filecopy.verbena.h"
+#include "examples/filecopy/stale_partials.h"
 #include "examples/filecopy/transfer_table.h"
 
 namespace verbena::examples {
@@ -15,8 +16,9 @@ class FileCopyService final : public filecopy::FileCopy::Service {
  public:
   static constexpr uint64_t kChunkBytesMax = uint64_t{64} << 20;
 
-  FileCopyService(std::string directory, const TransferLimits& limits)
-      : directory_(std::move(directory)), transfers_(limits) {}
+  // A partial file that nobody goes on with for `partial_keep` is removed.
+  FileCopyService(std::string directory, const TransferLimits& limits, absl::Duration partial_keep)
+      : directory_(std::move(directory)), transfers_(limits), stale_partials_(directory_, partial_keep) {}
 
   absl::Status Begin(ServerContext* context, const filecopy::BeginRequest* request,
                      filecopy::BeginReply* reply) override;
@@ -28,8 +30,12 @@ class FileCopyService final : public filecopy::FileCopy::Service {
                        filecopy::AbandonReply* reply) override;
 
  private:
+  // Whether the file that the request is about is there under its name.
+  bool IsComplete(const ServerContext& context, const filecopy::BeginRequest& request) const;
+
   const std::string directory_;
   TransferTable transfers_;
+  StalePartials stale_partials_;
 };
 
 }  // namespace verbena::examples

@@ -1,6 +1,12 @@
-// Sends a file to a file server.
+// Sends a file to a file server. Interrupted, it goes on where it was: by itself while the server comes back, or when
+// it is run again.
 //
 //   filecopy_client --server=127.0.0.1:7472 report.tar.gz
+//
+// Exit status: 0, the whole file is there; 75 (EX_TEMPFAIL), it was interrupted, what has arrived is kept, and the same
+// command goes on from there; 2, the command makes no sense; 1, whatever else, with the reason.
+
+#include <sysexits.h>
 
 #include <iostream>
 #include <memory>
@@ -15,6 +21,7 @@
 #include "absl/strings/str_format.h"
 #include "examples/filecopy/file_sender.h"
 #include "examples/filecopy/progress_bar.h"
+#include "examples/filecopy/transfer_calls.h"
 #include "rpc/channel.h"
 #include "rpc/wait_policy_flag.h"
 
@@ -26,6 +33,9 @@ ABSL_FLAG(std::string, name, "", "What the server is to call the file. Empty: as
 ABSL_FLAG(uint64_t, chunk_bytes, 1 << 20, "Bytes in one call.");
 ABSL_FLAG(int, window, 8, "Calls in flight.");
 ABSL_FLAG(absl::Duration, timeout, absl::Minutes(1), "How long a chunk may take.");
+ABSL_FLAG(absl::Duration, resume_timeout, absl::Minutes(5),
+          "After an interruption, how long the server may take to be back. 0: do not wait for it.");
+ABSL_FLAG(bool, progress_lines, false, "A line for each chunk instead of a bar: for programs that watch.");
 
 namespace {
 
@@ -40,15 +50,23 @@ absl::StatusOr<SendOptions> OptionsFromFlags() {
   options.timeout = absl::GetFlag(FLAGS_timeout);
   if (options.chunk_bytes < 1) return absl::InvalidArgumentError("--chunk_bytes must be at least 1");
   if (absl::GetFlag(FLAGS_window) < 1) return absl::InvalidArgumentError("--window must be at least 1");
+  options.resume_timeout = absl::GetFlag(FLAGS_resume_timeout);
+  if (options.resume_timeout < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("--resume_timeout must not be negative");
+  }
   options.calls_max = absl::GetFlag(FLAGS_window);
   return options;
 }
 
 void PrintReport(const std::string& name, const SendReport& report, const verbena::Channel& channel) {
   const double seconds = absl::ToDoubleSeconds(report.duration);
-  std::cout << absl::StreamFormat("sent %s: %d bytes in %.3f s, %.3f GB/s\n", name, report.bytes, seconds,
-                                  static_cast<double>(report.bytes) / 1e9 / seconds)
-            << "client sha256 " << absl::BytesToHexString(report.client_sha256) << "\n"
+  const uint64_t sent_bytes = report.bytes - report.kept_bytes;
+  std::cout << absl::StreamFormat("sent %s: %d bytes in %.3f s, %.3f GB/s\n", name, sent_bytes, seconds,
+                                  static_cast<double>(sent_bytes) / 1e9 / seconds);
+  if (report.kept_bytes > 0) {
+    std::cout << absl::StreamFormat("resumed: %d of %d bytes were there\n", report.kept_bytes, report.bytes);
+  }
+  std::cout << "client sha256 " << absl::BytesToHexString(report.client_sha256) << "\n"
             << "server sha256 " << absl::BytesToHexString(report.server_sha256) << "\n"
             << "path: "
             << (report.rdma_reads > 0 ? absl::StrFormat("rendezvous, %d RDMA READs by the server", report.rdma_reads)
@@ -63,6 +81,9 @@ absl::Status Run(const std::string& path) {
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);
   options.wait = absl::GetFlag(FLAGS_wait);
+  // The partial file may be in use for a moment, by the handler of a Begin that nobody waits for any more.
+  options.retries["filecopy.FileCopy/Begin"] = {
+      .attempts_max = 5, .codes = {absl::StatusCode::kAborted}, .idempotent = true};
   absl::StatusOr<std::shared_ptr<verbena::Channel>> channel =
       verbena::Channel::Create(absl::GetFlag(FLAGS_server), options);
   if (!channel.ok()) return channel.status();
@@ -71,9 +92,10 @@ absl::Status Run(const std::string& path) {
   const std::string name = absl::GetFlag(FLAGS_name).empty() ? BaseName(path) : absl::GetFlag(FLAGS_name);
   absl::StatusOr<SendReport> report;
   {
-    verbena::examples::ProgressBar bar;
+    verbena::examples::ProgressBar bar("filecopy_client", absl::GetFlag(FLAGS_progress_lines));
     report = verbena::examples::SendFile(stub, path, name, *send_options,
-                                         [&bar](uint64_t done, uint64_t total) { bar.Show(done, total); });
+                                         {.progress = [&bar](uint64_t done, uint64_t total) { bar.Show(done, total); },
+                                          .notice = [&bar](const std::string& notice) { bar.Say(notice); }});
   }
   if (!report.ok()) return report.status();
   PrintReport(name, *report, **channel);
@@ -91,7 +113,9 @@ int main(int argc, char** argv) {
   }
   if (absl::Status status = Run(arguments[1]); !status.ok()) {
     std::cerr << "filecopy_client: " << status << std::endl;
-    return 1;
+    if (!verbena::examples::IsInterruption(status)) return 1;
+    std::cerr << "filecopy_client: run the same command again: it goes on after what has arrived" << std::endl;
+    return EX_TEMPFAIL;
   }
   return 0;
 }

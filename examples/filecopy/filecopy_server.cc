@@ -18,7 +18,9 @@
 ABSL_FLAG(std::string, directory, ".", "Where files go; it must exist and be writable.");
 ABSL_FLAG(int, transfers_max, 64, "Files that may be on their way at a time.");
 ABSL_FLAG(absl::Duration, idle_timeout, absl::Minutes(5),
-          "A transfer that its client neglects for so long is dropped.");
+          "A transfer that its client neglects for so long makes room for others; what has arrived is kept.");
+ABSL_FLAG(absl::Duration, partial_keep, absl::Hours(48),
+          "What has arrived of a file that nobody goes on with is removed after so long.");
 
 namespace {
 
@@ -44,8 +46,13 @@ int main(int argc, char** argv) {
     std::cerr << "filecopy_server: --transfers_max must be at least 1\n";
     return 1;
   }
+  if (absl::GetFlag(FLAGS_partial_keep) <= absl::ZeroDuration()) {
+    std::cerr << "filecopy_server: --partial_keep must be more than 0\n";
+    return 1;
+  }
   verbena::examples::FileCopyService service(directory,
                                              {.transfers_max = static_cast<size_t>(absl::GetFlag(FLAGS_transfers_max)),
-                                              .idle_timeout = absl::GetFlag(FLAGS_idle_timeout)});
+                                              .idle_timeout = absl::GetFlag(FLAGS_idle_timeout)},
+                                             absl::GetFlag(FLAGS_partial_keep));
   return verbena::examples::RunDaemon("filecopy_server", {&service}, signals);
 }

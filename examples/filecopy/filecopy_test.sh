@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# filecopy's programs as a user runs them: files of many sizes arrive whole, whatever goes wrong has its words, and
-# nothing half-received stays behind. On the software device, or on the one that $VERBENA_TEST_ADDRESS leads to
+# filecopy's programs as a user runs them: files of many sizes arrive whole, whatever goes wrong has its words, and a
+# copy that was interrupted goes on where it was, if it is still of the same file. On the software device, or on the one that $VERBENA_TEST_ADDRESS leads to
 # (tests/soft_roce).
 #
 # Usage: filecopy_test.sh SERVER CLIENT
@@ -63,21 +63,162 @@ truncate -s 8E "$work/huge" 2>/dev/null || truncate -s 8T "$work/huge"
 expect_error 'cannot reserve' "$work/huge"
 expect_nothing_partial
 
-# A client that dies in the middle: the file never gets its name, and the daemon's end removes what was received.
-truncate -s 2G "$work/large"
-"$client" --server="$address" --window=1 "$work/large" >/dev/null 2>&1 &
-client_pid=$!
-for ((i = 0; i < 3000; ++i)); do
-  [[ -z $(find "$incoming" -name '.large.*partial') ]] || break
-  sleep 0.01
-done
-kill -KILL "$client_pid" 2>/dev/null || fail "the client was done too soon"
-wait "$client_pid" 2>/dev/null || true
+# A client in the middle of a copy, for as long as its standard error is not read: it says more than fits a pipe. Sets
+# $client_pid, and descriptor $said, from which the first lines have been read.
+start_interruptible_copy() { # file, flags of the client…
+  local file=$1 line
+  shift
+  rm -f "$work/said"
+  mkfifo "$work/said"
+  "$client" --server="$address" --progress_lines --chunk_bytes=1024 --window=2 "$@" "$file" >"$work/output" \
+    2>"$work/said" &
+  client_pid=$!
+  exec {said}<"$work/said"
+  while IFS= read -r -t 30 -u "$said" line; do
+    if [[ $line == *": "[1-9]*" of "*" bytes" ]]; then return; fi
+  done
+  fail "the client has not sent anything"
+}
+
+# Lets the client go on, until its end: sets $status.
+finish_copy() {
+  status=0
+  cat <&"$said" >"$work/notices"
+  exec {said}<&-
+  wait "$client_pid" || status=$?
+}
+
+kill_now() { # pid
+  kill -KILL "$1"
+  wait "$1" 2>/dev/null || true
+}
+
+restart_server() {
+  start_daemon "$work" "$server" --directory="$incoming" --listen="$daemon_host:${address##*:}"
+}
+
+expect_notice() { # pattern
+  grep -q -- "$1" "$work/notices" || fail "no notice of '$1': $(grep -v ' bytes$' "$work/notices" || true)"
+}
+
+expect_whole() { # file
+  cmp "$1" "$incoming/${1##*/}" || fail "${1##*/} differs"
+  expect_nothing_partial
+}
+
+# Runs the command again, to its end.
+run_again() { # file
+  "$client" --server="$address" "$1" >"$work/output" 2>"$work/notices" || fail "run again: $(cat "$work/notices")"
+  expect_whole "$1"
+}
+
+# A run that is killed, of which the server has a beginning.
+interrupt_copy() { # file
+  start_interruptible_copy "$1"
+  kill_now "$client_pid"
+  exec {said}<&-
+  [[ ! -e $incoming/${1##*/} ]] || fail "a partial file has the final name"
+}
+
+large=$work/large partial=$incoming/.large.partial
+renew_source() { # writes another file, of the same size
+  rm -f "$incoming/large"
+  head -c 3000001 /dev/urandom >"$large"
+}
+
+# The server is killed and comes back: the client goes on by itself.
+renew_source
+start_interruptible_copy "$large"
+kill_now "$pid"
 [[ ! -e $incoming/large ]] || fail "a partial file has the final name"
+restart_server
+finish_copy
+((status == 0)) || fail "after a restart of the server: status $status, $(tail -n 3 "$work/notices")"
+expect_notice 'filecopy_client: interrupted: UNAVAILABLE'
+expect_notice 'filecopy_client: going on after [1-9][0-9]* of 3000001 bytes'
+expect_whole "$large"
+
+# The server is killed and does not come back: the client says so, and what has arrived is gone on with by another run.
+renew_source
+start_interruptible_copy "$large" --resume_timeout=1s
+kill_now "$pid"
+finish_copy
+((status == 75)) || fail "without a server: status $status, $(tail -n 3 "$work/notices")"
+expect_notice 'run the same command again: it goes on after what has arrived'
+restart_server
+run_again "$large"
+grep -qx 'resumed: [1-9][0-9]* of 3000001 bytes were there' "$work/output" || fail "not resumed: $(cat "$work/output")"
+
+# The client is killed: the same. Its transfer, which the server still has, makes room for the new one.
+renew_source
+interrupt_copy "$large"
+run_again "$large"
+expect_notice 'going on after [1-9]'
+
+# So it is after the daemon's end in good order.
+renew_source
+interrupt_copy "$large"
+stop_daemon filecopy_server "$pid"
+restart_server
+run_again "$large"
+expect_notice 'going on after [1-9]'
+
+# Another file of the same name, of the same size or not: nothing of the one before is in it.
+for size in 3000001 2000000; do
+  renew_source
+  interrupt_copy "$large"
+  head -c "$size" /dev/urandom >"$large"
+  run_again "$large"
+  expect_notice 'starting anew: the [1-9][0-9]* bytes that the server had of large were not the beginning'
+done
+
+# What was kept is changed, or cut, by somebody: it is noticed, and not used.
+for harm in "truncate -s 5000 $partial" "truncate -s -1 $partial" "dd if=/dev/urandom of=$partial bs=16 count=1 conv=notrunc"; do
+  renew_source
+  interrupt_copy "$large"
+  $harm 2>/dev/null
+  run_again "$large"
+  expect_notice 'starting anew'
+done
+
+# The source is changed under the client: an error, and nothing is left of the mixture.
+renew_source
+start_interruptible_copy "$large"
+printf 'x' >>"$large"
+finish_copy
+((status == 1)) || fail "a changed source: status $status"
+expect_notice 'ABORTED: .*large was changed while it was read'
+[[ ! -e $incoming/large ]] || fail "a mixture has the final name"
+expect_nothing_partial
+
+# Two clients send the same name: the later one wins, the earlier one says so.
+renew_source
+start_interruptible_copy "$large"
+run_again "$large"
+finish_copy
+((status == 1)) || fail "the earlier of two clients: status $status"
+expect_notice 'ABORTED: a later transfer of large has taken its place'
+
+# A source that vanishes meanwhile is sent to its end; one that is a directory there is refused.
+renew_source
+cp "$large" "$work/original"
+start_interruptible_copy "$large"
+rm "$large"
+finish_copy
+((status == 0)) || fail "a source that vanished: $(tail -n 3 "$work/notices")"
+cmp "$work/original" "$incoming/large" || fail "the vanished source's copy differs"
+mkdir "$incoming/folder"
+expect_error 'is a directory' --name=folder "$work/file.1"
+expect_nothing_partial
+
 expect_copy 12345
 stop_daemon filecopy_server "$pid"
-[[ ! -e $incoming/large ]] || fail "a partial file has the final name after the daemon's end"
 expect_nothing_partial
+
+# Nobody there: another time may be better.
+status=0
+"$client" --server="$address" "$work/file.1" >/dev/null 2>"$work/errors" || status=$?
+((status == 75)) || fail "no server: status $status, $(cat "$work/errors")"
 
 if "$server" --directory="$work/none" 2>"$work/errors"; then fail "a missing directory was served"; fi
 grep -q 'is not a directory that can be written to' "$work/errors" || fail "words for it: $(cat "$work/errors")"

@@ -15,7 +15,7 @@ namespace {
 std::string DigestOf(absl::string_view bytes) {
   Sha256 digest;
   digest.Update(bytes);
-  return digest.Finish();
+  return digest.Current();
 }
 
 class IncomingTransferTest : public ::testing::Test {
@@ -27,9 +27,14 @@ class IncomingTransferTest : public ::testing::Test {
   ~IncomingTransferTest() override { std::filesystem::remove_all(directory_); }
 
   std::unique_ptr<IncomingTransfer> Begin(uint64_t bytes) {
-    absl::StatusOr<PartialFile> file = PartialFile::Create(directory_, "a", bytes);
+    absl::StatusOr<PartialFile> file = PartialFile::Open(directory_, "a", bytes, false);
     EXPECT_TRUE(file.ok()) << file.status();
-    return std::make_unique<IncomingTransfer>(*std::move(file), bytes);
+    return std::make_unique<IncomingTransfer>(*std::move(file), OrderedDigest(bytes));
+  }
+  uint64_t Received(uint64_t bytes) const {
+    absl::StatusOr<PartialFile> file = PartialFile::Open(directory_, "a", bytes, false);
+    EXPECT_TRUE(file.ok()) << file.status();
+    return file.ok() ? file->received() : 0;
   }
   bool FileExists() const { return std::filesystem::exists(directory_ + "/a"); }
   std::string ReadBack() const {
@@ -73,7 +78,7 @@ TEST_F(IncomingTransferTest, WrongDigestIsDataLossAndNoFile) {
   EXPECT_TRUE(transfer->Write(0, absl::Cord("abc")).ok());
   EXPECT_EQ(transfer->Finish(DigestOf("abd")).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_FALSE(transfer->Finish(DigestOf("abc")).ok());
-  EXPECT_FALSE(FileExists());
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
 TEST_F(IncomingTransferTest, MissingBytesCanStillBeWritten) {
@@ -83,6 +88,32 @@ TEST_F(IncomingTransferTest, MissingBytesCanStillBeWritten) {
   EXPECT_FALSE(FileExists());
   EXPECT_TRUE(transfer->Write(0, absl::Cord("a")).ok());
   EXPECT_TRUE(transfer->Finish(DigestOf("abc")).ok());
+}
+
+TEST_F(IncomingTransferTest, WhatIsKeptIsWhatHasNoGap) {
+  auto transfer = Begin(9);
+  EXPECT_TRUE(transfer->Write(0, absl::Cord("ab")).ok());
+  EXPECT_TRUE(transfer->Write(6, absl::Cord("ghi")).ok());
+  transfer.reset();
+  EXPECT_EQ(Received(9), 2u);
+  EXPECT_FALSE(FileExists());
+}
+
+TEST_F(IncomingTransferTest, StoppedTransferFailsAndLeavesItsFileToAnother) {
+  auto transfer = Begin(3);
+  EXPECT_TRUE(transfer->Write(0, absl::Cord("ab")).ok());
+  transfer->Stop(absl::AbortedError("stopped"));
+  EXPECT_EQ(transfer->Write(2, absl::Cord("c")).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(transfer->Finish(DigestOf("abc")).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Received(3), 2u);
+}
+
+TEST_F(IncomingTransferTest, DiscardedTransferLeavesNothing) {
+  auto transfer = Begin(3);
+  EXPECT_TRUE(transfer->Write(0, absl::Cord("ab")).ok());
+  transfer->Discard(absl::AbortedError("discarded"));
+  EXPECT_EQ(transfer->Write(2, absl::Cord("c")).code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
 TEST_F(IncomingTransferTest, NothingIsTakenAfterTheEnd) {

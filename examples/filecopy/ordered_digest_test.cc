@@ -12,7 +12,7 @@ constexpr char kAbcHex[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410
 TEST(OrderedDigest, EmptyFileIsCompleteAtOnce) {
   OrderedDigest digest(0);
   EXPECT_TRUE(digest.complete());
-  EXPECT_EQ(absl::BytesToHexString(digest.Finish()), kEmptyHex);
+  EXPECT_EQ(absl::BytesToHexString(digest.Current()), kEmptyHex);
 }
 
 TEST(OrderedDigest, OrderOfArrivalDoesNotMatter) {
@@ -25,8 +25,19 @@ TEST(OrderedDigest, OrderOfArrivalDoesNotMatter) {
       digest.Add(offset, absl::Cord(std::string(1, c)));
     }
     EXPECT_TRUE(digest.complete());
-    EXPECT_EQ(absl::BytesToHexString(digest.Finish()), kAbcHex) << order;
+    EXPECT_EQ(absl::BytesToHexString(digest.Current()), kAbcHex) << order;
   }
+}
+
+TEST(OrderedDigest, GoesOnFromABeginning) {
+  Sha256 beginning;
+  beginning.Update("ab");
+  OrderedDigest digest(3, std::move(beginning), 2);
+  EXPECT_FALSE(digest.Check(1, 1).ok());
+  ASSERT_TRUE(digest.Check(2, 1).ok());
+  digest.Add(2, absl::Cord("c"));
+  EXPECT_TRUE(digest.complete());
+  EXPECT_EQ(absl::BytesToHexString(digest.Current()), kAbcHex);
 }
 
 TEST(OrderedDigest, MissingBytesKeepItIncomplete) {

@@ -10,6 +10,11 @@ TEST(RenderProgress, HalfwayShowsHalfABarAndTheRate) {
             "[####################                    ]  50 %  512.0 KiB of 1.0 MiB  256.0 KiB/s");
 }
 
+TEST(RenderProgress, WhatWasThereBeforeIsNotInTheRate) {
+  const std::string bar = RenderProgress(768 << 10, 1 << 20, absl::Seconds(2), 512 << 10);
+  EXPECT_NE(bar.find("128.0 KiB/s"), std::string::npos) << bar;
+}
+
 TEST(RenderProgress, EmptyFileIsDone) {
   EXPECT_EQ(RenderProgress(0, 0, absl::ZeroDuration()),
             "[########################################] 100 %  0 B of 0 B  ");

@@ -17,14 +17,18 @@ class Sha256 {
   Sha256();
 
   void Update(absl::string_view bytes);
-  // The digest's 32 bytes; no Update after it. absl::BytesToHexString makes it what sha256sum prints.
-  std::string Finish();
+  // The digest of what there was so far, 32 bytes; Update may go on. absl::BytesToHexString makes it what sha256sum
+  // prints.
+  std::string Current() const;
 
  private:
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
-  std::unique_ptr<EVP_MD_CTX, Free> context_;
+  using Context = std::unique_ptr<EVP_MD_CTX, Free>;
+  static Context MakeContext();
+
+  Context context_;
 };
 
 }  // namespace verbena::examples

@@ -27,7 +27,7 @@ absl::StatusOr<SourceFile> SourceFile::Open(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for its other end; it changes nothing for a file.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FileError("open", path, errno);
-  SourceFile file(path, fd, 0);
+  SourceFile file(path, fd);
   struct stat attributes;
   if (fstat(fd, &attributes) != 0) return FileError("examine", path, errno);
   if (!S_ISREG(attributes.st_mode)) {
@@ -35,12 +35,16 @@ absl::StatusOr<SourceFile> SourceFile::Open(const std::string& path) {
         absl::StrCat(path, S_ISDIR(attributes.st_mode) ? " is a directory" : " is not a regular file"));
   }
   file.size_ = static_cast<uint64_t>(attributes.st_size);
+  file.modified_ = attributes.st_mtim;
   posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
 }
 
 SourceFile::SourceFile(SourceFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      modified_(other.modified_) {}
 
 SourceFile::~SourceFile() {
   if (fd_ >= 0) close(fd_);
@@ -56,12 +60,19 @@ absl::Status SourceFile::Read(absl::Span<std::byte> to) {
   return absl::OkStatus();
 }
 
-absl::Status SourceFile::CheckEnd() {
-  std::byte extra;
-  const ssize_t read = ReadSome(fd_, &extra, 1);
-  if (read < 0) return FileError("read", path_, errno);
-  if (read > 0) return absl::AbortedError(absl::StrCat(path_, " became longer while it was read"));
+absl::Status SourceFile::Rewind() {
+  if (lseek(fd_, 0, SEEK_SET) != 0) return FileError("read", path_, errno);
   return absl::OkStatus();
+}
+
+absl::Status SourceFile::CheckUnchanged() const {
+  struct stat now;
+  if (fstat(fd_, &now) != 0) return FileError("examine", path_, errno);
+  const bool same_size = static_cast<uint64_t>(now.st_size) == size_;
+  if (same_size && now.st_mtim.tv_sec == modified_.tv_sec && now.st_mtim.tv_nsec == modified_.tv_nsec) {
+    return absl::OkStatus();
+  }
+  return absl::AbortedError(absl::StrCat(path_, " was changed while it was read"));
 }
 
 }  // namespace verbena::examples

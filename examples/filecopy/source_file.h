@@ -1,10 +1,11 @@
-// The file that is sent: read from its beginning to its end, once.
+// A file that is read from its beginning to its end: what is sent, or what has arrived and is checked.
 
 #ifndef VERBENA_EXAMPLES_FILECOPY_SOURCE_FILE_H_
 #define VERBENA_EXAMPLES_FILECOPY_SOURCE_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,17 +26,20 @@ class SourceFile {
 
   // Fills `to` with the next bytes. Aborted: the file has become shorter than it was when it was opened.
   absl::Status Read(absl::Span<std::byte> to);
-  // After the last Read. Aborted: the file has become longer.
-  absl::Status CheckEnd();
+  // The next Read is at the beginning again.
+  absl::Status Rewind();
+  // After the last Read. Aborted: the file has been written to since it was opened, by its size or time of change.
+  absl::Status CheckUnchanged() const;
 
   uint64_t size() const { return size_; }
 
  private:
-  SourceFile(std::string path, int fd, uint64_t size) : path_(std::move(path)), fd_(fd), size_(size) {}
+  SourceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
 
   std::string path_;
   int fd_;
-  uint64_t size_;
+  uint64_t size_ = 0;
+  timespec modified_ = {};
 };
 
 }  // namespace verbena::examples

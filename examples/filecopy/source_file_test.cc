@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -26,7 +27,7 @@ TEST_F(SourceFileTest, FileIsReadToItsEnd) {
   EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_, 4)).ok());
   EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_ + 4, 2)).ok());
   EXPECT_EQ(std::string(reinterpret_cast<char*>(bytes_), 6), "abcdef");
-  EXPECT_TRUE(file->CheckEnd().ok());
+  EXPECT_TRUE(file->CheckUnchanged().ok());
 }
 
 TEST_F(SourceFileTest, ShrinkingFileIsAborted) {
@@ -41,7 +42,32 @@ TEST_F(SourceFileTest, GrowingFileIsAborted) {
   ASSERT_TRUE(file.ok());
   std::filesystem::resize_file(path_, 7);
   EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_, 6)).ok());
-  EXPECT_EQ(file->CheckEnd().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(file->CheckUnchanged().code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SourceFileTest, FileOfAnotherTimeIsAborted) {
+  absl::StatusOr<SourceFile> file = SourceFile::Open(path_);
+  ASSERT_TRUE(file.ok());
+  std::filesystem::last_write_time(path_, std::filesystem::last_write_time(path_) + std::chrono::seconds(1));
+  EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_, 6)).ok());
+  EXPECT_EQ(file->CheckUnchanged().code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SourceFileTest, RemovedFileIsReadToItsEnd) {
+  absl::StatusOr<SourceFile> file = SourceFile::Open(path_);
+  ASSERT_TRUE(file.ok());
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_, 6)).ok());
+  EXPECT_TRUE(file->CheckUnchanged().ok());
+}
+
+TEST_F(SourceFileTest, RewoundFileIsReadAgain) {
+  absl::StatusOr<SourceFile> file = SourceFile::Open(path_);
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_, 5)).ok());
+  EXPECT_TRUE(file->Rewind().ok());
+  EXPECT_TRUE(file->Read(absl::MakeSpan(bytes_, 2)).ok());
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(bytes_), 2), "ab");
 }
 
 TEST_F(SourceFileTest, WhatIsNoFileIsRefusedInWords) {

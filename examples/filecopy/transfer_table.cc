@@ -2,6 +2,7 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,10 +15,8 @@ absl::StatusOr<uint64_t> TransferTable::Add(std::shared_ptr<Transfer> transfer, 
     return absl::InternalError("no random bytes for a transfer's id");
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    entry = now - entry->second.last_use > limits_.idle_timeout ? entries_.erase(entry) : std::next(entry);
-  }
-  if (entries_.size() >= limits_.transfers_max) {
+  std::erase_if(entries_, [&](const auto& entry) { return now - entry.second.last_use > limits_.idle_timeout; });
+  if (Count(/*superseded=*/false) >= limits_.transfers_max) {
     return absl::ResourceExhaustedError(
         absl::StrCat(limits_.transfers_max, " transfers are under way, and no more are allowed"));
   }
@@ -36,13 +35,44 @@ absl::StatusOr<std::shared_ptr<Transfer>> TransferTable::Find(uint64_t id, absl:
   return entry->second.transfer;
 }
 
-void TransferTable::Remove(uint64_t id) {
-  std::shared_ptr<Transfer> removed;  // Destroyed without the lock: it removes a file.
+size_t TransferTable::Count(bool superseded) const {
+  return std::count_if(entries_.begin(), entries_.end(),
+                       [=](const auto& entry) { return entry.second.superseded == superseded; });
+}
+
+void TransferTable::ForgetOldestSuperseded() {
+  auto oldest = entries_.end();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (!entry->second.superseded) continue;
+    if (oldest == entries_.end() || entry->second.last_use < oldest->second.last_use) oldest = entry;
+  }
+  if (oldest != entries_.end()) entries_.erase(oldest);
+}
+
+void TransferTable::Supersede(const std::string& name) {
+  std::shared_ptr<Transfer> stopped;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& [id, entry] : entries_) {
+      if (entry.superseded || entry.transfer->name != name) continue;
+      entry.superseded = true;
+      stopped = entry.transfer;  // The only one: who has the partial file has it alone.
+    }
+    if (Count(/*superseded=*/true) > limits_.transfers_max) ForgetOldestSuperseded();
+  }
+  // Without the lock: it waits for the disk.
+  if (stopped != nullptr) {
+    stopped->incoming.Stop(absl::AbortedError(absl::StrCat("a later transfer of ", name, " has taken its place")));
+  }
+}
+
+std::shared_ptr<Transfer> TransferTable::Remove(uint64_t id) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto entry = entries_.find(id);
-  if (entry == entries_.end()) return;
-  removed = std::move(entry->second.transfer);
-  entries_.erase(entry);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return nullptr;
+  std::shared_ptr<Transfer> removed = std::move(found->second.transfer);
+  entries_.erase(found);
+  return removed;
 }
 
 }  // namespace verbena::examples

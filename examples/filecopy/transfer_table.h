@@ -37,18 +37,27 @@ class TransferTable {
   absl::StatusOr<uint64_t> Add(std::shared_ptr<Transfer> transfer, absl::Time now);
   // NotFound: there is none, or not any more.
   absl::StatusOr<std::shared_ptr<Transfer>> Find(uint64_t id, absl::Time now);
-  // Forgets a transfer; its partial file goes when the last call that uses it ends.
-  void Remove(uint64_t id);
+  // Stops the transfer of `name`, if there is one, for another to go on with its partial file: what still comes for it
+  // fails as Aborted, in words, until that client has not been heard of for long.
+  void Supersede(const std::string& name);
+  // Forgets a transfer, and returns it. Null: there is none.
+  std::shared_ptr<Transfer> Remove(uint64_t id);
 
  private:
   struct Entry {
     std::shared_ptr<Transfer> transfer;
     absl::Time last_use;
+    bool superseded = false;  // Kept to say so; no more than transfers_max such.
   };
+  using Entries = std::map<uint64_t, Entry>;
+
+  // Of those under way, or of the others.
+  size_t Count(bool superseded) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetOldestSuperseded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const TransferLimits limits_;
   std::mutex mutex_;
-  std::map<uint64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  Entries entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace verbena::examples
