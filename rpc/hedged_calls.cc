@@ -24,18 +24,23 @@ void HedgedCalls::Start(UserCall call, const HedgingPolicy* policy) {
   Hedge hedge(policy, &budget_, call.deadline);
   auto request = CopyOf(call.request);
   const uint64_t id = *calls_.Emplace(Call{std::move(call), std::move(hedge), std::move(request), {}});
-  Call& started = *calls_.Find(id);
-  if (ClientCallBinding::Bind(*started.user.context, shared_from_this(), id)) {
+  if (ClientCallBinding::Bind(*calls_.Find(id)->user.context, shared_from_this(), id)) {
     return CancelCall(id, "the call was cancelled before it was made");
   }
-  MakeAttempts(id, started);
+  MakeAttempts(id);
 }
 
-// An attempt never ends while it is made, so the call stays.
-void HedgedCalls::MakeAttempts(uint64_t id, Call& call) {
-  while (call.hedge.ShouldAttempt(loop_.Now())) MakeAttempt(id, call);
-  due_.Set(id, call.hedge.NextAttempt());
-  timer_.SetBy(due_.NextDeadline());
+// An attempt that cannot be sent ends while it is made, and the call with it.
+void HedgedCalls::MakeAttempts(uint64_t id) {
+  const auto self = shared_from_this();
+  for (Call* call = calls_.Find(id); call != nullptr; call = calls_.Find(id)) {
+    if (!call->hedge.ShouldAttempt(loop_.Now())) {
+      due_.Set(id, call->hedge.NextAttempt());
+      timer_.SetBy(due_.NextDeadline());
+      return;
+    }
+    MakeAttempt(id, *call);
+  }
 }
 
 void HedgedCalls::MakeAttempt(uint64_t id, Call& call) {
@@ -64,7 +69,7 @@ void HedgedCalls::OnAttemptEnded(uint64_t id, const std::shared_ptr<Attempt>& at
   std::erase(call.under_way, attempt);
   call.user.certainty = std::max(call.user.certainty, GetCertainty(status));
   const AttemptEnd end = {status.code(), GetCertainty(status), PushbackIn(*attempt->context.context())};
-  if (!call.hedge.OnAttemptEnded(end, loop_.Now())) return MakeAttempts(id, call);
+  if (!call.hedge.OnAttemptEnded(end, loop_.Now())) return MakeAttempts(id);
   if (status.ok()) Assign(*attempt->reply, call.user.reply);
   attempt->context.Return(*call.user.context);
   End(id, std::move(status));
@@ -94,7 +99,7 @@ void HedgedCalls::EndAll(const absl::Status& why) {
 
 void HedgedCalls::OnTime() {
   const auto self = shared_from_this();
-  while (const std::optional<uint64_t> id = due_.PopExpired(loop_.Now())) MakeAttempts(*id, *calls_.Find(*id));
+  while (const std::optional<uint64_t> id = due_.PopExpired(loop_.Now())) MakeAttempts(*id);
   timer_.SetBy(due_.NextDeadline());
 }
 

@@ -31,7 +31,7 @@ namespace verbena::rpc {
 
 class HedgedCalls : public CallCanceller, public std::enable_shared_from_this<HedgedCalls> {
  public:
-  // At most `calls_max` at once. `make_attempt` makes one; its `done` runs later. `loop` and `budget` stay until
+  // At most `calls_max` at once. `make_attempt` makes one, whose `done` may run within. `loop` and `budget` stay until
   // EndAll.
   HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<LoopHandle> handle, RetryBudget* budget,
               std::function<void(UserCall)> make_attempt);
@@ -56,7 +56,7 @@ class HedgedCalls : public CallCanceller, public std::enable_shared_from_this<He
     std::vector<std::shared_ptr<Attempt>> under_way;
   };
 
-  void MakeAttempts(uint64_t id, Call& call);
+  void MakeAttempts(uint64_t id);
   void MakeAttempt(uint64_t id, Call& call);
   void OnAttemptEnded(uint64_t id, const std::shared_ptr<Attempt>& attempt, absl::Status status);
   void End(uint64_t id, absl::Status status);

@@ -192,6 +192,32 @@ TEST_F(HedgingTest, CallMayBeDestroyedWithItsMessagesWhileOtherAttemptsGoOn) {
   EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
+TEST_F(HedgingTest, RequestThatCannotBeSentEndsTheCallOnceAndMakesNoOther) {
+  options_.transport.message_bytes_max = 1000;
+  for (const absl::Duration delay : {absl::ZeroDuration(), absl::Milliseconds(10)}) {
+    policy_.delay = delay;
+    StartWithPolicy();
+    const auto call = Call(kHold, std::string(2000, 'x'));
+    loop_.Advance(absl::Seconds(1));
+    ExpectFailed(*call, absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "1000");
+    EXPECT_THAT(held_, IsEmpty());
+    channel_.reset();
+    StopServer();
+  }
+}
+
+TEST_F(HedgingTest, FullChannelCostsNoCallItsFirstAttempt) {
+  options_.calls_in_flight_max = 2;
+  StartWithPolicy();
+  const auto first = Call(kHold);
+  const auto second = Call(kHold);
+  loop_.Advance(absl::Milliseconds(100));  // There is no room for another attempt of either.
+  EXPECT_THAT(first->completions, IsEmpty());
+  EXPECT_THAT(second->completions, IsEmpty());
+  Answer(0, "first");
+  EXPECT_THAT(first->completions, ElementsAre(absl::OkStatus()));
+}
+
 TEST_F(HedgingTest, NamesOfBothRetriesAndHedgingAreRefusedInWords) {
   options_.hedging["test.Lambda"] = policy_;
   options_.retries["test.Lambda"] = {};

@@ -7,9 +7,9 @@
 namespace verbena::rpc {
 
 absl::Status CheckHedgingPolicy(const HedgingPolicy& policy) {
-  if (policy.attempts_max < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("HedgingPolicy::attempts_max must be at least 2; it is ", policy.attempts_max));
+  if (policy.attempts_max < 2 || policy.attempts_max > kHedgedAttemptsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("HedgingPolicy::attempts_max must be from 2 to ", kHedgedAttemptsMax,
+                                                   "; it is ", policy.attempts_max));
   }
   if (policy.delay < absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
@@ -28,7 +28,8 @@ void Hedge::ScheduleAt(absl::Time when) {
 
 bool Hedge::ShouldAttempt(absl::Time now) {
   if (now < next_) return false;
-  if (attempts_ > 0 && !budget_.has_room()) {
+  // One that takes the place of the last was promised when that ended.
+  if (under_way() > 0 && !budget_.has_room()) {
     Stop();
     return false;
   }
@@ -43,14 +44,16 @@ bool Hedge::OnAttemptEnded(const AttemptEnd& end, absl::Time now) {
     budget_.OnSuccess();
     return true;
   }
-  if (std::find(policy_.not_final.begin(), policy_.not_final.end(), end.code) == policy_.not_final.end()) return true;
+  const bool named = std::find(policy_.not_final.begin(), policy_.not_final.end(), end.code) != policy_.not_final.end();
+  // What never reached a handler says nothing against the others: a full channel, most of all.
+  if (!named) return end.certainty != Certainty::kNotSent || under_way() == 0;
   const bool never = end.pushback.has_value() && !end.pushback->delay.has_value();
   if (!budget_.OnFailure() || never) {
     Stop();
   } else {
     ScheduleAt(end.pushback.has_value() ? now + *end.pushback->delay : now);
   }
-  return ended_ == attempts_ && next_ == absl::InfiniteFuture();
+  return under_way() == 0 && next_ == absl::InfiniteFuture();
 }
 
 }  // namespace verbena::rpc

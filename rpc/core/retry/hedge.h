@@ -3,8 +3,9 @@
 //
 // The first attempt is made at once, another whenever `delay` has passed without an answer, and one at once when an
 // attempt ends with a code that is not final; the server may say when (RetryPushback), or never again. The call ends
-// with the first attempt that succeeds or fails for good, or with the last that there is. Attempts past the first are
-// made while the channel's budget has room. These are gRPC's rules (its proposal A6).
+// with the first attempt that succeeds or fails for good, or with the last that there is. Attempts beside others are
+// made while the channel's budget has room. These are gRPC's rules (its proposal A6), but that an attempt which never
+// reached a handler does not end the others, whatever its code.
 //
 // Order of calls: while ShouldAttempt, make an attempt; ask again at NextAttempt and after each end. Owner: the call's
 // driver. Thread: its loop's.
@@ -24,10 +25,12 @@ namespace verbena {
 // Public API; a value. Only for methods of which to do it several times is as good as once: the others may be executed
 // as well.
 struct HedgingPolicy {
-  uint32_t attempts_max = 2;                      // With the first.
+  uint32_t attempts_max = 2;                      // With the first; at most kHedgedAttemptsMax.
   absl::Duration delay = absl::Milliseconds(20);  // From attempt to attempt: as long as most answers take. 0: at once.
   std::vector<absl::StatusCode> not_final = {absl::StatusCode::kUnavailable};  // What the other attempts may make good.
 };
+
+inline constexpr uint32_t kHedgedAttemptsMax = 5;  // gRPC's.
 
 namespace rpc {
 
@@ -49,6 +52,7 @@ class Hedge {
   bool OnAttemptEnded(const AttemptEnd& end, absl::Time now);
 
   uint32_t attempts() const { return attempts_; }  // Made.
+  uint32_t under_way() const { return attempts_ - ended_; }
 
  private:
   void ScheduleAt(absl::Time when);

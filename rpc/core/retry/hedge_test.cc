@@ -117,7 +117,33 @@ TEST_F(HedgeTest, UsedUpBudgetLeavesTheFirstAttemptAlone) {
   EXPECT_TRUE(hedge_.OnAttemptEnded(kUnavailable, now_));
 }
 
-// Whatever happens in whatever order: a call ends once, after its last attempt at the latest.
+TEST_F(HedgeTest, AttemptThatTakesTheLastOnesPlaceIsMadeWhateverOthersDidToTheBudget) {
+  Attempts();
+  EXPECT_FALSE(hedge_.OnAttemptEnded(PushedBack({absl::Milliseconds(100)}), now_));
+  while (budget_.OnFailure()) continue;
+  Pass(absl::Milliseconds(100));
+  EXPECT_EQ(Attempts(), 2u);
+  EXPECT_TRUE(hedge_.OnAttemptEnded(kUnavailable, now_));
+}
+
+TEST_F(HedgeTest, WhatNeverReachedAHandlerDoesNotEndTheOthers) {
+  const AttemptEnd no_room = {StatusCode::kResourceExhausted, Certainty::kNotSent, std::nullopt};
+  Attempts();
+  Pass(absl::Milliseconds(10));
+  EXPECT_EQ(Attempts(), 2u);
+  EXPECT_FALSE(hedge_.OnAttemptEnded(no_room, now_));
+  EXPECT_EQ(Attempts(), 2u);  // Nor does it make another at once.
+  EXPECT_TRUE(hedge_.OnAttemptEnded(kGood, now_));
+}
+
+TEST_F(HedgeTest, WhatNeverReachedAHandlerEndsTheCallIfNothingElseIsUnderWay) {
+  const AttemptEnd unknown_method = {StatusCode::kUnimplemented, Certainty::kNotSent, std::nullopt};
+  Attempts();
+  EXPECT_TRUE(hedge_.OnAttemptEnded(unknown_method, now_));
+}
+
+// Whatever happens in whatever order, also to others who share the budget: a call ends once, after its last attempt at
+// the latest.
 TEST(Hedge, EndsExactlyOnceForEverySeed) {
   for (uint64_t seed = 1; seed <= 10'000; ++seed) {
     SplitMix64 random(seed);
@@ -132,13 +158,16 @@ TEST(Hedge, EndsExactlyOnceForEverySeed) {
       while (hedge.ShouldAttempt(now)) ++under_way;
       ASSERT_TRUE(under_way > 0 || hedge.NextAttempt() < absl::InfiniteFuture()) << "hangs with seed " << seed;
       ASSERT_LE(hedge.attempts(), policy.attempts_max);
+      if (random.Next() % 8 == 0) budget.OnFailure();
       if (under_way == 0 || random.Next() % 2 == 0) {
         now += absl::Milliseconds(1);
         continue;
       }
       --under_way;
-      const AttemptEnd ends[] = {kGood, kNotFound, kUnavailable, PushedBack({}), PushedBack({absl::Milliseconds(3)})};
-      ended = hedge.OnAttemptEnded(ends[random.Next() % 5], now);
+      const AttemptEnd ends[] = {kGood,          kNotFound,
+                                 kUnavailable,   {StatusCode::kResourceExhausted, Certainty::kNotSent, std::nullopt},
+                                 PushedBack({}), PushedBack({absl::Milliseconds(3)})};
+      ended = hedge.OnAttemptEnded(ends[random.Next() % 6], now);
     }
     ASSERT_TRUE(ended) << "no end with seed " << seed;
   }
@@ -146,7 +175,8 @@ TEST(Hedge, EndsExactlyOnceForEverySeed) {
 
 TEST(Hedge, NonsenseIsRefusedInWords) {
   EXPECT_TRUE(CheckHedgingPolicy({}).ok());
-  EXPECT_THAT(std::string(CheckHedgingPolicy({.attempts_max = 1}).message()), HasSubstr("attempts_max"));
+  EXPECT_THAT(std::string(CheckHedgingPolicy({.attempts_max = 1}).message()), HasSubstr("from 2 to 5; it is 1"));
+  EXPECT_FALSE(CheckHedgingPolicy({.attempts_max = 6}).ok());
   EXPECT_THAT(std::string(CheckHedgingPolicy({.delay = -absl::Seconds(1)}).message()), HasSubstr("it is -1s"));
   EXPECT_THAT(std::string(CheckHedgingPolicy({.not_final = {StatusCode::kOk}}).message()), HasSubstr("OK"));
 }
