@@ -21,7 +21,7 @@ class AdoptedContext : public CallCanceller {
   static void Adopt(const std::shared_ptr<AdoptedContext>& self, ClientContext& user);
   // Takes what the user asked of the request alone: neither its time nor what it follows.
   void CopyRequest(const ClientContext& user);
-  // Gives the user the initial metadata, which came ahead of the end.
+  // Gives the user the initial metadata, which came ahead of the end. Not after Return.
   void ReturnInitialMetadata(ClientContext& user) const;
   // Gives the user what the call learned. Once, after it is complete.
   void Return(ClientContext& user);

@@ -30,6 +30,9 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
  public:
   void Begin(UserCall call) {
     user_ = std::move(call);
+    if (user_.stream != nullptr) {
+      user_.stream->set_initial_metadata(&ClientCallBinding::ResponseMetadataOf(*user_.context).initial);
+    }
     link_ = nullptr;
     held_response_.clear();
   }

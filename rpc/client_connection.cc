@@ -262,7 +262,7 @@ absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, 
   if (const std::optional<double> load = ReadLoad(header->fields)) observer_.OnLoad(*this, *load);
   ResponseMetadata& metadata = ClientCallBinding::ResponseMetadataOf(*call.context);
   if (call.stream != nullptr && call.stream->has_initial_metadata()) {
-    ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata.trailing);  // The user may read the other.
+    ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata.trailing);  // The user may look at the other.
   } else {
     DecodeMetadata(*header, &metadata);
   }

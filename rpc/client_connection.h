@@ -79,7 +79,6 @@ class ClientConnection {
   bool OnStreamAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head);  // Whether to fetch it.
   void OnStreamMessage(ClientSession::Epoch epoch, const transport::MessageHead& head,
                        transport::ReceivedPayload& payload);
-  void OnInitialMetadata(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t call_id, const absl::Status& status);
   void FailCallLater(uint64_t call_id, absl::Status status);
   void OnLinkDraining(ClientLink& link);

@@ -49,17 +49,6 @@ void ClientConnection::OnStreamMessage(ClientSession::Epoch epoch, const transpo
   ReleaseResponse(epoch, head.call_id);
 }
 
-void ClientConnection::OnInitialMetadata(ClientSession::Epoch epoch, const transport::MessageHead& head) {
-  const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
-  if (stream == nullptr) return;
-  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
-  if (!header.ok()) return FailStream(head.call_id, header.status());
-  ClientContext& context = *CallOf(head.call_id).user().context;
-  const absl::Status taken =
-      stream->OnInitialMetadata(header->fields, &ClientCallBinding::ResponseMetadataOf(context).initial);
-  if (!taken.ok()) FailStream(head.call_id, taken);
-}
-
 void ClientConnection::OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t call_id, const absl::Status& status) {
   if (StreamOf(epoch, call_id) == nullptr || absl::IsCancelled(status)) return;  // Withdrawn: the reason follows.
   FailStream(call_id, StreamNotFetched(status));

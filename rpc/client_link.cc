@@ -50,14 +50,14 @@ void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
 
 uint64_t ClientLink::SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
                                        absl::Cord attachment, std::shared_ptr<MessageStream> stream) {
-  const uint64_t send_id =
-      SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, header, payload, std::move(attachment));
+  const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, Encoded(header),
+                                                payload, std::move(attachment));
   stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
   return send_id;
 }
 
 void ClientLink::SendOfStream(MessageKind kind, uint64_t call_id, const StreamHeader& header) {
-  if (!aborted_) SendWithStreamHeader(*connection_, kind, call_id, header, nullptr);
+  if (!aborted_) SendWithStreamHeader(*connection_, kind, call_id, Encoded(header), nullptr);
 }
 
 void ClientLink::FailCallLater(uint64_t call_id, absl::Status status) {
@@ -90,20 +90,19 @@ void ClientLink::OnMessage(const transport::MessageHead& head, transport::Receiv
     case MessageKind::kStreamMessage:
     case MessageKind::kStreamEnd:
     case MessageKind::kStreamWindow:
-      owner_.OnStreamMessage(epoch_, head, payload);
-      break;
     case MessageKind::kInitialMetadata:
-      owner_.OnInitialMetadata(epoch_, head);
+      owner_.OnStreamMessage(epoch_, head, payload);
       break;
     case MessageKind::kDrain:
       owner_.OnLinkDraining(*this);
-      SendControl(MessageKind::kDrain, 0);  // Behind every request that was sent.
+      drain_asked_ = true;
       break;
     case MessageKind::kRequest:
     case MessageKind::kCancel:
     default:  // The peer chooses the number.
       OnUnknownKind(head.kind);
   }
+  AnswerDrain();
   owner_.Settle();
 }
 
@@ -124,7 +123,15 @@ void ClientLink::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
   } else if (const auto request = requests_.extract(send_id)) {
     owner_.OnRequestSent(epoch_, request.mapped(), ToSessionOutcome(outcome));
   }
+  AnswerDrain();
   owner_.Settle();
+}
+
+// Behind every request: also behind the large ones, which an answer sent at once would overtake.
+void ClientLink::AnswerDrain() {
+  if (!drain_asked_ || !requests_.empty()) return;
+  drain_asked_ = false;
+  SendControl(MessageKind::kDrain, 0);
 }
 
 void ClientLink::OnPeerDraining() {

@@ -54,6 +54,7 @@ class ClientLink : public transport::ConnectionHandler {
  private:
   void SendControl(MessageKind kind, uint64_t call_id);
   void OnUnknownKind(uint8_t kind);
+  void AnswerDrain();
 
   // Constant after construction.
   ClientConnection& owner_;
@@ -69,6 +70,7 @@ class ClientLink : public transport::ConnectionHandler {
   absl::flat_hash_map<uint64_t, uint64_t> requests_;  // Call ids.
   absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;
   bool aborted_ = false;
+  bool drain_asked_ = false;  // And not answered.
 };
 
 }  // namespace verbena::rpc

@@ -27,6 +27,7 @@ CoClientStream::CoClientStream(Channel* channel, const StreamingMethod& method, 
 }
 
 CoClientStream::~CoClientStream() {
+  if (beginning_ != nullptr) beginning_->completion.Forget();
   if (call_->completion.complete()) return;
   call_->completion.Forget();
   call_->context.context()->TryCancel();
@@ -35,6 +36,7 @@ CoClientStream::~CoClientStream() {
 void CoClientStream::EndWrites() { call_->stream->EndWrites(); }
 
 absl::Status CoClientStream::TakeEnd() {
+  finished_ = true;
   call_->context.Return(*user_context_);
   if (call_->status.ok() && user_reply_ != nullptr) Assign(*call_->reply, user_reply_);
   return std::move(call_->status);

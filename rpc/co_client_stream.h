@@ -69,27 +69,20 @@ class CoClientStream {
     CoClientStream& of_;
   };
 
-  class BeginningAwaiter {
+  class BeginningAwaiter : public StreamAwaiter {
    public:
-    explicit BeginningAwaiter(CoClientStream* of)
-        : of_(*of), operation_(std::make_shared<StreamOperation>(of->call_->stream)) {
-      BeginAwaitingInitialMetadata(operation_);
-    }
-    BeginningAwaiter(const BeginningAwaiter&) = delete;
-    BeginningAwaiter& operator=(const BeginningAwaiter&) = delete;
-    ~BeginningAwaiter() { operation_->completion.Forget(); }
+    BeginningAwaiter(std::shared_ptr<StreamOperation> operation, CoClientStream* of)
+        : StreamAwaiter(std::move(operation)), of_(*of) {}
 
-    bool await_ready() const { return operation_->completion.complete(); }
-    bool await_suspend(std::coroutine_handle<> coroutine) { return operation_->completion.Suspend(coroutine); }
     bool await_resume() {
-      if (!operation_->status.ok()) return false;
-      of_.call_->context.ReturnInitialMetadata(*of_.user_context_);
+      StreamOperation* const wait = Take();
+      if (wait == nullptr || !wait->status.ok()) return false;
+      if (!of_.finished_) of_.call_->context.ReturnInitialMetadata(*of_.user_context_);
       return true;
     }
 
    private:
     CoClientStream& of_;
-    const std::shared_ptr<StreamOperation> operation_;
   };
 
   absl::Status TakeEnd();
@@ -98,6 +91,8 @@ class CoClientStream {
   ClientContext* const user_context_;
   google::protobuf::MessageLite* const user_reply_;  // Null: the server streams.
   const std::shared_ptr<CoStreamingCall> call_;
+  std::shared_ptr<StreamOperation> beginning_;  // The wait for the initial metadata. Null: nobody has asked.
+  bool finished_ = false;                       // The user has all that the call learned.
 };
 
 inline auto CoClientStream::Finish() {
@@ -106,7 +101,9 @@ inline auto CoClientStream::Finish() {
 }
 
 inline auto CoClientStream::WaitForInitialMetadata() {
-  return coroutine::Awaitable<BeginningAwaiter, CoClientStream*>(this);
+  if (beginning_ == nullptr) beginning_ = std::make_shared<StreamOperation>(stream());
+  if (!beginning_->begun) BeginAwaitingInitialMetadata(beginning_);
+  return coroutine::Awaitable<BeginningAwaiter, std::shared_ptr<StreamOperation>, CoClientStream*>(beginning_, this);
 }
 
 }  // namespace rpc

@@ -51,10 +51,9 @@ void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protob
 void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operation);
 void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message);
 
-template <typename Message>
 class StreamAwaiter {
  public:
-  explicit StreamAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation) : operation_(std::move(operation)) {}
+  explicit StreamAwaiter(std::shared_ptr<StreamOperation> operation) : operation_(std::move(operation)) {}
   StreamAwaiter(const StreamAwaiter&) = delete;
   StreamAwaiter& operator=(const StreamAwaiter&) = delete;
   ~StreamAwaiter() {
@@ -70,23 +69,23 @@ class StreamAwaiter {
 
  protected:
   // Null: it is another awaiter's.
-  StreamOperationOn<Message>* Take() {
+  StreamOperation* Take() {
     if (operation_ != nullptr) operation_->begun = false;
     return operation_.get();
   }
 
  private:
-  std::shared_ptr<StreamOperationOn<Message>> operation_;
+  std::shared_ptr<StreamOperation> operation_;
 };
 
 template <typename Message>
-class ReadAwaiter : public StreamAwaiter<Message> {
+class ReadAwaiter : public StreamAwaiter {
  public:
   ReadAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation, Message* into, absl::Cord* attachment)
-      : StreamAwaiter<Message>(std::move(operation)), into_(into), attachment_(attachment) {}
+      : StreamAwaiter(std::move(operation)), into_(into), attachment_(attachment) {}
 
   bool await_resume() {
-    StreamOperationOn<Message>* const read = this->Take();
+    auto* const read = static_cast<StreamOperationOn<Message>*>(Take());
     if (read == nullptr || !read->status.ok()) return false;
     *into_ = std::move(read->message);
     absl::Cord attachment = std::exchange(read->attachment, absl::Cord());
@@ -99,13 +98,12 @@ class ReadAwaiter : public StreamAwaiter<Message> {
   absl::Cord* const attachment_;  // Null: dropped.
 };
 
-template <typename Message>
-class WriteAwaiter : public StreamAwaiter<Message> {
+class WriteAwaiter : public StreamAwaiter {
  public:
-  using StreamAwaiter<Message>::StreamAwaiter;
+  using StreamAwaiter::StreamAwaiter;
 
   absl::Status await_resume() {
-    StreamOperationOn<Message>* const write = this->Take();
+    StreamOperation* const write = Take();
     if (write == nullptr) return absl::FailedPreconditionError("another write of this stream is under way");
     return std::move(write->status);
   }
@@ -156,7 +154,7 @@ class CoWrites {
     write_->message = std::move(message);
     write_->attachment = std::move(attachment);
     rpc::BeginWrite(write_, &write_->message);
-    return coroutine::Awaitable<rpc::WriteAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>>(write_);
+    return coroutine::Awaitable<rpc::WriteAwaiter, std::shared_ptr<rpc::StreamOperation>>(write_);
   }
 
  protected:

@@ -234,6 +234,21 @@ TEST_F(HostilePeerTest, RequestBehindTheSecondThatAClientHasIsRejected) {
   EXPECT_EQ(AnswerTo(*peer, 3), absl::StatusCode::kUnavailable);
 }
 
+// What is fetched takes its time, and the answer, a small message, would overtake it.
+TEST_F(HostilePeerTest, ClientAnswersADrainBehindItsLargeRequests) {
+  const auto server = ServeRaw();
+  network_.latest_server()->HoldFetches();
+  const auto call = Call(kEcho, std::string(100'000, 'x'));
+  server->Send(rpc::MessageKind::kDrain, 0, "");
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(server->received.empty());
+  network_.latest_server()->ReleaseFetches();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(server->received.size(), 2u);
+  EXPECT_EQ(server->received[0].kind, rpc::MessageKind::kRequest);
+  EXPECT_EQ(server->received[1].kind, rpc::MessageKind::kDrain);
+}
+
 TEST_F(HostilePeerTest, ResponsesToNoCallAreIgnored) {
   const auto server = ServeRaw();
   const auto call = Call(kEcho);

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "rpc/co_client_stream.h"
+#include "rpc/coroutine/loop_awaitables.h"
 #include "rpc/coroutine/start_task.h"
+#include "rpc/coroutine/when_any.h"
 #include "rpc/reactors.h"
 #include "rpc/testing/stream_fixture.h"
 
@@ -131,6 +133,34 @@ TEST_F(InitialMetadataTest, OneWaitAtATimeAndACancelEndsIt) {
   EXPECT_TRUE(absl::IsCancelled(waits_[1]));
 }
 
+TEST_F(InitialMetadataTest, LeavesWithAFirstMessageThatIsFetched) {
+  Start();
+  StreamCall* const call = Begin(MethodKind::kServerStreaming);
+  Await(*call);
+  network_.latest_client()->HoldFetches();
+  Add("red");
+  served().Write(std::string(500'000, 'x'));
+  loop_.RunUntilIdle();
+  EXPECT_THAT(waits_, ElementsAre(absl::OkStatus()));
+  EXPECT_THAT(Colors(call->context), ElementsAre("red"));
+  network_.latest_client()->ReleaseFetches();
+  Finish();
+  EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+  EXPECT_THAT(Colors(call->context), ElementsAre("red"));
+}
+
+TEST_F(InitialMetadataTest, SaidAheadAndWithTheFirstMessageItCountsOnce) {
+  Start();
+  StreamCall* const call = Begin(MethodKind::kServerStreaming);
+  Add("red");
+  served().context->SendInitialMetadata();
+  EXPECT_TRUE(absl::IsFailedPrecondition(served().context->AddInitialMetadata("color", "late")));
+  WriteOne();
+  Finish();
+  EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+  EXPECT_THAT(Colors(call->context), ElementsAre("red"));
+}
+
 TEST_F(InitialMetadataTest, MoreThanAHeaderHoldsEndsTheCallInWords) {
   Start();
   StreamCall* const call = Begin(MethodKind::kServerStreaming);
@@ -194,6 +224,8 @@ Task<void> NoteInitial(Channel* channel, ClientContext* context, std::vector<std
   const bool there = co_await reader.WaitForInitialMetadata();
   notes->push_back(there ? std::string(context->initial_metadata().Find("color").value_or("none")) : "not there");
   const absl::Status end = co_await reader.Finish();
+  const bool still = co_await reader.WaitForInitialMetadata();
+  notes->push_back(still ? std::string(context->initial_metadata().Find("color").value_or("none")) : "not there");
   notes->push_back(end.ok() ? std::string(context->initial_metadata().Find("color").value_or("none")) : "failed");
 }
 
@@ -213,8 +245,34 @@ TEST_F(InitialMetadataTest, CoroutineAwaitsIt) {
   loop_.RunUntilIdle();
   EXPECT_THAT(notes, ElementsAre("red"));
   Finish();
-  EXPECT_THAT(notes, ElementsAre("red", "red"));
+  EXPECT_THAT(notes, ElementsAre("red", "red", "red"));
   EXPECT_TRUE(done);
+}
+
+Task<void> WaitTwice(Channel* channel, ClientContext* context, transport::EventLoop* loop, std::vector<bool>* waits) {
+  CoClientReader<Text> reader(channel, {"test.Lambda/server-streaming", MethodKind::kServerStreaming}, context, Text());
+  const auto wait = [&]() -> Task<bool> { co_return co_await reader.WaitForInitialMetadata(); };
+  const auto pause = [&]() -> Task<bool> {
+    co_await SleepFor(*loop, absl::Seconds(1));
+    co_return false;
+  };
+  waits->push_back((co_await WhenAny(wait(), pause())).index() == 0);  // Given up.
+  const bool there = co_await reader.WaitForInitialMetadata();
+  waits->push_back(there);
+}
+
+TEST_F(InitialMetadataTest, WaitThatACoroutineGaveUpIsTheNextOnes) {
+  Start();
+  ClientContext context;
+  std::vector<bool> waits;
+  RunningTask running;
+  loop_.Post([&] { running = StartTask(WaitTwice(channel_.get(), &context, &loop_, &waits), [](absl::Status) {}); });
+  loop_.RunUntilIdle();
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_THAT(waits, ElementsAre(false));
+  served().context->SendInitialMetadata();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(waits, ElementsAre(false, true));
 }
 
 }  // namespace

@@ -128,20 +128,15 @@ void MessageStream::StartAwaitingInitialMetadata(Done done) {
 }
 
 void MessageStream::AdvanceBeginning() {
-  const bool here = has_initial_metadata_ || receiver_.known() > 0;
-  if (!beginning_.has_value() || (!here && !closed_)) return;
-  Complete(*std::exchange(beginning_, std::nullopt), here ? absl::OkStatus() : CallIsOver());
+  if (!beginning_.has_value() || (!has_initial_metadata_ && !closed_)) return;
+  Complete(*std::exchange(beginning_, std::nullopt), has_initial_metadata_ ? absl::OkStatus() : CallIsOver());
 }
 
-absl::Status MessageStream::OnInitialMetadata(absl::Span<const std::byte> fields, Metadata* metadata) {
-  if (has_initial_metadata_ || receiver_.begun()) {
-    return absl::InvalidArgumentError("initial metadata came twice, or behind a message");
-  }
-  ReadMetadata(fields, HeaderFieldType::kInitialMetadata, metadata);
-  has_initial_metadata_ = true;
+// It comes with the first message, and perhaps ahead of that; which of them arrives first is the transport's choice.
+void MessageStream::TakeInitialMetadata(const StreamHeader& header) {
+  if (std::exchange(has_initial_metadata_, true)) return;
+  if (initial_metadata_ != nullptr) ReadMetadata(header.fields, HeaderFieldType::kInitialMetadata, initial_metadata_);
   AdvanceBeginning();
-  RunCompletions();
-  return absl::OkStatus();
 }
 
 void MessageStream::StartRead(PendingRead read) {
@@ -283,7 +278,12 @@ absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint
   if (!decoded.ok()) return decoded.status();
   if (unreadable_) return Unreadable();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
-  return receiver_.OnAnnounced(decoded->number, payload_bytes);
+  if (absl::Status known = receiver_.OnAnnounced(decoded->number, payload_bytes); !known.ok()) return known;
+  if (decoded->number == 0) {
+    TakeInitialMetadata(*decoded);
+    RunCompletions();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::byte> header,
@@ -294,6 +294,8 @@ absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::by
   if (kind == MessageKind::kStreamWindow) {
     sender_.OnWindow(decoded->value);
     AdvanceWrites();
+  } else if (kind == MessageKind::kInitialMetadata) {
+    TakeInitialMetadata(*decoded);
   } else if (unreadable_) {
     return Unreadable();
   } else {
@@ -312,6 +314,7 @@ absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::Rec
   }
   absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});
   if (!received.ok()) return received;
+  if (header.number == 0) TakeInitialMetadata(header);
   AdvanceReads();
   if (wire_ != nullptr) {
     if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);

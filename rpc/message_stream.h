@@ -47,7 +47,7 @@ class StreamWire {
   virtual void SendEnd(uint64_t count) = 0;
   virtual void SendWindow(uint64_t limit) = 0;
   virtual void CancelSend(uint64_t send_id) = 0;
-  // The server's, if it has not been sent. A client's travels with its request.
+  // The server's, which is known. A client's travels with its request.
   virtual void SendInitialMetadata() {}
   // The stream cannot go on: the call is to end with `status`. Closes the stream, perhaps at once.
   virtual void Fail(const absl::Status& status) = 0;
@@ -79,7 +79,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done);
   // No write follows; the peer reads its end behind those that were made.
   void EndWrites();
-  // At the server: what it has of initial metadata leaves ahead of what is written from here on.
+  // At the server: its initial metadata leaves, without waiting for the first message, which carries it, too.
   void SendInitialMetadata();
   // At the client: until the server's initial metadata is here, or its first message, which comes behind that; one wait
   // at a time. Cancelled: the call ended without either, and what metadata there is came with its end.
@@ -91,6 +91,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Attach(StreamWire* wire) { wire_ = wire; }
   // The connection is gone before anything of the stream had left or arrived: another one may have it. False: too late.
   bool Restart();
+  // Where the client wants the initial metadata that comes ahead of the response; it lives until Close.
+  void set_initial_metadata(Metadata* into) { initial_metadata_ = into; }
   // `observer` sees each message that is sent, and each that the user gets.
   void set_observer(std::shared_ptr<MessageObserver> observer) { observer_ = std::move(observer); }
   // What is written is sent from here on.
@@ -100,9 +102,6 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   absl::Status OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes);
   absl::Status OnInbound(MessageKind kind, absl::Span<const std::byte> header, transport::ReceivedPayload& payload);
   void OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome);
-  // The server's initial metadata is here, in the fields of a header that were checked. InvalidArgument: again, or
-  // behind a message, whose reader may look at it by now; then `metadata` is as it was.
-  absl::Status OnInitialMetadata(absl::Span<const std::byte> fields, Metadata* metadata);
 
   // The call is over: what is on its way out is withdrawn, reads and writes complete, in a task of the loop or with
   // RunCompletions.
@@ -114,7 +113,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
   bool ended() const { return receiver_.ended(); }
   bool fetching() const { return receiver_.fetching(); }
-  bool has_initial_metadata() const { return has_initial_metadata_; }  // It came ahead of the response.
+  bool has_initial_metadata() const { return has_initial_metadata_; }  // Its user may look at it, if only at none.
 
  private:
   struct Incoming {
@@ -138,6 +137,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void StartWrite(PendingWrite write);
   absl::Status CheckWrite(const PendingWrite& write) const;
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
+  void TakeInitialMetadata(const StreamHeader& header);
   absl::Status OnEnd(uint64_t count);
   void StartAwaitingInitialMetadata(Done done);
   void AdvanceReads();
@@ -167,6 +167,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   std::shared_ptr<MessageObserver> observer_;  // Null: nobody.
   StreamReceiver<Incoming> receiver_;
   StreamSender sender_;
+  Metadata* initial_metadata_ = nullptr;  // Null: the server's end.
   bool has_initial_metadata_ = false;
   std::optional<Done> beginning_;  // Waits for the initial metadata.
   std::optional<PendingRead> read_;

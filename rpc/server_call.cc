@@ -121,16 +121,22 @@ void ServerCall::EndInterception() {
 
 // A stream is attached while its call has a connection.
 uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) {
-  ResponseMetadata ahead;
-  if (header.number == 0 && context_.TakeInitialMetadata(connection_->header_room(), &ahead) && !ahead.empty()) {
-    connection_->SendInitialMetadata(local_, ahead);
-  }
-  return connection_->SendStreamMessage(local_, header, payload, std::move(attachment), context_.stream_);
+  const Metadata none;
+  const bool first = header.number == 0;
+  if (first) initial_has_left_ = InitialMetadataFits();
+  return connection_->SendStreamMessage(local_, header,
+                                        first && initial_has_left_ ? context_.FixInitialMetadata() : none, payload,
+                                        std::move(attachment), context_.stream_);
+}
+
+// If not, the response says so.
+bool ServerCall::InitialMetadataFits() {
+  return context_.FixInitialMetadata().bytes() <= connection_->header_room() - kResponseHeaderRoomMin;
 }
 
 void ServerCall::SendInitialMetadata() {
-  ResponseMetadata ahead;
-  if (context_.TakeInitialMetadata(connection_->header_room(), &ahead)) connection_->SendInitialMetadata(local_, ahead);
+  if (!InitialMetadataFits()) return;
+  connection_->SendOfStream(MessageKind::kInitialMetadata, local_, {}, context_.FixInitialMetadata());
 }
 
 void ServerCall::SendEnd(uint64_t count) { connection_->SendOfStream(MessageKind::kStreamEnd, local_, {count, 0}); }
@@ -220,6 +226,7 @@ absl::Status ServerCall::MeasureReply(uint64_t message_bytes_max) {
 }
 
 void ServerCall::FitMetadata(size_t room) {
+  if (initial_has_left_) context_.response_metadata_.initial.Clear();
   if (response_metadata().empty()) return;
   const absl::Status fits = CheckMetadataRoom(response_metadata(), room);
   if (fits.ok()) return;
@@ -237,7 +244,8 @@ bool ServerCall::Recycle() {
   if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
   connection_ = nullptr;
   context_.stream_ = nullptr;
-  context_.initial_has_left_ = false;
+  context_.initial_is_fixed_ = false;
+  initial_has_left_ = false;
   chain_ = nullptr;
   request_->Clear();
   reply_->Clear();

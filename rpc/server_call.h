@@ -98,6 +98,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
 
  private:
   friend class HandlerToken;
+  bool InitialMetadataFits();
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
   static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
 
@@ -117,6 +118,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
+  bool initial_has_left_ = false;                           // The initial metadata, with the first message.
   std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
 };
 

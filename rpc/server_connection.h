@@ -47,10 +47,11 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   bool closed() const { return connection_ == nullptr; }
 
   // Of the streams of a running call. The first tells `stream` what becomes of it, by OnSent.
-  uint64_t SendStreamMessage(uint64_t local, const StreamHeader& header, transport::PayloadSource* payload,
-                             absl::Cord attachment, std::shared_ptr<MessageStream> stream);
-  void SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header);
-  void SendInitialMetadata(uint64_t local, const ResponseMetadata& metadata);  // Fits header_room().
+  // `initial` metadata fits a response's header of header_room() bytes.
+  uint64_t SendStreamMessage(uint64_t local, const StreamHeader& header, const Metadata& initial,
+                             transport::PayloadSource* payload, absl::Cord attachment,
+                             std::shared_ptr<MessageStream> stream);
+  void SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header, const Metadata& initial = {});
   size_t header_room() const { return header_.size(); }
   void CancelSend(uint64_t send_id);
   // Ends a running call with `status`, in a task of the loop: its streams cannot go on.
@@ -78,6 +79,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
     transport::PayloadSource* payload;
   };
 
+  absl::Span<const std::byte> EncodeHeader(const StreamHeader& header, const Metadata& initial);
   std::shared_ptr<MessageStream> StreamOf(uint64_t call_id);   // Null: nobody waits for what belongs to it.
   bool OnStreamAnnounced(const transport::MessageHead& head);  // Whether to fetch it.
   void OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload);

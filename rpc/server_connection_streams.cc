@@ -3,33 +3,33 @@
 #include <utility>
 
 #include "rpc/callback_scope.h"
-#include "rpc/core/status_codec.h"
+#include "rpc/core/metadata_codec.h"
 #include "rpc/server_connection.h"
 #include "rpc/server_loop.h"
 #include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 
-uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader& header,
+uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader& header, const Metadata& initial,
                                              transport::PayloadSource* payload, absl::Cord attachment,
                                              std::shared_ptr<MessageStream> stream) {
   const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local),
-                                                header, payload, std::move(attachment));
+                                                EncodeHeader(header, initial), payload, std::move(attachment));
   stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
   return send_id;
 }
 
-void ServerConnection::SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header) {
-  if (!sends_over_) SendWithStreamHeader(*connection_, kind, session_.CallIdOf(local), header, nullptr);
+void ServerConnection::SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header,
+                                    const Metadata& initial) {
+  if (sends_over_) return;
+  SendWithStreamHeader(*connection_, kind, session_.CallIdOf(local), EncodeHeader(header, initial), nullptr);
 }
 
-void ServerConnection::SendInitialMetadata(uint64_t local, const ResponseMetadata& metadata) {
-  if (sends_over_) return;
-  transport::OutboundMessage message;
-  message.kind = static_cast<uint8_t>(MessageKind::kInitialMetadata);
-  message.call_id = session_.CallIdOf(local);
-  message.header = header_.first(EncodeStatus(absl::OkStatus(), 0, header_, metadata));
-  connection_->Send(std::move(message));
+absl::Span<const std::byte> ServerConnection::EncodeHeader(const StreamHeader& header, const Metadata& initial) {
+  EncodeStreamHeader(header, header_.data());
+  HeaderFieldWriter fields(header_.subspan(kStreamHeaderBytes));
+  AppendMetadata(HeaderFieldType::kInitialMetadata, initial, fields);
+  return header_.first(kStreamHeaderBytes + fields.size());
 }
 
 void ServerConnection::CancelSend(uint64_t send_id) {

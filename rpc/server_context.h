@@ -68,8 +68,7 @@ class ServerContext {
   // SendInitialMetadata, and FailedPrecondition is the answer from then on.
   absl::Status AddInitialMetadata(absl::string_view key, absl::string_view value);
   // The client of a method that streams hears of it now, also if it is empty (ClientReader::WaitForInitialMetadata).
-  // Nothing happens if it has left, or if the method is unary. What has no room in a header by itself ends the call
-  // like any other metadata.
+  // Nothing happens if the method is unary. What has no room in a header ends the call like any other metadata.
   void SendInitialMetadata();
   absl::Status AddTrailingMetadata(absl::string_view key, absl::string_view value) {
     return response_metadata_.trailing.Add(key, value);
@@ -82,8 +81,8 @@ class ServerContext {
   const std::string& peer() const { return peer_; }
 
  private:
-  // Takes the initial metadata to be sent by itself in a header of `room` bytes. False: it does not fit, or has left.
-  bool TakeInitialMetadata(size_t room, rpc::ResponseMetadata* to);
+  // What it is from here on.
+  const Metadata& FixInitialMetadata();
 
   friend class ClientContext;  // Follows.
   friend class rpc::ServerCall;
@@ -95,7 +94,7 @@ class ServerContext {
   rpc::ResponseMetadata response_metadata_;
   std::shared_ptr<rpc::MessageStream> stream_;  // Null: unary.
   std::mutex initial_mu_;                       // The handler adds while the loop takes.
-  bool initial_has_left_ = false;               // Under that lock, as the list is until the handler has finished.
+  bool initial_is_fixed_ = false;               // Under that lock, as the list is until then.
   std::string peer_;
   std::shared_ptr<const PeerIdentity> peer_identity_;  // Shared with the connection, which may be gone.
   mutable rpc::CancelSignal signal_;

@@ -16,19 +16,23 @@
 
 namespace verbena::rpc {
 
-// Returns the send's id. `payload` may be null: none; `attachment` is what travels beside it.
+// `header` is encoded. Returns the send's id. `payload` may be null: none; `attachment` is what travels beside it.
 inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,
-                                     const StreamHeader& header, transport::PayloadSource* payload,
+                                     absl::Span<const std::byte> header, transport::PayloadSource* payload,
                                      absl::Cord attachment = {}) {
-  std::array<std::byte, kStreamHeaderBytes> bytes;
-  EncodeStreamHeader(header, bytes.data());
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(kind);
   message.call_id = call_id;
-  message.header = bytes;
+  message.header = header;
   message.payload = payload;
   message.attachment = std::move(attachment);
   return connection.Send(std::move(message));
+}
+
+inline std::array<std::byte, kStreamHeaderBytes> Encoded(const StreamHeader& header) {
+  std::array<std::byte, kStreamHeaderBytes> bytes;
+  EncodeStreamHeader(header, bytes.data());
+  return bytes;
 }
 
 // Why a call ends one of whose stream's messages was not fetched.

@@ -68,9 +68,10 @@ void FuzzResponse(absl::Span<const std::byte> bytes) {
 void FuzzStream(absl::Span<const std::byte> bytes) {
   const absl::StatusOr<StreamHeader> header = DecodeStreamHeader(bytes);
   if (!header.ok()) return Require(!header.status().message().empty());
-  Bytes again(kStreamHeaderBytes);
+  Bytes again(bytes.begin(), bytes.end());
   EncodeStreamHeader(*header, again.data());
-  RequireSame(kStreamHeaderBytes, again, bytes);
+  Require(header->fields.size() + kStreamHeaderBytes == bytes.size());
+  RequireSame(again.size(), again, bytes);
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ enum class MessageKind : uint8_t {
   kStreamMessage = 5,
   kStreamEnd = 6,     // From the sender: no message follows. At the server just before its response.
   kStreamWindow = 7,  // From the receiver: up to where it takes messages.
-  // Server to client, at most once for a call that streams, ahead of its messages: a response header of which the
-  // initial metadata alone counts. No payload.
+  // Server to client, for a call that streams: its initial metadata, in the fields of a stream header. No payload.
   kInitialMetadata = 8,
 };
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/little_endian.h"
 #include "rpc/core/call_header.h"
+#include "rpc/core/header_field.h"
 
 namespace verbena::rpc {
 namespace {
@@ -23,9 +24,9 @@ void EncodeStreamHeader(const StreamHeader& header, std::byte* to) {
 }
 
 absl::StatusOr<StreamHeader> DecodeStreamHeader(absl::Span<const std::byte> bytes) {
-  if (bytes.size() != kStreamHeaderBytes) {
+  if (bytes.size() < kStreamHeaderBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a stream header is ", bytes.size(), " bytes long, not ", kStreamHeaderBytes));
+        absl::StrCat("a stream header is ", bytes.size(), " bytes long; it takes ", kStreamHeaderBytes));
   }
   const int version = static_cast<int>(bytes[0]);
   if (version != kCallHeaderVersion) {
@@ -35,7 +36,10 @@ absl::StatusOr<StreamHeader> DecodeStreamHeader(absl::Span<const std::byte> byte
   if (std::any_of(bytes.begin() + 1, bytes.begin() + kNumberAt, [](std::byte byte) { return byte != std::byte{0}; })) {
     return absl::InvalidArgumentError("a stream header has reserved bits set");
   }
-  return StreamHeader{LoadLittleEndian<uint64_t>(&bytes[kNumberAt]), LoadLittleEndian<uint64_t>(&bytes[kValueAt])};
+  const absl::Span<const std::byte> fields = bytes.subspan(kStreamHeaderBytes);
+  if (absl::Status checked = CheckHeaderFields(fields); !checked.ok()) return checked;
+  return StreamHeader{LoadLittleEndian<uint64_t>(&bytes[kNumberAt]), LoadLittleEndian<uint64_t>(&bytes[kValueAt]),
+                      fields};
 }
 
 }  // namespace verbena::rpc

@@ -1,7 +1,7 @@
-// The call header of everything that belongs to a stream: its messages, their end, the receiver's window.
-// Specification: docs/wire.md, "Streams".
+// The call header of everything that belongs to a stream: its messages, their end, the receiver's window, and the
+// initial metadata ahead of it. Specification: docs/wire.md, "Streams".
 //
-//   | version, reserved: 8 bytes | number: 8 | value: 8 |
+//   | version, reserved: 8 bytes | number: 8 | value: 8 | fields |
 //
 // Pure. What decodes, encodes to the same bytes.
 
@@ -21,9 +21,10 @@ inline constexpr size_t kStreamHeaderBytes = 24;
 struct StreamHeader {
   uint64_t number = 0;  // A message's place in its stream, from 0; of an end: how many messages there were.
   uint64_t value = 0;   // Of a message: bytes of its body within the payload; of a window: the limit.
+  absl::Span<const std::byte> fields = {};  // Whole list; see header_field.h. Initial metadata, if any.
 };
 
-// `to` has kStreamHeaderBytes bytes.
+// The kStreamHeaderBytes before the fields, which are the caller's to append.
 void EncodeStreamHeader(const StreamHeader& header, std::byte* to);
 
 // InvalidArgument says in words what is wrong; the peer does not speak the protocol.

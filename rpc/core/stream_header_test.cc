@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rpc/core/header_field.h"
 #include "rpc/core/test_bytes.h"
 #include "tests/golden/hex_file.h"
 
@@ -21,11 +22,25 @@ TEST(StreamHeader, IsPinned) {
   EXPECT_EQ(again, *golden);
 }
 
-TEST(StreamHeader, OfAnotherLengthIsRefused) {
+TEST(StreamHeader, TooShortOrWithoutWholeFieldsIsRefused) {
   Bytes bytes(kStreamHeaderBytes + 1);
   EncodeStreamHeader({1, 2}, bytes.data());
-  EXPECT_EQ(DecodeStreamHeader(bytes).status().message(), "a stream header is 25 bytes long, not 24");
+  EXPECT_TRUE(absl::IsInvalidArgument(DecodeStreamHeader(bytes).status()));
+  EXPECT_EQ(DecodeStreamHeader(absl::MakeSpan(bytes).first(23)).status().message(),
+            "a stream header is 23 bytes long; it takes 24");
   EXPECT_TRUE(absl::IsInvalidArgument(DecodeStreamHeader({}).status()));
+}
+
+TEST(StreamHeader, CarriesFields) {
+  Bytes bytes(kStreamHeaderBytes + 100);
+  EncodeStreamHeader({1, 2}, bytes.data());
+  HeaderFieldWriter fields(absl::MakeSpan(bytes).subspan(kStreamHeaderBytes));
+  ASSERT_TRUE(fields.AppendNamedValue(HeaderFieldType::kInitialMetadata, "color", absl::string_view("red")));
+  bytes.resize(kStreamHeaderBytes + fields.size());
+  const absl::StatusOr<StreamHeader> header = DecodeStreamHeader(bytes);
+  ASSERT_TRUE(header.ok()) << header.status();
+  HeaderFieldReader reader(header->fields);
+  EXPECT_EQ(ReadNamedValue(*reader.Next()).value, "red");
 }
 
 TEST(StreamHeader, OfAnotherVersionIsRefused) {

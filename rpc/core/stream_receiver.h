@@ -89,8 +89,7 @@ class StreamReceiver {
     fetching_ = 0;
   }
 
-  uint64_t known() const { return taken_ + slots_.size(); }  // One past the highest number that was seen.
-  bool begun() const { return known() > 0 || ended(); }      // Something of the stream has been seen.
+  bool begun() const { return known() > 0 || ended(); }  // Something of the stream has been seen.
   bool ended() const { return end_.has_value(); }
   bool at_end() const { return end_ == taken_; }  // The last message was taken.
   // Every message up to the end is here or was taken.
@@ -120,6 +119,7 @@ class StreamReceiver {
     std::optional<Message> message;
   };
 
+  uint64_t known() const { return taken_ + slots_.size(); }  // One past the highest number that was seen.
   Slot& SlotOf(uint64_t number) { return slots_[number - taken_]; }
 
   absl::Status Judge(uint64_t number, uint64_t payload_bytes) {
