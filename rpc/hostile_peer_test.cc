@@ -239,6 +239,7 @@ TEST_F(HostilePeerTest, ClientAnswersADrainBehindItsLargeRequests) {
   const auto server = ServeRaw();
   network_.latest_server()->HoldFetches();
   const auto call = Call(kEcho, std::string(100'000, 'x'));
+  listener_.reset();  // The client does not connect again.
   server->Send(rpc::MessageKind::kDrain, 0, "");
   loop_.RunUntilIdle();
   EXPECT_TRUE(server->received.empty());
