@@ -314,5 +314,24 @@ TEST_F(ChannelLaneTest, ServerThatSaysItIsLoadedHasFewerCalls) {
   EXPECT_EQ(servers_["ada:1"]->held.size(), 22u);
 }
 
+TEST_F(ChannelLaneTest, LoadIsHeardInAnAnswerThatNobodyAwaitsAnyMore) {
+  StartServers({"ada:1", "bob:1"});
+  OpenLane(rpc::PolicyKind::kLeastOutstandingOfTwo);
+  Name({"ada:1", "bob:1"});
+  LaneCall* const calls[] = {Start(kHold), Start(kHold)};  // One at each.
+  servers_["ada:1"]->SetLoad(0.9);
+  network_.set_message_delay(absl::Milliseconds(10));
+  for (const auto& [name, server] : servers_) {
+    for (Responder& done : std::exchange(server->held, {})) done(absl::OkStatus());
+  }
+  loop_.RunUntilIdle();
+  for (LaneCall* const call : calls) call->context.TryCancel();
+  loop_.Advance(absl::Milliseconds(100));
+  network_.set_message_delay(absl::ZeroDuration());
+  for (const LaneCall* const call : calls) EXPECT_EQ(call->ends.at(0).code(), absl::StatusCode::kCancelled);
+  for (int i = 0; i < 44; ++i) Start(kHold);
+  EXPECT_LE(servers_["ada:1"]->held.size(), 5u);
+}
+
 }  // namespace
 }  // namespace verbena

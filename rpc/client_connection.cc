@@ -241,10 +241,15 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
 void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
                                   transport::ReceivedPayload& payload) {
   if (HoldResponse(epoch, head)) return;
-  if (!session_.OnResponse(epoch, head.call_id)) return;
+  if (!session_.OnResponse(epoch, head.call_id)) return HearLoad(DecodeResponseHeader(head.header, head.payload_bytes));
   UserCall call = CallOf(head.call_id).Take();
   absl::Status status = ReadResponse(head, payload, call);
   End(head.call_id, std::move(call), CallOf(head.call_id).link(), std::move(status), MessageStream::Unread::kKeep);
+}
+
+void ClientConnection::HearLoad(const absl::StatusOr<ResponseHeader>& header) {
+  const std::optional<double> load = header.ok() ? ReadLoad(header->fields) : std::nullopt;
+  if (load.has_value()) observer_.OnLoad(*this, *load);
 }
 
 absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
@@ -259,7 +264,7 @@ absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, 
                              " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
                          Certainty::kExecuted);
   }
-  if (const std::optional<double> load = ReadLoad(header->fields)) observer_.OnLoad(*this, *load);
+  HearLoad(header);
   ResponseMetadata& metadata = ClientCallBinding::ResponseMetadataOf(*call.context);
   if (call.stream != nullptr && call.stream->has_initial_metadata()) {
     ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata.trailing);  // The user may look at the other.

@@ -19,6 +19,7 @@
 #include "rpc/client_call.h"
 #include "rpc/client_link.h"
 #include "rpc/connectivity.h"
+#include "rpc/core/call_header.h"
 #include "rpc/core/client_session.h"
 #include "rpc/core/reconnect.h"
 #include "rpc/network.h"
@@ -94,6 +95,7 @@ class ClientConnection {
   void SendRequest(uint64_t call_id);
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
   absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload, UserCall& call);
+  void HearLoad(const absl::StatusOr<ResponseHeader>& header);  // Of any response: also of one that nobody awaits.
   bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);

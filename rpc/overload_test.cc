@@ -1,26 +1,34 @@
-// A server that is asked for more than it has threads: who waits, who is refused and what with. In virtual time; the
-// handlers block until the test lets them go.
+// A server that is asked for more than it has threads: who waits, who is refused and what with; and what clients hear
+// of its load. In virtual time; the handlers block until the test lets them go.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rpc/completion_waiter.h"
+#include "rpc/core/call_header.h"
+#include "rpc/core/load_field.h"
+#include "rpc/core/message_kind.h"
+#include "rpc/core/overload/load_report.h"
 #include "rpc/executor/cooperative_thread.h"
 #include "rpc/server.h"
 #include "rpc/server_core.h"
 #include "rpc/testing/call_fixture.h"
+#include "rpc/testing/raw_peer.h"
 
 namespace verbena {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::RawPeer;
 using testing::TestCall;
 using testing::Text;
 
@@ -236,6 +244,75 @@ TEST_F(OverloadTest, ServerRefusesLimitsThatMakeNoSense) {
         rpc::ServerCore::Start(&network_, server_options_, {std::string(kAddress)}, {&service_}).status()));
     *limit = before;
   }
+}
+
+// What the responses say of the load when some of them do not leave, or have no room.
+class LoadReportTest : public testing::CallFixture {
+ protected:
+  LoadReportTest() {
+    StartServer();
+    server_->SetLoad(0.9);
+    network_.Connect(kAddress, {}, &loop_,
+                     [this](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
+                       peer_ = std::make_unique<RawPeer>(*std::move(connection));
+                     },
+                     {});
+    loop_.RunUntilIdle();
+  }
+  ~LoadReportTest() override { StopServer(); }
+
+  void Ask(uint64_t call_id, absl::string_view method) {
+    std::array<std::byte, 256> bytes;
+    rpc::RequestHeader header;
+    header.method = method;
+    const size_t length = *rpc::EncodeRequestHeader(header, absl::MakeSpan(bytes));
+    peer_->Send(rpc::MessageKind::kRequest, call_id, {reinterpret_cast<const char*>(bytes.data()), length});
+    loop_.RunUntilIdle();
+  }
+  void Answer(absl::Status status) {
+    std::exchange(held_, {}).at(0).done(std::move(status));
+    loop_.RunUntilIdle();
+  }
+  // By the latest response; nullopt: it has no word of it.
+  std::optional<double> LoadSaid() {
+    const std::string& bytes = peer_->received.back().header;
+    const auto header = rpc::DecodeResponseHeader(
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()), 0);
+    return header.ok() ? rpc::ReadLoad(header->fields) : std::nullopt;
+  }
+  // The load that a response says as soon as one may look at it again.
+  std::optional<double> LoadSaidNext() {
+    loop_.Advance(rpc::LoadReport::kInterval);
+    Ask(100, "test.Lambda/Echo");
+    return LoadSaid();
+  }
+
+  std::unique_ptr<RawPeer> peer_;
+};
+
+TEST_F(LoadReportTest, ResponseThatIsDeliveredSaysItOnce) {
+  Ask(1, "test.Lambda/Echo");
+  EXPECT_EQ(LoadSaid(), 0.9);
+  EXPECT_EQ(LoadSaidNext(), std::nullopt);
+}
+
+TEST_F(LoadReportTest, LoadThatWasInACancelledResponseIsSaidByTheNext) {
+  Ask(1, "test.Lambda/Hold");
+  network_.latest_server()->Stall();
+  Answer(absl::OkStatus());
+  peer_->Send(rpc::MessageKind::kCancel, 1, "");
+  loop_.RunUntilIdle();
+  network_.latest_server()->Unstall();
+  EXPECT_EQ(LoadSaidNext(), 0.9);
+}
+
+TEST_F(LoadReportTest, LoadThatFoundNoRoomInAHeaderIsSaidByTheNext) {
+  Ask(1, "test.Lambda/Hold");
+  absl::Status full = absl::InternalError(std::string(10000, 'x'));
+  full.SetPayload("left out, and the word of that takes the rest", absl::Cord("x"));
+  Answer(std::move(full));
+  ASSERT_EQ(LoadSaid(), std::nullopt);
+  EXPECT_EQ(LoadSaidNext(), 0.9);
 }
 
 }  // namespace

@@ -209,7 +209,9 @@ size_t ServerConnection::AppendLoadIfNews(absl::Span<std::byte> to) {
   const absl::Time now = loop_.event_loop().Now();
   if (!load_report_.IsDue(now)) return 0;
   const double load = loop_.MeasureLoad(now);
-  return load_report_.IsNews(load) ? AppendLoad(load, to) : 0;
+  const size_t bytes = load_report_.IsNews(load, now) ? AppendLoad(load, to) : 0;
+  if (bytes > 0) load_report_.OnSaid(load, now);
+  return bytes;
 }
 
 void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) {
@@ -232,6 +234,7 @@ void ServerConnection::OnSent(uint64_t send_id, transport::SendOutcome outcome) 
   if (send == sends_.end()) return;
   const uint64_t local = send->second;
   sends_.erase(send);
+  if (outcome != transport::SendOutcome::kDelivered) load_report_.OnResponseLost();
   if (local == 0) {
     session_.OnRejectionSent();
   } else if (outcome == transport::SendOutcome::kNoMemory && !sends_over_) {

@@ -102,10 +102,10 @@ void Balancer::OnConnecting(ServerId id) {
 void Balancer::OnReady(ServerId id, bool serving) {
   ListedServer* server = servers_.Find(id);
   if (server == nullptr) return;
+  if (server->state != ServerState::kReady) server->load = 0;
   server->state = ServerState::kReady;
   server->failure = absl::OkStatus();
   server->serving = serving;
-  server->load = 0;
   Update();
 }
 

@@ -70,7 +70,7 @@ class Balancer {
   ServerList::Change OnList(const absl::StatusOr<std::vector<ServerAddress>>& list);
 
   void OnConnecting(ServerId id);
-  // `serving`: false if the server has said already that it does not serve.
+  // `serving`: false if the server has said already that it does not serve. One that is ready already keeps its load.
   void OnReady(ServerId id, bool serving = true);
   // An attempt failed or a connection was lost. `reason` is not OK.
   void OnFailed(ServerId id, absl::Status reason);

@@ -152,6 +152,17 @@ TEST_F(BalancerTest, LoadIsCutToItsBounds) {
   EXPECT_EQ(balancer_->servers().servers()[0].load, 1);
 }
 
+TEST_F(BalancerTest, LoadIsForgottenByAServerThatComesBackAndNotByOneThatIsReadyAnyway) {
+  Make({}, 1);
+  balancer_->OnReady(Id(0));
+  balancer_->OnLoad(Id(0), 1);
+  balancer_->OnReady(Id(0));
+  EXPECT_EQ(balancer_->servers().servers()[0].load, 1);
+  balancer_->OnFailed(Id(0), absl::UnavailableError("lost"));
+  balancer_->OnReady(Id(0));
+  EXPECT_EQ(balancer_->servers().servers()[0].load, 0);
+}
+
 TEST_F(BalancerTest, OnlyTheSubsetIsKnown) {
   Make({.policy = PolicyKind::kRoundRobin, .seed = 3, .subset_size = 4}, 20);
   EXPECT_EQ(balancer_->servers().servers().size(), 4u);

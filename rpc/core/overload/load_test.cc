@@ -41,13 +41,50 @@ TEST(LoadReport, LooksAtMostOnceAnInterval) {
   EXPECT_TRUE(report.IsDue(At(100)));
 }
 
+// Whether a response at `now` says `load`; then it does.
+bool Says(LoadReport& report, double load, absl::Time now) {
+  if (!report.IsNews(load, now)) return false;
+  report.OnSaid(load, now);
+  return true;
+}
+
 TEST(LoadReport, OnlyANoticeableChangeIsNews) {
   LoadReport report;
-  EXPECT_FALSE(report.IsNews(0.04));
-  EXPECT_TRUE(report.IsNews(0.06));
-  EXPECT_FALSE(report.IsNews(0.1));
-  EXPECT_TRUE(report.IsNews(0.12));
-  EXPECT_TRUE(report.IsNews(0));
+  EXPECT_FALSE(Says(report, 0.04, At(0)));
+  EXPECT_TRUE(Says(report, 0.06, At(0)));
+  EXPECT_FALSE(Says(report, 0.1, At(0)));
+  EXPECT_TRUE(Says(report, 0.12, At(0)));
+  EXPECT_TRUE(Says(report, 0, At(0)));
+}
+
+TEST(LoadReport, LoadIsNewsUntilItIsSaid) {
+  LoadReport report;
+  EXPECT_TRUE(report.IsNews(0.5, At(0)));
+  EXPECT_TRUE(report.IsNews(0.5, At(0)));
+  report.OnSaid(0.5, At(0));
+  EXPECT_FALSE(report.IsNews(0.5, At(0)));
+}
+
+TEST(LoadReport, LoadThatStaysIsSaidEverySecond) {
+  LoadReport report;
+  int said = 0;
+  for (int ms = 0; ms < 10000; ms += 100) said += Says(report, 1, At(ms)) ? 1 : 0;
+  EXPECT_EQ(said, 10);
+}
+
+TEST(LoadReport, IdleServerSaysSoOnce) {
+  LoadReport report;
+  report.OnSaid(1, At(0));
+  EXPECT_TRUE(Says(report, 0.01, At(100)));
+  EXPECT_FALSE(report.IsNews(0.01, At(100000)));
+}
+
+TEST(LoadReport, AfterAResponseIsLostAnyLoadIsNews) {
+  LoadReport report;
+  report.OnSaid(0, At(0));
+  report.OnResponseLost();
+  EXPECT_TRUE(Says(report, 0, At(100)));
+  EXPECT_FALSE(report.IsNews(0, At(200)));
 }
 
 }  // namespace
