@@ -1,7 +1,9 @@
 #include "transport/registered_memory.h"
 
 #include <cstdint>
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -116,7 +118,10 @@ TEST(RegisteredMemory, ItMayBeRegisteredAgainFromWithinTheWordThatItIsNoMore) {
 
 class RegisteredMemoryOnDevice : public DeviceContextTest {
  protected:
-  ~RegisteredMemoryOnDevice() override { RemovableDevice::refuses_memory = false; }
+  ~RegisteredMemoryOnDevice() override {
+    RemovableDevice::refuses_memory = false;
+    RemovableDevice::on_deregister = nullptr;
+  }
 
   std::string bytes_ = std::string(kBytes, 'x');
 };
@@ -146,6 +151,27 @@ TEST_F(RegisteredMemoryOnDevice, ADeviceThatIsLostTakesItsRegistrationAlongAndTh
   EXPECT_EQ(bytes_, std::string(kBytes, 'x'));
   device_ = Get();
   EXPECT_TRUE(UserMemory::Find(bytes_.data(), kBytes)->regions().In(*device_).ok());
+}
+
+TEST_F(RegisteredMemoryOnDevice, WhileADeviceThatIsLostDeregistersOthersFindTheMemory) {
+  const RegisteredMemory memory = *RegisterMemory(bytes_.data(), kBytes);
+  bool found = false;
+  RemovableDevice::on_deregister = [&] { found = UserMemory::Find(bytes_.data(), kBytes) != nullptr; };
+  Remove();
+  device_.reset();
+  EXPECT_TRUE(found);
+}
+
+TEST_F(RegisteredMemoryOnDevice, ADeviceThatIsLostOutlivesTheRegistrationsThatOthersAreEnding) {
+  RegisteredMemory memory = *RegisterMemory(bytes_.data(), kBytes);
+  std::binary_semaphore ending{0};
+  RemovableDevice::on_deregister = [&ending] { ending.release(); };
+  Remove();
+  std::thread other([&memory] { memory = RegisteredMemory(); });
+  ending.acquire();
+  device_.reset();
+  other.join();
+  EXPECT_THAT(RemovableDevice::destroyed, ElementsAre("registration", "domain", "id"));
 }
 
 TEST_F(RegisteredMemoryOnDevice, WhatTheSystemRefusesNamesTheRemedyAndLeavesNothingBehind) {

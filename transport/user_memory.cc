@@ -1,8 +1,12 @@
 #include "transport/user_memory.h"
 
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <iterator>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
@@ -13,7 +17,11 @@ namespace verbena::transport {
 namespace {
 
 struct Registry {
+  // memories.size(): spares the lock whoever sends while nothing is registered. Whoever was given registered memory was
+  // given it after this counted it.
+  std::atomic<size_t> listed = 0;
   std::mutex mu;
+  std::condition_variable unlisted;
   // By first byte; no two have a byte in common. Who is listed is not destroyed meanwhile.
   absl::btree_map<const std::byte*, UserMemory*> memories ABSL_GUARDED_BY(mu);
 };
@@ -55,6 +63,7 @@ absl::Status UserMemory::List() {
     }
   }
   registry.memories.emplace(bytes().data(), this);
+  registry.listed.store(registry.memories.size(), std::memory_order_relaxed);
   listed_ = true;
   return absl::OkStatus();
 }
@@ -65,6 +74,8 @@ UserMemory::~UserMemory() {
     Registry& registry = GetRegistry();
     const std::lock_guard lock(registry.mu);
     registry.memories.erase(bytes().data());
+    registry.listed.store(registry.memories.size(), std::memory_order_relaxed);
+    registry.unlisted.notify_all();
   }
   if (on_deregistered_ != nullptr) std::move(on_deregistered_)();
 }
@@ -72,6 +83,7 @@ UserMemory::~UserMemory() {
 std::shared_ptr<UserMemory> UserMemory::Find(const void* address, size_t size) {
   const auto* const first = static_cast<const std::byte*>(address);
   Registry& registry = GetRegistry();
+  if (registry.listed.load(std::memory_order_relaxed) == 0) return nullptr;
   const std::lock_guard lock(registry.mu);
   const auto behind = registry.memories.upper_bound(first);
   if (behind == registry.memories.begin()) return nullptr;
@@ -80,10 +92,22 @@ std::shared_ptr<UserMemory> UserMemory::Find(const void* address, size_t size) {
   return memory.weak_from_this().lock();  // Null: it is being destroyed.
 }
 
+// To deregister takes long, and whoever sends needs the lock: so it is not held meanwhile.
 void UserMemory::Deregister(const verbs::ProtectionDomain& domain) {
+  std::vector<std::shared_ptr<UserMemory>> memories;  // Destroyed without the lock: the last of one may be here.
   Registry& registry = GetRegistry();
-  const std::lock_guard lock(registry.mu);
-  for (const auto& [first, memory] : registry.memories) memory->regions_.Deregister(domain);
+  {
+    std::unique_lock lock(registry.mu);
+    for (const auto& [first, memory] : registry.memories) {
+      if (std::shared_ptr<UserMemory> shared = memory->weak_from_this().lock()) memories.push_back(std::move(shared));
+    }
+    // Those that are being destroyed end their registrations by themselves, on their threads.
+    registry.unlisted.wait(lock, [&registry] {
+      return std::none_of(registry.memories.begin(), registry.memories.end(),
+                          [](const auto& listed) { return listed.second->weak_from_this().expired(); });
+    });
+  }
+  for (const std::shared_ptr<UserMemory>& memory : memories) memory->regions_.Deregister(domain);
 }
 
 }  // namespace verbena::transport

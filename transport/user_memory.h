@@ -29,7 +29,8 @@ class UserMemory : public std::enable_shared_from_this<UserMemory> {
 
   // What `[address, address + size)` stands in, or null: then nobody registered it.
   static std::shared_ptr<UserMemory> Find(const void* address, size_t size);
-  // Ends every registration in this domain, before the domain does. Nobody uses or asks for one meanwhile.
+  // Ends every registration in this domain, before the domain does, and waits for those that others are ending. Nobody
+  // uses or asks for one meanwhile.
   static void Deregister(const verbs::ProtectionDomain& domain);
 
   DeviceRegions& regions() { return regions_; }

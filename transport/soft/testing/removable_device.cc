@@ -33,6 +33,7 @@ ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access)
 }
 
 int DeregisterMemory(ibv_mr* region) {
+  if (RemovableDevice::on_deregister != nullptr) RemovableDevice::on_deregister();
   RemovableDevice::destroyed.push_back("registration");
   return SoftApi().deregister_memory(region);
 }

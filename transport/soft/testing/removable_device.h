@@ -4,6 +4,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
 #define VERBENA_TRANSPORT_SOFT_TESTING_REMOVABLE_DEVICE_H_
 
+#include <functional>
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ class RemovableDevice {
   static inline bool removed = false;                // The next event on any channel says so.
   static inline bool refuses_memory = false;         // No more may be locked: registrations fail.
   static inline std::vector<std::string> destroyed;  // "registration", "domain", "id"; in order.
+  // Called when a registration is about to be destroyed, on the thread that does. Null: nothing is.
+  static inline std::function<void()> on_deregister;
   // One for each time that the connection manager was asked for its devices, on any thread.
   static inline std::counting_semaphore<> listed{0};
 };
