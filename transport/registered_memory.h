@@ -51,6 +51,12 @@ class RegisteredMemory {
 // that is lost takes its registration along, and one that comes back gets another. The memory must be readable and
 // writable; nobody but this process ever writes it.
 //
+// To pin and unpin pages takes time in proportion to the memory, for many GB seconds, on the thread that it falls to.
+// The first send over a device that was not in use before pins all of it on the connection's event loop, and so may the
+// last Cord unpin it; a loop that is held up for long fails its connections' keepalives. Hence, of much memory:
+// register it while the devices that will send it are in use, and destroy the handle, on a thread that may wait, when
+// no call that sends of it is in flight and no Cord lives.
+//
 // `on_deregistered` runs exactly once after success: when the handle and all Cords of it are gone and the memory is
 // registered no more, on any thread, event loops included. From then on the memory may be unmapped, or registered
 // again. It must neither block nor throw.
