@@ -171,10 +171,13 @@ void ChannelLane::Attempt(UserCall call) {
   SetTimer();
 }
 
-bool ChannelLane::Route(UserCall call) {
+PickResult ChannelLane::PickFor(const UserCall& call) {
   const std::optional<std::string>& key = ClientCallBinding::HashKey(*call.context);
-  const PickResult pick =
-      balancer_->Pick({random_.Next(), key.has_value() ? std::optional<uint64_t>(StableHash(*key)) : std::nullopt});
+  return balancer_->Pick({random_.Next(), key.has_value() ? std::optional(StableHash(*key)) : std::nullopt});
+}
+
+bool ChannelLane::Route(UserCall call) {
+  const PickResult pick = PickFor(call);
   if (pick.kind == PickResult::Kind::kServer && !shut_down_) {
     call.server = static_cast<uint64_t>(pick.server);
     balancer_->OnCallStarted(pick.server);
@@ -320,7 +323,7 @@ void ChannelLane::Settle() {
 }
 
 absl::Status ChannelLane::WhyNoServer(const UserCall& call) {
-  const PickResult pick = balancer_->Pick({});
+  const PickResult pick = PickFor(call);
   const std::string why = pick.kind == PickResult::Kind::kFailed ? absl::StrCat(": ", pick.status.message()) : "";
   if (call.deadline <= loop_.Now()) {
     return absl::DeadlineExceededError(absl::StrCat("the call's deadline passed before there was a server", why));

@@ -88,6 +88,7 @@ class ChannelLane : public CallRouter,
   void AddServer(ServerId id, const std::string& address);
   void RemoveServer(ServerId id);
   static ClientConnection& NextConnection(Server& server);
+  PickResult PickFor(const UserCall& call);
   bool Route(UserCall call);  // False: it waits.
   void Park(UserCall call);
   void RerouteWaiting();
