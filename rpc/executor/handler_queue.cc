@@ -1,5 +1,6 @@
 #include "rpc/executor/handler_queue.h"
 
+#include <cassert>
 #include <optional>
 #include <utility>
 
@@ -14,7 +15,9 @@ void Refuse(std::vector<CallQueue::Refusal>& refusals) {
 
 HandlerQueue::HandlerQueue(std::unique_ptr<Executor> executor, int threads, const CallQueueOptions& options,
                            Clock clock)
-    : threads_(threads), clock_(std::move(clock)), queue_(options), executor_(std::move(executor)) {}
+    : threads_(threads), clock_(std::move(clock)), queue_(options), executor_(std::move(executor)) {
+  assert(executor_->queue_max() >= options.waiting_max);
+}
 
 absl::Time HandlerQueue::Submit(ClientId client, Task task) {
   std::optional<CallQueue::Refusal> refusal;
@@ -28,9 +31,22 @@ absl::Time HandlerQueue::Submit(ClientId client, Task task) {
     if (needs_ticket) ++tickets_;
     next_overdue = queue_.NextDeadline();
   }
-  if (needs_ticket) executor_->TrySubmit([this] { RunNext(); });
+  if (needs_ticket) SubmitTicket();
   if (refusal.has_value()) refusal->task(std::move(refusal->status));
   return next_overdue;
+}
+
+// The executor has room: what it holds is counted in tickets_, of which there are no more than calls ever waited at
+// once. A ticket that is lost would be a call that never runs; only Shutdown may refuse one, and that destroys the
+// calls too.
+void HandlerQueue::SubmitTicket() {
+  [[maybe_unused]] const bool submitted = executor_->TrySubmit([this] { RunNext(); });
+  assert(submitted || IsShutDown());
+}
+
+bool HandlerQueue::IsShutDown() const {
+  const std::lock_guard lock(mu_);
+  return shut_down_;
 }
 
 void HandlerQueue::RunNext() {

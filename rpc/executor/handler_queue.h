@@ -56,6 +56,8 @@ class HandlerQueue {
   void Shutdown();
 
  private:
+  void SubmitTicket();
+  bool IsShutDown() const;
   void RunNext();
   void PopOverdue(absl::Time now, std::vector<CallQueue::Refusal>& overdue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -67,7 +69,7 @@ class HandlerQueue {
 
   mutable std::mutex mu_;
   CallQueue queue_ ABSL_GUARDED_BY(mu_);
-  size_t tickets_ ABSL_GUARDED_BY(mu_) = 0;  // With the executor, not begun; no fewer than calls that wait.
+  size_t tickets_ ABSL_GUARDED_BY(mu_) = 0;  // With the executor, not begun: calls that wait to waiting_max.
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
 
   const std::unique_ptr<Executor> executor_;  // The last: its threads use the others.
