@@ -171,6 +171,7 @@ TEST_F(HealthWatchesTest, CallsWaitForTheFirstAnswer) {
   const absl::Time before = loop_.Now();
   EXPECT_EQ(Who(), "ada:1");
   EXPECT_EQ(loop_.Now() - before, absl::Seconds(2));
+  servers_.clear();  // Before the service that they serve.
 }
 
 TEST_F(HealthWatchesTest, WatchThatFailsIsMadeAgain) {
@@ -190,6 +191,7 @@ TEST_F(HealthWatchesTest, WatchThatFailsIsMadeAgain) {
   EXPECT_EQ(Who(), "ada:1");
   loop_.Advance(absl::Hours(1));
   EXPECT_EQ(watches, 2);
+  servers_.clear();  // Before the service that they serve.
 }
 
 TEST_F(HealthWatchesTest, ServerIsAskedAnewOnItsNextConnection) {
