@@ -63,14 +63,15 @@ truncate -s 8E "$work/huge" 2>/dev/null || truncate -s 8T "$work/huge"
 expect_error 'cannot reserve' "$work/huge"
 expect_nothing_partial
 
-# A client in the middle of a copy, for as long as its standard error is not read: it says more than fits a pipe. Sets
-# $client_pid, and descriptor $said, from which the first lines have been read.
+# A client in the middle of a copy, for as long as its standard error is not read: it says more than fits a pipe. One
+# chunk at a time: what it says that the server has, is there without a gap. Sets $client_pid, and descriptor $said,
+# from which the first lines have been read.
 start_interruptible_copy() { # file, flags of the client…
   local file=$1 line
   shift
   rm -f "$work/said"
   mkfifo "$work/said"
-  "$client" --server="$address" --progress_lines --chunk_bytes=1024 --window=2 "$@" "$file" >"$work/output" \
+  "$client" --server="$address" --progress_lines --chunk_bytes=1024 --window=1 "$@" "$file" >"$work/output" \
     2>"$work/said" &
   client_pid=$!
   exec {said}<"$work/said"

@@ -160,7 +160,7 @@ TEST_F(ClientDeath, TellsItsHandlers) {
 TEST_F(ClientDeath, OfTwoHundredConnectionsAtOnceLeavesNothing) {
   const std::unique_ptr<ChildProcess> client = StartClient("echo", 200);
   ASSERT_EQ(client->ReadLine(), "calling");
-  ASSERT_TRUE(WaitUntil([this] { return server_->counters().connections == 201; }, absl::Seconds(20)));
+  ASSERT_TRUE(WaitUntil([this] { return server_->counters().connections == 201; }, kPatience));
   KillAndExpectNothingHeld(*client);
 }
 
