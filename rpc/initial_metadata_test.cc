@@ -172,6 +172,30 @@ TEST_F(InitialMetadataTest, MoreThanAHeaderHoldsEndsTheCallInWords) {
   EXPECT_TRUE(absl::IsResourceExhausted(call->completions[0])) << call->completions[0];
 }
 
+TEST_F(InitialMetadataTest, MoreThanAListHoldsEndsTheCallInWordsWhateverRoomTheHeaderHas) {
+  network_.set_connection_options({.eager_bytes_max = 40'000, .header_bytes_max = 20'000});
+  Start();
+  StreamCall* const call = Begin(MethodKind::kServerStreaming);
+  Add(std::string(9000, 'r'));
+  WriteOne();
+  Finish();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsResourceExhausted(call->completions[0])) << call->completions[0];
+}
+
+TEST_F(InitialMetadataTest, SaidByItselfItLeavesTheResponsesRoomToTheOther) {
+  network_.set_connection_options({.header_bytes_max = 1024});
+  Start();
+  StreamCall* const call = Begin(MethodKind::kClientStreaming);
+  Add(std::string(700, 'r'));
+  served().context->SendInitialMetadata();
+  EXPECT_TRUE(served().context->AddTrailingMetadata("shape", std::string(700, 's')).ok());
+  Finish();
+  EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+  EXPECT_EQ(Colors(call->context).size(), 1u);
+  EXPECT_TRUE(call->context.trailing_metadata().Find("shape").has_value());
+}
+
 TEST_F(InitialMetadataTest, UnaryHandlersHaveTheirOneResponse) {
   Start();
   const auto call = Call("test.Lambda/Hold");

@@ -131,11 +131,13 @@ uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadS
 
 // If not, the response says so.
 bool ServerCall::InitialMetadataFits() {
-  return context_.FixInitialMetadata().bytes() <= connection_->header_room() - kResponseHeaderRoomMin;
+  const size_t room = connection_->header_room() - kResponseHeaderRoomMin;
+  return CheckMetadataBytes("initial metadata", context_.FixInitialMetadata().bytes(), room).ok();
 }
 
 void ServerCall::SendInitialMetadata() {
-  if (!InitialMetadataFits()) return;
+  initial_was_said_ = InitialMetadataFits();
+  if (!initial_was_said_) return;
   connection_->SendOfStream(MessageKind::kInitialMetadata, local_, {}, context_.FixInitialMetadata());
 }
 
@@ -230,6 +232,10 @@ void ServerCall::FitMetadata(size_t room) {
   if (response_metadata().empty()) return;
   const absl::Status fits = CheckMetadataRoom(response_metadata(), room);
   if (fits.ok()) return;
+  // Said already, it is repeated only where that costs nothing.
+  if (initial_was_said_ && CheckMetadataRoom({{}, response_metadata().trailing}, room).ok()) {
+    return context_.response_metadata_.initial.Clear();
+  }
   context_.response_metadata_.Clear();
   status_ = absl::ResourceExhaustedError(status_.ok() ? std::string(fits.message())
                                                       : absl::StrCat(fits.message(), "; but for that, the status is ",
@@ -246,6 +252,7 @@ bool ServerCall::Recycle() {
   context_.stream_ = nullptr;
   context_.initial_is_fixed_ = false;
   initial_has_left_ = false;
+  initial_was_said_ = false;
   chain_ = nullptr;
   request_->Clear();
   reply_->Clear();

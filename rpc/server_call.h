@@ -119,6 +119,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
   bool initial_has_left_ = false;                           // The initial metadata, with the first message.
+  bool initial_was_said_ = false;                           // By itself.
   std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
 };
 
