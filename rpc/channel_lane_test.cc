@@ -7,15 +7,15 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rpc/certainty.h"
 #include "rpc/core/overload/load_report.h"
-#include "rpc/method_registry.h"
-#include "rpc/server_loop.h"
 #include "rpc/testing/lambda_service.h"
+#include "rpc/testing/loop_server.h"
 #include "rpc/testing/manual_loop.h"
 #include "rpc/testing/memory_network.h"
 
@@ -44,24 +44,10 @@ class NamedServer {
       ++refused;
       done(absl::UnavailableError("try another day"));
     });
-    methods_ = *rpc::MethodRegistry::Create({&service_});
-    server_ = std::make_unique<rpc::ServerLoop>(loop, methods_.get(), nullptr, rpc::ServerSessionOptions(),
-                                                rpc::StreamOptions(), 1000);
-    listener_ = *network->Listen(
-        name, {}, {loop},
-        [this](std::unique_ptr<transport::Connection> connection) { server_->Accept(std::move(connection)); }, {});
+    server_.emplace(name, std::vector<Service*>{&service_}, network, loop);
   }
-  ~NamedServer() {
-    listener_.reset();
-    server_->Abort();
-    server_->Shut();
-  }
-  void Drain() {
-    listener_.reset();
-    server_->Drain([] {});
-  }
-
-  void SetLoad(double load) { server_->SetLoad(load); }
+  void Drain() { server_->Drain(); }
+  void SetLoad(double load) { server_->loop().SetLoad(load); }
 
   size_t connections() const { return server_->connections(); }
   std::vector<Responder> held;
@@ -69,9 +55,7 @@ class NamedServer {
 
  private:
   testing::LambdaService service_;
-  std::unique_ptr<rpc::MethodRegistry> methods_;
-  std::unique_ptr<rpc::ServerLoop> server_;
-  std::unique_ptr<transport::Listener> listener_;
+  std::optional<testing::LoopServer> server_;
 };
 
 struct LaneCall {

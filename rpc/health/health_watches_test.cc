@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +14,8 @@
 #include "rpc/channel_core.h"
 #include "rpc/channel_lane.h"
 #include "rpc/health/health_service.h"
-#include "rpc/method_registry.h"
-#include "rpc/server_loop.h"
 #include "rpc/testing/lambda_service.h"
+#include "rpc/testing/loop_server.h"
 #include "rpc/testing/manual_loop.h"
 #include "rpc/testing/memory_network.h"
 
@@ -37,25 +37,13 @@ class NamedServer {
     });
     std::vector<Service*> services = {&service_};
     if (health != nullptr) services.push_back(health);
-    methods_ = *rpc::MethodRegistry::Create(services);
-    server_ = std::make_unique<rpc::ServerLoop>(loop, methods_.get(), nullptr, rpc::ServerSessionOptions(),
-                                                rpc::StreamOptions(), 1000);
-    listener_ = *network->Listen(
-        name, {}, {loop},
-        [this](std::unique_ptr<transport::Connection> connection) { server_->Accept(std::move(connection)); }, {});
-  }
-  ~NamedServer() {
-    listener_.reset();
-    server_->Abort();
-    server_->Shut();
+    server_.emplace(name, services, network, loop);
   }
   size_t connections() const { return server_->connections(); }
 
  private:
   testing::LambdaService service_;
-  std::unique_ptr<rpc::MethodRegistry> methods_;
-  std::unique_ptr<rpc::ServerLoop> server_;
-  std::unique_ptr<transport::Listener> listener_;
+  std::optional<testing::LoopServer> server_;
 };
 
 class HealthWatchesTest : public ::testing::Test {
