@@ -24,7 +24,9 @@ namespace verbena::transport {
 class EventLoop;
 struct PeerIdentity;  // authentication.h
 
-// What a payload is made of, written straight into the memory that it is sent from.
+// What a payload is made of, written straight into the memory that it is sent from. WriteTo is called once at most,
+// when that memory is there: from then on the message leaves, unless it is cancelled or its connection fails. A source
+// of no bytes is asked, too.
 class PayloadSource {
  public:
   virtual ~PayloadSource() = default;

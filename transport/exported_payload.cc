@@ -32,15 +32,13 @@ class PayloadExporter {
     return pieces;
   }
 
-  // Makes the block: room for the identity and all that is copied, with the source written.
-  absl::Status Begin(PayloadSource* source, absl::Span<const GatherPiece> pieces) {
-    const size_t source_bytes = source == nullptr ? 0 : source->size();
+  // Makes the block: room for the identity, for the source and for all that is copied.
+  absl::Status Begin(size_t source_bytes, absl::Span<const GatherPiece> pieces) {
     for (const GatherPiece& piece : pieces) out_.copied_bytes_ += piece.regions == nullptr ? piece.bytes.size() : 0;
     const size_t block_bytes = wire::kIdentityBytes + source_bytes + out_.copied_bytes_;
     absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(block_bytes);
     if (!block.ok()) return block.status();
     out_.block_ = *std::move(block);
-    if (source != nullptr) source->WriteTo(out_.block_->data() + wire::kIdentityBytes);
     absl::StatusOr<Key> key = Open(out_.block_->regions(), absl::MakeSpan(out_.block_->data(), block_bytes));
     if (!key.ok()) return key.status();
     block_key_ = *key;
@@ -66,7 +64,9 @@ class PayloadExporter {
     return absl::OkStatus();
   }
 
-  void WriteIdentity(const ExportedPayload::Content& content) {
+  // Last: a source that has been written is sent. Its bytes are of the first segment, which the identity begins.
+  void WriteSource(const ExportedPayload::Content& content) {
+    if (content.source != nullptr) content.source->WriteTo(out_.block_->data() + wire::kIdentityBytes);
     wire::Identity identity;
     identity.epoch = content.epoch;
     identity.call_id = content.call_id;
@@ -147,9 +147,11 @@ absl::StatusOr<ExportedPayload> ExportedPayload::Make(const DeviceContext& devic
   payload.attachment_ = content.attachment;
   PayloadExporter exporter(device, windows, &payload);
   const std::vector<GatherPiece> pieces = exporter.PiecesOf(payload.attachment_, {kInPlaceMax, segments_max});
-  if (absl::Status status = exporter.Begin(content.source, pieces); !status.ok()) return status;
+  if (absl::Status status = exporter.Begin(content.source == nullptr ? 0 : content.source->size(), pieces);
+      !status.ok())
+    return status;
   if (absl::Status status = exporter.Lay(pieces); !status.ok()) return status;
-  exporter.WriteIdentity(content);
+  exporter.WriteSource(content);
   return payload;
 }
 

@@ -58,7 +58,8 @@ class ExportedPayload {
     absl::Span<const std::byte> bytes;
   };
 
-  // Writes, and registers or takes windows. ResourceExhausted when payload memory, memory to pin or windows are short.
+  // Registers or takes windows, copies, and writes the source last: not at all if anything failed. ResourceExhausted:
+  // payload memory, memory to pin or windows are short.
   static absl::StatusOr<ExportedPayload> Make(const DeviceContext& device, WindowPool* windows, const Content& content,
                                               size_t segments_max);
 

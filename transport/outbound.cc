@@ -33,9 +33,8 @@ void Outbound::Clear() {
 uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to) {
   std::byte* next = WriteHead(header, outbound, to);
   if (outbound.payload != nullptr) {
-    const size_t size = outbound.payload->size();
-    if (size > 0) outbound.payload->WriteTo(next);
-    next += size;
+    outbound.payload->WriteTo(next);
+    next += outbound.payload->size();
   }
   for (const absl::string_view chunk : outbound.attachment.Chunks()) {
     std::memcpy(next, chunk.data(), chunk.size());
