@@ -14,6 +14,21 @@ absl::Status Unreadable() {
   return absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
 }
 
+// Not OK: the message never leaves, and the gap would never be filled.
+absl::Status ToStatus(transport::SendOutcome outcome) {
+  switch (outcome) {
+    case transport::SendOutcome::kNoMemory:
+      return absl::ResourceExhaustedError("no payload memory to send a message of the stream from");
+    case transport::SendOutcome::kNotSent:
+      return absl::UnavailableError("a message of the stream was not sent");
+    case transport::SendOutcome::kDelivered:
+    case transport::SendOutcome::kRefused:
+    case transport::SendOutcome::kUnknown:  // The connection's end, or the peer, says more.
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CallIsOver() { return absl::CancelledError("the call is over"); }
 
 // Parses the body from a Cord that is mostly one piece.
@@ -228,7 +243,6 @@ void MessageStream::Send(PendingWrite write) {
   const uint64_t bytes = outgoing->size();
   const uint64_t number = sender_.Send(bytes + attachment.size());
   outgoing->set_send_id(wire_->SendMessage({number, bytes}, outgoing, std::move(attachment)));
-  if (bytes == 0) OnSerialized(*outgoing);  // The transport need not ask for nothing.
 }
 
 MessageStream::Outgoing* MessageStream::TakeOutgoing() {
@@ -251,17 +265,19 @@ void MessageStream::OnSerialized(Outgoing& outgoing) {
   if (!done.has_value()) return;
   Complete(*std::move(done), absl::OkStatus());
   RunCompletionsLater();  // The transport is on the stack.
+  if (StreamWire* const wire = std::exchange(finishing_, nullptr)) wire->OnFinished(sender_.count(), absl::OkStatus());
 }
 
 void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
   auto& outgoing = static_cast<Outgoing&>(*payload);
-  if (std::optional<Done> done = TakeDone(outgoing)) Complete(*std::move(done), CallIsOver());
+  std::optional<Done> done = TakeDone(outgoing);
+  const bool unserialized = done.has_value();
+  if (unserialized) Complete(*std::move(done), CallIsOver());
   outgoing.Free();
   free_outgoing_.push_back(&outgoing);
-  if (wire_ != nullptr && outcome == transport::SendOutcome::kNoMemory) {
-    wire_->Fail(absl::ResourceExhaustedError("no payload memory to send a message of the stream from"));
-  } else if (wire_ != nullptr && outcome == transport::SendOutcome::kNotSent) {
-    wire_->Fail(absl::UnavailableError("a message of the stream was not sent"));  // The gap would never be filled.
+  if (const absl::Status sent = ToStatus(outcome); !sent.ok() && wire_ != nullptr) wire_->Fail(sent);
+  if (StreamWire* const wire = unserialized ? std::exchange(finishing_, nullptr) : nullptr) {
+    wire->OnFinished(sender_.count() - 1, ToStatus(outcome));
   }
   RunCompletions();
 }
@@ -329,9 +345,10 @@ absl::Status MessageStream::OnEnd(uint64_t count) {
 }
 
 void MessageStream::Close(Unread unread) {
-  if (closed_) return;
+  if (closed_ && finishing_ == nullptr) return;
   closed_ = true;
-  StreamWire* const wire = std::exchange(wire_, nullptr);
+  StreamWire* const wire = wire_ != nullptr ? wire_ : finishing_;
+  wire_ = finishing_ = nullptr;
   for (const std::unique_ptr<Outgoing>& outgoing : outgoing_) {
     if (!outgoing->in_use()) continue;
     if (std::optional<Done> done = TakeDone(*outgoing)) Complete(*std::move(done), CallIsOver());
@@ -349,13 +366,14 @@ void MessageStream::DropWrite() {
   Complete(std::move(write.done), CallIsOver());
 }
 
-uint64_t MessageStream::Finish() {
+std::optional<uint64_t> MessageStream::Finish() {
   closed_ = true;
-  wire_ = nullptr;
+  StreamWire* const wire = std::exchange(wire_, nullptr);
+  if (unserialized_ != nullptr) finishing_ = wire;
   DropWrite();
   AdvanceReads();
   RunCompletionsLater();
-  return sender_.count();
+  return finishing_ == nullptr ? std::optional(sender_.count()) : std::nullopt;
 }
 
 void MessageStream::RunCompletions() {

@@ -51,6 +51,9 @@ class StreamWire {
   virtual void SendInitialMetadata() {}
   // The stream cannot go on: the call is to end with `status`. Closes the stream, perhaps at once.
   virtual void Fail(const absl::Status& status) = 0;
+  // What Finish still waited for: `written` messages leave, and `status` says what became of a last one that does not.
+  // The transport may be on the stack.
+  virtual void OnFinished([[maybe_unused]] uint64_t written, [[maybe_unused]] absl::Status status) {}
 };
 
 struct StreamOptions {
@@ -106,8 +109,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // The call is over: what is on its way out is withdrawn, reads and writes complete, in a task of the loop or with
   // RunCompletions.
   void Close(Unread unread);
-  // The handler is done: what it wrote still leaves. Returns how many messages that was.
-  uint64_t Finish();
+  // The handler is done: what it wrote still leaves. Returns how many messages that was; nullopt if the last one has no
+  // memory to be sent from yet: StreamWire::OnFinished says that later, unless Close comes first.
+  std::optional<uint64_t> Finish();
   void RunCompletions();
 
   bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
@@ -158,7 +162,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   const StreamOptions options_;
 
   // Owned by the loop's thread.
-  StreamWire* wire_ = nullptr;  // Null: no connection yet, or none any more.
+  StreamWire* wire_ = nullptr;       // Null: no connection yet, or none any more.
+  StreamWire* finishing_ = nullptr;  // Told of unserialized_, once that is sent or not. Null: nobody asks.
   bool writes_open_ = false;
   bool writes_ended_ = false;  // By the user.
   bool end_sent_ = false;

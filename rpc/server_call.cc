@@ -153,6 +153,11 @@ void ServerCall::CancelSend(uint64_t send_id) {
 
 void ServerCall::Fail(const absl::Status& status) { connection_->FailStreamLater(local_, status); }
 
+void ServerCall::OnFinished(uint64_t written, absl::Status status) {
+  if (!status.ok() && written == 0) initial_has_left_ = false;  // It was to go with that message.
+  connection_->AnswerLater(local_, written, WithCertainty(std::move(status), Certainty::kExecuted));
+}
+
 HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) {
   return [token = HandlerToken(std::move(call))](absl::Status admitted) mutable {
     token.RunBlocking(std::move(admitted));

@@ -86,6 +86,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   void CancelSend(uint64_t send_id) override;
   void SendInitialMetadata() override;
   void Fail(const absl::Status& status) override;
+  void OnFinished(uint64_t written, absl::Status status) override;
 
   // Forgets everything but the messages' memory. False: that is too much to keep.
   bool Recycle();

@@ -46,6 +46,7 @@ ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::
 ServerConnection::~ServerConnection() {
   *weak_self_ = nullptr;
   for (Slot& slot : slots_) {
+    if (slot.finishing != nullptr) CloseStream(*slot.finishing);
     if (slot.running == nullptr) continue;
     slot.running->Detach();
     CloseStream(*slot.running);
@@ -142,9 +143,18 @@ absl::Status ServerConnection::Intercept(ServerCall& call) {
 }
 
 void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
-  SlotOf(call->local()).running = nullptr;
+  Slot& slot = SlotOf(call->local());
+  slot.running = nullptr;
   if (call->was_refused()) ++loop_.tally().refused;
-  const uint64_t written = FinishStream(*call);
+  if (const std::optional<uint64_t> written = FinishStream(*call)) {
+    Answer(std::move(call), *written);
+  } else {
+    slot.finishing = std::move(call);
+  }
+  Settle();
+}
+
+void ServerConnection::Answer(std::unique_ptr<ServerCall> call, uint64_t written) {
   if (!session_.OnHandlerDone(call->local())) {
     call->EndInterception();
     loop_.RecycleCall(std::move(call));
@@ -156,7 +166,6 @@ void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
     if (ServerStreams(call->kind())) SendOfStream(MessageKind::kStreamEnd, call->local(), {written, 0});
     Respond(std::move(call));
   }
-  Settle();
 }
 
 void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
@@ -252,7 +261,7 @@ void ServerConnection::OnClosed(const absl::Status&) {
   connection_.reset();
   for (Slot& slot : slots_) {
     slot.responding = nullptr;
-    if (slot.running != nullptr) CloseStream(*slot.running);  // All, before a handler that is told may use another's.
+    if (slot.open() != nullptr) CloseStream(*slot.open());  // All, before a handler that is told may use another's.
   }
   loop_.OnConnectionClosed();
   Settle();  // May be the end of this object.
@@ -309,9 +318,9 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
   Slot& slot = SlotOf(action.local);
   switch (action.kind) {
     case ServerSession::ActionKind::kMarkCancelled:
-      if (slot.running == nullptr) return;
-      CloseStream(*slot.running);  // What that completes runs later.
-      slot.running->MarkCancelled();
+      if (slot.open() != nullptr) CloseStream(*slot.open());  // What that completes runs later.
+      if (slot.running != nullptr) slot.running->MarkCancelled();
+      if (slot.finishing != nullptr) Answer(std::move(slot.finishing), 0);  // That is, to nobody.
       return;
     case ServerSession::ActionKind::kCancelFetch:
       if (!closed()) connection_->CancelFetch(action.call_id);

@@ -74,13 +74,26 @@ void ServerConnection::FailStreamLater(uint64_t local, absl::Status status) {
   });
 }
 
+void ServerConnection::AnswerLater(uint64_t local, uint64_t written, absl::Status status) {
+  loop_.event_loop().Post([weak = weak_self_, local, written, status = std::move(status)] {
+    ServerConnection* const connection = *weak;
+    if (connection == nullptr) return;
+    Slot& slot = connection->SlotOf(local);
+    if (slot.finishing == nullptr || slot.finishing->local() != local) return;  // Given up meanwhile.
+    const CallbackScope scope(connection->loop_.gate());
+    if (slot.finishing->status().ok()) slot.finishing->set_status(status);
+    connection->Answer(std::move(slot.finishing), written);
+    connection->Settle();
+  });
+}
+
 void ServerConnection::CloseStream(ServerCall& call) {
   if (call.stream() == nullptr) return;
   CancelFetches(call);
   call.stream()->Close(MessageStream::Unread::kDrop);
 }
 
-uint64_t ServerConnection::FinishStream(ServerCall& call) {
+std::optional<uint64_t> ServerConnection::FinishStream(ServerCall& call) {
   if (call.stream() == nullptr) return 0;
   CancelFetches(call);
   return call.stream()->Finish();

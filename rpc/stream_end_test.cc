@@ -16,6 +16,8 @@ using ::testing::IsEmpty;
 
 using StreamEndTest = testing::StreamFixture;
 
+const std::string kLarge(20'000, '.');  // Announced, not eager.
+
 TEST_F(StreamEndTest, WriteAfterTheEndIsRefusedAndDisturbsNothing) {
   Start();
   auto call = Begin(MethodKind::kBidiStreaming);
@@ -204,6 +206,111 @@ TEST_F(StreamEndTest, WriteThatWaitsForTheWindowFailsWithTheHandlersEnd) {
   loop_.RunUntilIdle();
   EXPECT_EQ(call->received.size(), written);
   EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+}
+
+TEST_F(StreamEndTest, HandlersEndWaitsForTheMemoryOfItsLastWrite) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  call->ReadAll();
+  network_.latest_server()->HoldExports();
+  served().Write("small");
+  loop_.RunUntilIdle();
+  served().Write(kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->received, ElementsAre("small"));
+  EXPECT_THAT(call->completions, IsEmpty());
+  network_.latest_server()->ReleaseExports();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->received, ElementsAre("small", kLarge));
+  EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
+}
+
+TEST_F(StreamEndTest, LastWriteThatFindsNoMemoryEndsTheCallBehindWhatWasWrittenBefore) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  network_.latest_client()->HoldFetches();
+  served().Write(kLarge);
+  loop_.RunUntilIdle();
+  network_.latest_server()->HoldExports();
+  served().Write(kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  network_.latest_server()->FailExports();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->completions, IsEmpty());
+  network_.latest_client()->ReleaseFetches();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsResourceExhausted(call->completions[0])) << call->completions[0];
+  EXPECT_EQ(GetCertainty(call->completions[0]), Certainty::kExecuted);
+  EXPECT_THAT(std::string(call->completions[0].message()), HasSubstr("no payload memory"));
+  call->ReadAll();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->received, ElementsAre(kLarge));
+  ASSERT_EQ(served().writes.size(), 2u);
+  EXPECT_TRUE(absl::IsCancelled(served().writes[1]));
+}
+
+TEST_F(StreamEndTest, InitialMetadataComesWithTheEndOfTheFirstMessageThatFoundNoMemory) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  network_.latest_server()->HoldExports();
+  ASSERT_TRUE(served().context->AddInitialMetadata("key", "value").ok());
+  served().Write(kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  network_.latest_server()->FailExports();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsResourceExhausted(call->completions[0]));
+  EXPECT_EQ(call->context.initial_metadata().Find("key"), "value");
+}
+
+TEST_F(StreamEndTest, HandlersErrorStandsWhenItsLastWriteFindsNoMemory) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  network_.latest_server()->HoldExports();
+  served().Write(kLarge);
+  served().done(absl::AbortedError("the handler's"));
+  loop_.RunUntilIdle();
+  network_.latest_server()->FailExports();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_EQ(call->completions[0].message(), "the handler's");
+}
+
+TEST_F(StreamEndTest, CancelEndsAnEndThatWaitsForMemory) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  network_.latest_server()->HoldExports();
+  served().Write(kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->tally().calls(), 1u);
+  call->context.TryCancel();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->tally().calls(), 0u);
+  ASSERT_EQ(served().writes.size(), 1u);
+  EXPECT_TRUE(absl::IsCancelled(served().writes[0]));
+  network_.latest_server()->ReleaseExports();  // Nothing is left to export.
+  loop_.RunUntilIdle();
+  EXPECT_EQ(call->completions.size(), 1u);
+}
+
+TEST_F(StreamEndTest, LostConnectionEndsAnEndThatWaitsForMemory) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  network_.latest_server()->HoldExports();
+  served().Write(kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  network_.latest_server()->Sever();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->tally().calls(), 0u);
+  EXPECT_EQ(served().writes.size(), 1u);
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsUnavailable(call->completions[0]));
 }
 
 TEST_F(StreamEndTest, ChannelsEndCancelsIt) {

@@ -89,7 +89,17 @@ uint64_t MemoryConnection::Send(transport::OutboundMessage message) {
   return last_send_id_;
 }
 
+bool MemoryConnection::IsEager(const Queued& queued) const {
+  const size_t source_bytes = queued.payload == nullptr ? 0 : queued.payload->size();
+  return queued.message.header.size() + source_bytes + queued.attachment.size() <= options_.eager_bytes_max;
+}
+
 void MemoryConnection::Transmit(Queued queued) {
+  const bool eager = IsEager(queued);
+  if (!eager && hold_exports_) {
+    exporting_.push_back(std::move(queued));
+    return;
+  }
   Message& message = queued.message;
   if (queued.payload != nullptr) {
     message.body.resize(queued.payload->size());
@@ -99,7 +109,7 @@ void MemoryConnection::Transmit(Queued queued) {
   const uint64_t send_id = queued.send_id;
   const Message head{message.kind, message.call_id, message.header, ""};
   unreported_.emplace(send_id, head);
-  if (message.header.size() + message.body.size() <= options_.eager_bytes_max) {
+  if (eager) {
     PostToPeer([send_id, message](MemoryConnection& peer) { peer.Deliver(send_id, message); });
     return;
   }
@@ -115,6 +125,16 @@ void MemoryConnection::Unstall() {
   for (Queued& one : queued) Transmit(std::move(one));
 }
 
+void MemoryConnection::ReleaseExports() {
+  hold_exports_ = false;
+  std::deque<Queued> exporting = std::exchange(exporting_, {});
+  for (Queued& one : exporting) Transmit(std::move(one));
+}
+
+void MemoryConnection::FailExports() {
+  for (const Queued& one : std::exchange(exporting_, {})) ReportLater(one.send_id, SendOutcome::kNoMemory);
+}
+
 void MemoryConnection::Report(uint64_t send_id, SendOutcome outcome) {
   if (closed_ || unreported_.erase(send_id) == 0) return;
   announced_.erase(send_id);
@@ -128,7 +148,8 @@ void MemoryConnection::ReportLater(uint64_t send_id, SendOutcome outcome) {
 }
 
 void MemoryConnection::CancelSend(uint64_t send_id) {
-  if (std::erase_if(queued_, [send_id](const Queued& queued) { return queued.send_id == send_id; }) > 0) {
+  const auto is_it = [send_id](const Queued& queued) { return queued.send_id == send_id; };
+  if (std::erase_if(queued_, is_it) + std::erase_if(exporting_, is_it) > 0) {
     ReportLater(send_id, SendOutcome::kNotSent);
   } else if (announced_.erase(send_id) > 0) {
     PostToPeer([send_id](MemoryConnection& peer) { peer.OnWithdrawn(send_id); });
@@ -209,7 +230,7 @@ void MemoryConnection::Drain() {
 }
 
 void MemoryConnection::DrainIfFinished() {
-  if (!draining_ || !unreported_.empty() || !queued_.empty() || closing_) return;
+  if (!draining_ || !unreported_.empty() || !queued_.empty() || !exporting_.empty() || closing_) return;
   PostToPeer([](MemoryConnection& peer) { peer.CloseLater(absl::OkStatus()); });
   CloseLater(absl::OkStatus());
 }
@@ -232,6 +253,7 @@ void MemoryConnection::CloseLater(absl::Status status) {
 void MemoryConnection::Close(absl::Status status) {
   announced_.clear();
   fetching_.clear();
+  for (Queued& one : std::exchange(exporting_, {})) queued_.push_back(std::move(one));
   // Until none is left: a call-back may send, in vain.
   while (handler_ != nullptr && (!unreported_.empty() || !queued_.empty())) {
     const auto unreported = std::exchange(unreported_, {});

@@ -62,6 +62,10 @@ class MemoryConnection : public transport::Connection {
   // Faults. No credit: sends queue, unwritten, until Unstall.
   void Stall() { stalled_ = true; }
   void Unstall();
+  // No memory to send large messages from: they wait, unwritten, for ReleaseExports; FailExports ends those that wait.
+  void HoldExports() { hold_exports_ = true; }
+  void ReleaseExports();
+  void FailExports();
   // Fetches of this end begin and stay unfinished until ReleaseFetches.
   void HoldFetches() { hold_fetches_ = true; }
   void ReleaseFetches();
@@ -101,6 +105,7 @@ class MemoryConnection : public transport::Connection {
   transport::MessageHead HeadOf(const Message& message) const;
 
   // The sender's side.
+  bool IsEager(const Queued& queued) const;
   void Transmit(Queued queued);
   void ReportLater(uint64_t send_id, transport::SendOutcome outcome);
   void Report(uint64_t send_id, transport::SendOutcome outcome);
@@ -127,6 +132,7 @@ class MemoryConnection : public transport::Connection {
   transport::ConnectionHandler* handler_ = nullptr;
   uint64_t last_send_id_ = 0;
   std::deque<Queued> queued_;               // For want of credit.
+  std::deque<Queued> exporting_;            // For want of memory.
   std::map<uint64_t, Message> announced_;   // By send id; not fetched yet.
   std::map<uint64_t, Message> unreported_;  // Sent; no outcome reported yet. Bodies empty.
   std::map<uint64_t, Message> fetching_;    // By the peer's send id; bodies empty.
@@ -134,6 +140,7 @@ class MemoryConnection : public transport::Connection {
   absl::Time last_arrival_ = absl::InfinitePast();
   size_t messages_sent_ = 0;
   bool stalled_ = false;
+  bool hold_exports_ = false;
   bool hold_fetches_ = false;
   bool black_hole_ = false;
   bool draining_ = false;
