@@ -91,6 +91,22 @@ TEST_F(InitialMetadataTest, SaidWhileThereIsNoneTheClientKnowsThat) {
   EXPECT_TRUE(call->context.initial_metadata().empty());
 }
 
+TEST_F(InitialMetadataTest, ComesAlsoWithAFirstMessageThatIsTooLarge) {
+  options_.transport.message_bytes_max = 1000;
+  for (const size_t bytes : {2000, 20'000}) {  // Eager; announced.
+    Start();
+    StreamCall* const call = Begin(MethodKind::kServerStreaming);
+    Add("red");
+    served().Write(std::string(bytes, '.'));
+    loop_.RunUntilIdle();
+    ASSERT_EQ(call->completions.size(), 1u);
+    EXPECT_TRUE(absl::IsResourceExhausted(call->completions[0]));
+    EXPECT_THAT(Colors(call->context), ElementsAre("red"));
+    channel_.reset();
+    StopServer();
+  }
+}
+
 TEST_F(InitialMetadataTest, IsRefusedOnceItHasLeft) {
   Start();
   Begin(MethodKind::kServerStreaming);

@@ -33,15 +33,8 @@ absl::Status CallIsOver() { return absl::CancelledError("the call is over"); }
 
 // Parses the body from a Cord that is mostly one piece.
 bool ParseBody(const absl::Cord& payload, uint64_t body_bytes, google::protobuf::MessageLite* message) {
-  const absl::Cord body = payload.Subcord(0, body_bytes);
-  std::string flat;
-  absl::string_view bytes;
-  if (const absl::optional<absl::string_view> whole = body.TryFlat()) {
-    bytes = *whole;
-  } else {
-    flat = std::string(body);
-    bytes = flat;
-  }
+  absl::Cord body = payload.Subcord(0, body_bytes);
+  const absl::string_view bytes = body.Flatten();
   return ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message);
 }
 
@@ -147,8 +140,13 @@ void MessageStream::AdvanceBeginning() {
   Complete(*std::exchange(beginning_, std::nullopt), has_initial_metadata_ ? absl::OkStatus() : CallIsOver());
 }
 
-// It comes with the first message, and perhaps ahead of that; which of them arrives first is the transport's choice.
+// The first message brings it, also one that is too large to be taken.
 void MessageStream::TakeInitialMetadata(const StreamHeader& header) {
+  if (header.number == 0) OnInitialMetadata(header);
+}
+
+// It comes with the first message, and perhaps ahead of that; which of them arrives first is the transport's choice.
+void MessageStream::OnInitialMetadata(const StreamHeader& header) {
   if (std::exchange(has_initial_metadata_, true)) return;
   if (initial_metadata_ != nullptr) ReadMetadata(header.fields, HeaderFieldType::kInitialMetadata, initial_metadata_);
   AdvanceBeginning();
@@ -293,12 +291,10 @@ absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint
   const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
   if (!decoded.ok()) return decoded.status();
   if (unreadable_) return Unreadable();
+  TakeInitialMetadata(*decoded);
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
   if (absl::Status known = receiver_.OnAnnounced(decoded->number, payload_bytes); !known.ok()) return known;
-  if (decoded->number == 0) {
-    TakeInitialMetadata(*decoded);
-    RunCompletions();
-  }
+  RunCompletions();
   return absl::OkStatus();
 }
 
@@ -311,7 +307,7 @@ absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::by
     sender_.OnWindow(decoded->value);
     AdvanceWrites();
   } else if (kind == MessageKind::kInitialMetadata) {
-    TakeInitialMetadata(*decoded);
+    OnInitialMetadata(*decoded);
   } else if (unreadable_) {
     return Unreadable();
   } else {
@@ -322,6 +318,7 @@ absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::by
 }
 
 absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload) {
+  TakeInitialMetadata(header);
   const uint64_t payload_bytes = payload.bytes().size();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
   if (header.value > payload_bytes) {
@@ -330,7 +327,6 @@ absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::Rec
   }
   absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});
   if (!received.ok()) return received;
-  if (header.number == 0) TakeInitialMetadata(header);
   AdvanceReads();
   if (wire_ != nullptr) {
     if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);

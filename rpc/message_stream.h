@@ -141,7 +141,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void StartWrite(PendingWrite write);
   absl::Status CheckWrite(const PendingWrite& write) const;
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
-  void TakeInitialMetadata(const StreamHeader& header);
+  void TakeInitialMetadata(const StreamHeader& header);  // Of a message: the first has it.
+  void OnInitialMetadata(const StreamHeader& header);
   absl::Status OnEnd(uint64_t count);
   void StartAwaitingInitialMetadata(Done done);
   void AdvanceReads();
