@@ -14,8 +14,8 @@ absl::Status Unreadable() {
   return absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
 }
 
-// Not OK: the message never leaves, and the gap would never be filled.
-absl::Status ToStatus(transport::SendOutcome outcome) {
+// Not OK: the message never leaves; the gap would never be filled.
+absl::Status WhyLost(transport::SendOutcome outcome) {
   switch (outcome) {
     case transport::SendOutcome::kNoMemory:
       return absl::ResourceExhaustedError("no payload memory to send a message of the stream from");
@@ -189,7 +189,7 @@ void MessageStream::OnUnreadable() {
 }
 
 absl::Status MessageStream::CheckWrite(const PendingWrite& write) const {
-  if (closed_) return CallIsOver();
+  if (closed_ || !lost_.ok()) return CallIsOver();
   if (writes_ended_) return absl::FailedPreconditionError("the stream was written to after its end was declared");
   if (write_.has_value() || unserialized_ != nullptr) {
     return absl::FailedPreconditionError("another write of this stream is under way");
@@ -263,21 +263,29 @@ void MessageStream::OnSerialized(Outgoing& outgoing) {
   if (!done.has_value()) return;
   Complete(*std::move(done), absl::OkStatus());
   RunCompletionsLater();  // The transport is on the stack.
-  if (StreamWire* const wire = std::exchange(finishing_, nullptr)) wire->OnFinished(sender_.count(), absl::OkStatus());
+  TellFinished();
 }
 
 void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
   auto& outgoing = static_cast<Outgoing&>(*payload);
-  std::optional<Done> done = TakeDone(outgoing);
-  const bool unserialized = done.has_value();
-  if (unserialized) Complete(*std::move(done), CallIsOver());
+  if (std::optional<Done> done = TakeDone(outgoing)) {
+    Complete(*std::move(done), CallIsOver());
+    OnLost(WhyLost(outcome));
+  }
   outgoing.Free();
   free_outgoing_.push_back(&outgoing);
-  if (const absl::Status sent = ToStatus(outcome); !sent.ok() && wire_ != nullptr) wire_->Fail(sent);
-  if (StreamWire* const wire = unserialized ? std::exchange(finishing_, nullptr) : nullptr) {
-    wire->OnFinished(sender_.count() - 1, ToStatus(outcome));
-  }
   RunCompletions();
+}
+
+// The last message: it was not serialized. What its completion does, ending the call for instance, comes behind this.
+void MessageStream::OnLost(absl::Status why) {
+  lost_ = std::move(why);
+  if (wire_ != nullptr && !lost_.ok()) wire_->Fail(lost_);
+  TellFinished();
+}
+
+void MessageStream::TellFinished() {
+  if (StreamWire* const wire = std::exchange(finishing_, nullptr)) wire->OnFinished();
 }
 
 absl::Status MessageStream::JudgeSize(uint64_t payload_bytes) const {
@@ -362,14 +370,14 @@ void MessageStream::DropWrite() {
   Complete(std::move(write.done), CallIsOver());
 }
 
-std::optional<uint64_t> MessageStream::Finish() {
+bool MessageStream::Finish() {
   closed_ = true;
   StreamWire* const wire = std::exchange(wire_, nullptr);
   if (unserialized_ != nullptr) finishing_ = wire;
   DropWrite();
   AdvanceReads();
   RunCompletionsLater();
-  return finishing_ == nullptr ? std::optional(sender_.count()) : std::nullopt;
+  return finishing_ == nullptr;
 }
 
 void MessageStream::RunCompletions() {

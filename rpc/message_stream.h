@@ -51,9 +51,8 @@ class StreamWire {
   virtual void SendInitialMetadata() {}
   // The stream cannot go on: the call is to end with `status`. Closes the stream, perhaps at once.
   virtual void Fail(const absl::Status& status) = 0;
-  // What Finish still waited for: `written` messages leave, and `status` says what became of a last one that does not.
-  // The transport may be on the stack.
-  virtual void OnFinished([[maybe_unused]] uint64_t written, [[maybe_unused]] absl::Status status) {}
+  // What Finish waited for is decided. The transport may be on the stack.
+  virtual void OnFinished() {}
 };
 
 struct StreamOptions {
@@ -109,9 +108,12 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // The call is over: what is on its way out is withdrawn, reads and writes complete, in a task of the loop or with
   // RunCompletions.
   void Close(Unread unread);
-  // The handler is done: what it wrote still leaves. Returns how many messages that was; nullopt if the last one has no
-  // memory to be sent from yet: StreamWire::OnFinished says that later, unless Close comes first.
-  std::optional<uint64_t> Finish();
+  // The handler is done: what it wrote still leaves. False: whether the last message does is not decided yet (it waits
+  // for credit, or for memory to be sent from); StreamWire::OnFinished follows then, unless Close comes first.
+  bool Finish();
+  // From then on: how many messages leave. Not OK: one more was written, which does not, and why.
+  uint64_t leaving() const { return sender_.count() - (lost_.ok() ? 0 : 1); }
+  const absl::Status& lost() const { return lost_; }
   void RunCompletions();
 
   bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
@@ -154,6 +156,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   Outgoing* TakeOutgoing();
   std::optional<Done> TakeDone(Outgoing& outgoing);
   void OnSerialized(Outgoing& outgoing);
+  void OnLost(absl::Status why);
+  void TellFinished();
   absl::Status JudgeSize(uint64_t payload_bytes) const;
   void Complete(Done done, absl::Status status) { completions_.emplace_back(std::move(done), std::move(status)); }
   void RunCompletionsLater();
@@ -164,7 +168,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
 
   // Owned by the loop's thread.
   StreamWire* wire_ = nullptr;       // Null: no connection yet, or none any more.
-  StreamWire* finishing_ = nullptr;  // Told of unserialized_, once that is sent or not. Null: nobody asks.
+  StreamWire* finishing_ = nullptr;  // Waits for unserialized_ since Finish. Null: nobody does.
+  absl::Status lost_;                // Not OK: the last message that was written never leaves; none follows.
   bool writes_open_ = false;
   bool writes_ended_ = false;  // By the user.
   bool end_sent_ = false;

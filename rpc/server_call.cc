@@ -153,9 +153,13 @@ void ServerCall::CancelSend(uint64_t send_id) {
 
 void ServerCall::Fail(const absl::Status& status) { connection_->FailStreamLater(local_, status); }
 
-void ServerCall::OnFinished(uint64_t written, absl::Status status) {
-  if (!status.ok() && written == 0) initial_has_left_ = false;  // It was to go with that message.
-  connection_->AnswerLater(local_, written, WithCertainty(std::move(status), Certainty::kExecuted));
+void ServerCall::OnFinished() { connection_->AnswerLater(local_); }
+
+void ServerCall::TakeStreamsEnd() {
+  const absl::Status& lost = stream()->lost();
+  if (lost.ok()) return;
+  if (status_.ok()) status_ = WithCertainty(lost, Certainty::kExecuted);
+  if (stream()->leaving() == 0) initial_has_left_ = false;  // It was to go with that message.
 }
 
 HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) {

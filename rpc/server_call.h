@@ -61,6 +61,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
   void OpenStream(std::shared_ptr<MessageStream> stream);
   MessageStream* stream() const { return context_.stream_.get(); }  // Null: unary.
+  // It is back, and its stream has finished. A message that was lost is the call's error, if it has no other.
+  void TakeStreamsEnd();
   MethodKind kind() const { return method_->kind; }
 
   // Tells the handler that nobody waits any more. What it has set for that runs in here and may be the call's end.
@@ -86,7 +88,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   void CancelSend(uint64_t send_id) override;
   void SendInitialMetadata() override;
   void Fail(const absl::Status& status) override;
-  void OnFinished(uint64_t written, absl::Status status) override;
+  void OnFinished() override;
 
   // Forgets everything but the messages' memory. False: that is too much to keep.
   bool Recycle();

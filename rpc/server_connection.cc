@@ -146,15 +146,16 @@ void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   Slot& slot = SlotOf(call->local());
   slot.running = nullptr;
   if (call->was_refused()) ++loop_.tally().refused;
-  if (const std::optional<uint64_t> written = FinishStream(*call)) {
-    Answer(std::move(call), *written);
+  if (FinishStream(*call)) {
+    Answer(std::move(call));
   } else {
     slot.finishing = std::move(call);
   }
   Settle();
 }
 
-void ServerConnection::Answer(std::unique_ptr<ServerCall> call, uint64_t written) {
+void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
+  if (call->stream() != nullptr) call->TakeStreamsEnd();
   if (!session_.OnHandlerDone(call->local())) {
     call->EndInterception();
     loop_.RecycleCall(std::move(call));
@@ -163,7 +164,9 @@ void ServerConnection::Answer(std::unique_ptr<ServerCall> call, uint64_t written
     session_.OnResponseSent(call->local());
     loop_.RecycleCall(std::move(call));
   } else {
-    if (ServerStreams(call->kind())) SendOfStream(MessageKind::kStreamEnd, call->local(), {written, 0});
+    if (ServerStreams(call->kind())) {
+      SendOfStream(MessageKind::kStreamEnd, call->local(), {call->stream()->leaving(), 0});
+    }
     Respond(std::move(call));
   }
 }
@@ -303,7 +306,10 @@ void ServerConnection::Abort(absl::Status status) {
 void ServerConnection::Settle() {
   if (settling_) return;
   settling_ = true;
-  while (const std::optional<ServerSession::Action> action = session_.NextAction()) Perform(*action);
+  while (const std::optional<ServerSession::Action> action = session_.NextAction()) {
+    const CallbackScope scope(loop_.gate());
+    Perform(*action);
+  }
   settling_ = false;
   timer_.SetBy(session_.NextDeadline());
   if (!session_.idle()) return;
@@ -320,7 +326,7 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
     case ServerSession::ActionKind::kMarkCancelled:
       if (slot.open() != nullptr) CloseStream(*slot.open());  // What that completes runs later.
       if (slot.running != nullptr) slot.running->MarkCancelled();
-      if (slot.finishing != nullptr) Answer(std::move(slot.finishing), 0);  // That is, to nobody.
+      if (slot.finishing != nullptr) Answer(std::move(slot.finishing));  // That is, to nobody.
       return;
     case ServerSession::ActionKind::kCancelFetch:
       if (!closed()) connection_->CancelFetch(action.call_id);

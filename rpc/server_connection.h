@@ -56,9 +56,8 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void CancelSend(uint64_t send_id);
   // Ends a running call with `status`, in a task of the loop: its streams cannot go on.
   void FailStreamLater(uint64_t local, absl::Status status);
-  // Answers a call that waited for what it wrote, in a task of the loop: `written` messages leave. Not OK: with this
-  // instead of the handler's OK, since one does not.
-  void AnswerLater(uint64_t local, uint64_t written, absl::Status status);
+  // Answers a call whose stream has finished, in a task of the loop.
+  void AnswerLater(uint64_t local);
 
   transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
   void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
@@ -73,7 +72,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   // By the index of the session's local id.
   struct Slot {
     ServerCall* running = nullptr;           // Out with its handler.
-    std::unique_ptr<ServerCall> finishing;   // Back; not all that it wrote has the memory that it is sent from.
+    std::unique_ptr<ServerCall> finishing;   // Back; its stream has not finished (MessageStream::Finish).
     std::unique_ptr<ServerCall> responding;  // Its answer is under way.
     uint64_t send_id = 0;                    // Of the answer.
 
@@ -90,10 +89,9 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   bool OnStreamAnnounced(const transport::MessageHead& head);  // Whether to fetch it.
   void OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   void FailStream(uint64_t call_id, const absl::Status& status);
-  void CloseStream(ServerCall& call);  // Nobody waits for the call any more.
-  // Its handler is done. How many messages it wrote; nullopt: AnswerLater follows.
-  std::optional<uint64_t> FinishStream(ServerCall& call);
-  void Answer(std::unique_ptr<ServerCall> call, uint64_t written);
+  void CloseStream(ServerCall& call);   // Nobody waits for the call any more.
+  bool FinishStream(ServerCall& call);  // Its handler is done. False: AnswerLater follows.
+  void Answer(std::unique_ptr<ServerCall> call);
   void CancelFetches(const ServerCall& call);
   void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   absl::Status Intercept(ServerCall& call);

@@ -74,15 +74,14 @@ void ServerConnection::FailStreamLater(uint64_t local, absl::Status status) {
   });
 }
 
-void ServerConnection::AnswerLater(uint64_t local, uint64_t written, absl::Status status) {
-  loop_.event_loop().Post([weak = weak_self_, local, written, status = std::move(status)] {
+void ServerConnection::AnswerLater(uint64_t local) {
+  loop_.event_loop().Post([weak = weak_self_, local] {
     ServerConnection* const connection = *weak;
     if (connection == nullptr) return;
     Slot& slot = connection->SlotOf(local);
     if (slot.finishing == nullptr || slot.finishing->local() != local) return;  // Given up meanwhile.
     const CallbackScope scope(connection->loop_.gate());
-    if (slot.finishing->status().ok()) slot.finishing->set_status(status);
-    connection->Answer(std::move(slot.finishing), written);
+    connection->Answer(std::move(slot.finishing));
     connection->Settle();
   });
 }
@@ -93,8 +92,8 @@ void ServerConnection::CloseStream(ServerCall& call) {
   call.stream()->Close(MessageStream::Unread::kDrop);
 }
 
-std::optional<uint64_t> ServerConnection::FinishStream(ServerCall& call) {
-  if (call.stream() == nullptr) return 0;
+bool ServerConnection::FinishStream(ServerCall& call) {
+  if (call.stream() == nullptr) return true;
   CancelFetches(call);
   return call.stream()->Finish();
 }

@@ -220,6 +220,7 @@ TEST_F(StreamEndTest, HandlersEndWaitsForTheMemoryOfItsLastWrite) {
   loop_.RunUntilIdle();
   EXPECT_THAT(call->received, ElementsAre("small"));
   EXPECT_THAT(call->completions, IsEmpty());
+  EXPECT_EQ(server_->tally().calls(), 1u);  // It has not been answered.
   network_.latest_server()->ReleaseExports();
   loop_.RunUntilIdle();
   EXPECT_THAT(call->received, ElementsAre("small", kLarge));
@@ -280,6 +281,48 @@ TEST_F(StreamEndTest, HandlersErrorStandsWhenItsLastWriteFindsNoMemory) {
   EXPECT_EQ(call->completions[0].message(), "the handler's");
 }
 
+// The usual handler: it waits for its write, and what it does then comes before anything else can.
+TEST_F(StreamEndTest, HandlerThatEndsForItsLostWriteEndsTheCall) {
+  for (const bool writes_again : {false, true}) {
+    SCOPED_TRACE(writes_again);
+    Start();
+    auto call = Begin(MethodKind::kServerStreaming);
+    network_.latest_server()->HoldExports();
+    testing::Text message;
+    message.set_value(kLarge);
+    served().stream->Write(&message, {}, [&](absl::Status status) {
+      EXPECT_TRUE(absl::IsCancelled(status));
+      if (writes_again) served().Write("small");
+      served().done(absl::OkStatus());
+    });
+    loop_.RunUntilIdle();
+    network_.latest_server()->FailExports();
+    loop_.RunUntilIdle();
+    ASSERT_EQ(call->completions.size(), 1u);
+    EXPECT_TRUE(absl::IsResourceExhausted(call->completions[0])) << call->completions[0];
+    call->Read();
+    loop_.RunUntilIdle();
+    EXPECT_THAT(call->received, IsEmpty());
+    channel_.reset();
+    StopServer();
+  }
+}
+
+TEST_F(StreamEndTest, DeadlineEndsAnEndThatWaitsForMemory) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming, absl::Seconds(1));
+  network_.latest_server()->HoldExports();
+  served().Write(kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  loop_.Advance(absl::Seconds(2));
+  EXPECT_EQ(server_->tally().calls(), 0u);
+  ASSERT_EQ(served().writes.size(), 1u);
+  EXPECT_TRUE(absl::IsCancelled(served().writes[0]));
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(call->completions[0]));
+}
+
 TEST_F(StreamEndTest, CancelEndsAnEndThatWaitsForMemory) {
   Start();
   auto call = Begin(MethodKind::kServerStreaming);
@@ -293,8 +336,7 @@ TEST_F(StreamEndTest, CancelEndsAnEndThatWaitsForMemory) {
   EXPECT_EQ(server_->tally().calls(), 0u);
   ASSERT_EQ(served().writes.size(), 1u);
   EXPECT_TRUE(absl::IsCancelled(served().writes[0]));
-  network_.latest_server()->ReleaseExports();  // Nothing is left to export.
-  loop_.RunUntilIdle();
+  EXPECT_EQ(network_.latest_server()->exporting(), 0u);
   EXPECT_EQ(call->completions.size(), 1u);
 }
 
@@ -308,7 +350,8 @@ TEST_F(StreamEndTest, LostConnectionEndsAnEndThatWaitsForMemory) {
   network_.latest_server()->Sever();
   loop_.RunUntilIdle();
   EXPECT_EQ(server_->tally().calls(), 0u);
-  EXPECT_EQ(served().writes.size(), 1u);
+  ASSERT_EQ(served().writes.size(), 1u);
+  EXPECT_TRUE(absl::IsCancelled(served().writes[0]));
   ASSERT_EQ(call->completions.size(), 1u);
   EXPECT_TRUE(absl::IsUnavailable(call->completions[0]));
 }

@@ -66,6 +66,7 @@ class MemoryConnection : public transport::Connection {
   void HoldExports() { hold_exports_ = true; }
   void ReleaseExports();
   void FailExports();
+  size_t exporting() const { return exporting_.size(); }  // Those that wait.
   // Fetches of this end begin and stay unfinished until ReleaseFetches.
   void HoldFetches() { hold_fetches_ = true; }
   void ReleaseFetches();
