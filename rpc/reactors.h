@@ -52,8 +52,8 @@ class ClientReactor : public StreamReactor {
 class ServerReactor : public StreamReactor {
  public:
   // Ends the call with `status`, from any thread. Once; a write that waits for the client's window then fails, one that
-  // waits for payload memory leaves before the end. The handler's context, request and reply end with it. With no
-  // operation in flight OnDone runs in here.
+  // waits for memory or credit leaves before the end; if it finds no memory, an OK becomes RESOURCE_EXHAUSTED. The
+  // handler's context, request and reply end with it. With no operation in flight OnDone runs in here.
   void Finish(absl::Status status);
   // The call is over; mostly `delete this`.
   virtual void OnDone() = 0;

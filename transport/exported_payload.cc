@@ -147,9 +147,8 @@ absl::StatusOr<ExportedPayload> ExportedPayload::Make(const DeviceContext& devic
   payload.attachment_ = content.attachment;
   PayloadExporter exporter(device, windows, &payload);
   const std::vector<GatherPiece> pieces = exporter.PiecesOf(payload.attachment_, {kInPlaceMax, segments_max});
-  if (absl::Status status = exporter.Begin(content.source == nullptr ? 0 : content.source->size(), pieces);
-      !status.ok())
-    return status;
+  const size_t source_bytes = content.source == nullptr ? 0 : content.source->size();
+  if (absl::Status status = exporter.Begin(source_bytes, pieces); !status.ok()) return status;
   if (absl::Status status = exporter.Lay(pieces); !status.ok()) return status;
   exporter.WriteSource(content);
   return payload;

@@ -96,7 +96,7 @@ class ServerSession {
   };
 
   enum class ActionKind {
-    kMarkCancelled,  // Tell the handler that nobody waits any more.
+    kMarkCancelled,  // Tell the handler, or what still sends what it wrote, that nobody waits any more.
     kCancelFetch,    // Stop fetching the request; OnFetchFailed or OnRequest is to follow.
     kCancelSend,     // Stop sending the response; OnResponseSent is to follow.
     kAbort,          // Close the connection: the peer floods it with calls that are rejected.
@@ -123,12 +123,12 @@ class ServerSession {
   void OnTime(absl::Time now);
   void OnClosed();
 
-  // The call that the peer calls `call_id`, if its handler runs and somebody waits for it: what belongs to its streams
-  // is for it. Else it is for nobody.
+  // The call that the peer calls `call_id`, from when it was admitted to run to OnHandlerDone, if somebody waits for
+  // it: what belongs to its streams is for it. Else it is for nobody.
   std::optional<uint64_t> FindRunning(uint64_t call_id);
 
-  // The handler of an admitted call is done. True: answer it, and report the answer's departure by OnResponseSent.
-  // False: nobody waits; the call is released.
+  // The handler of an admitted call is done, and all that it wrote is under way. True: answer it, and report the
+  // answer's departure by OnResponseSent. False: nobody waits; the call is released.
   bool OnHandlerDone(uint64_t local);
   void OnResponseSent(uint64_t local);
   void OnRejectionSent() { --rejections_; }
