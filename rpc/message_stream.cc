@@ -1,10 +1,9 @@
 #include "rpc/message_stream.h"
 
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/core/metadata_codec.h"
+#include "rpc/outgoing_message.h"
 #include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
@@ -39,46 +38,6 @@ bool ParseBody(const absl::Cord& payload, uint64_t body_bytes, google::protobuf:
 }
 
 }  // namespace
-
-// A message that was written: the transport's source until it is sent, the user's until it is serialized.
-class MessageStream::Outgoing : public transport::PayloadSource {
- public:
-  explicit Outgoing(MessageStream* stream) : stream_(*stream) {}
-
-  void Begin(PendingWrite write) {
-    bytes_ = write.message->ByteSizeLong();
-    write_ = std::move(write);
-    in_use_ = true;
-  }
-  size_t size() const override { return bytes_; }
-  void WriteTo(std::byte* to) override {
-    if (!write_.has_value()) {  // Withdrawn: what the transport asks for now is sent to nobody.
-      std::memset(to, 0, bytes_);
-      return;
-    }
-    WriteMeasured(*write_->message, to);
-    stream_.OnSerialized(*this);
-  }
-
-  // The user's part; null: he has it already.
-  std::optional<Done> TakeDone() {
-    std::optional<Done> done;
-    if (write_.has_value()) done = std::move(write_->done);
-    write_.reset();
-    return done;
-  }
-  void Free() { in_use_ = false; }
-  bool in_use() const { return in_use_; }
-  void set_send_id(uint64_t send_id) { send_id_ = send_id; }
-  uint64_t send_id() const { return send_id_; }
-
- private:
-  MessageStream& stream_;
-  std::optional<PendingWrite> write_;
-  size_t bytes_ = 0;
-  uint64_t send_id_ = 0;
-  bool in_use_ = false;
-};
 
 MessageStream::MessageStream(std::shared_ptr<LoopHandle> loop, const StreamOptions& options)
     : loop_(std::move(loop)), options_(options), receiver_(options.window_bytes) {}

@@ -1,0 +1,62 @@
+// A message that was written to a stream.
+//
+// Owner: its MessageStream, which uses it again for another. Thread: the loop's.
+
+#ifndef VERBENA_RPC_OUTGOING_MESSAGE_H_
+#define VERBENA_RPC_OUTGOING_MESSAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "rpc/message_stream.h"
+#include "rpc/protobuf_bytes.h"
+#include "transport/connection.h"
+
+namespace verbena::rpc {
+
+// The transport's source until it is sent, the user's until it is serialized.
+class MessageStream::Outgoing : public transport::PayloadSource {
+ public:
+  explicit Outgoing(MessageStream* stream) : stream_(*stream) {}
+
+  void Begin(PendingWrite write) {
+    bytes_ = write.message->ByteSizeLong();
+    write_ = std::move(write);
+    in_use_ = true;
+  }
+  size_t size() const override { return bytes_; }
+  void WriteTo(std::byte* to) override {
+    if (!write_.has_value()) {  // Withdrawn: what the transport asks for now is sent to nobody.
+      std::memset(to, 0, bytes_);
+      return;
+    }
+    WriteMeasured(*write_->message, to);
+    stream_.OnSerialized(*this);
+  }
+
+  // The user's part; null: he has it already.
+  std::optional<Done> TakeDone() {
+    std::optional<Done> done;
+    if (write_.has_value()) done = std::move(write_->done);
+    write_.reset();
+    return done;
+  }
+  void Free() { in_use_ = false; }
+  bool in_use() const { return in_use_; }
+  void set_send_id(uint64_t send_id) { send_id_ = send_id; }
+  uint64_t send_id() const { return send_id_; }
+
+ private:
+  MessageStream& stream_;
+  std::optional<PendingWrite> write_;
+  size_t bytes_ = 0;
+  uint64_t send_id_ = 0;
+  bool in_use_ = false;
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_OUTGOING_MESSAGE_H_
