@@ -71,6 +71,7 @@ absl::StatusOr<GrantShare> GrantBudget::Admit(uint32_t owner, uint16_t initial_w
 
 void GrantBudget::Release(uint32_t index) {
   Member& member = table_[index];
+  if (member.list == ListName::kActive) --active_count_;
   Unlink(index);
   RemoveStarving(index);
   SetGranted(member, 0);
@@ -118,9 +119,16 @@ void GrantBudget::Touch(uint32_t index, absl::Time now) {
   Member& member = table_[index];
   member.last_active = now;
   if (active_.newest == index) return;
+  const bool was_active = member.list == ListName::kActive;
   Unlink(index);
   member.reclaim_wanted = false;
   PushNewest(ListName::kActive, index);
+  if (!was_active) SetActiveCount(active_count_ + 1);
+}
+
+void GrantBudget::SetActiveCount(uint32_t count) {
+  active_count_ = count;
+  UpdateFairShare();
 }
 
 void GrantBudget::PushNewest(ListName name, uint32_t index) {
@@ -131,9 +139,6 @@ void GrantBudget::PushNewest(ListName name, uint32_t index) {
   member.older = to.newest;
   (to.newest == kNone ? to.oldest : table_[to.newest].newer) = index;
   to.newest = index;
-  if (name != ListName::kActive) return;
-  ++active_count_;
-  UpdateFairShare();
 }
 
 void GrantBudget::Unlink(uint32_t index) {
@@ -142,17 +147,14 @@ void GrantBudget::Unlink(uint32_t index) {
   List& from = list(member.list);
   (member.newer == kNone ? from.newest : table_[member.newer].older) = member.older;
   (member.older == kNone ? from.oldest : table_[member.older].newer) = member.newer;
-  const bool was_active = member.list == ListName::kActive;
   member.list = ListName::kNoList;
-  if (!was_active) return;
-  --active_count_;
-  UpdateFairShare();
 }
 
 void GrantBudget::ExpireActive(absl::Time now) {
   while (active_.oldest != kNone && table_[active_.oldest].last_active + options_.idle_after <= now) {
     const uint32_t index = active_.oldest;
     Unlink(index);
+    SetActiveCount(active_count_ - 1);
     // The answer to a reclaim costs a credit itself: with one above the minimum there is nothing to gain.
     if (table_[index].granted > kCreditsPerConnectionMin + 1) PushNewest(ListName::kIdleRich, index);
   }

@@ -106,6 +106,7 @@ class GrantBudget {
   void Starve(uint32_t index, uint32_t wanted);
   void RemoveStarving(uint32_t index);
   void ExpireActive(absl::Time now);
+  void SetActiveCount(uint32_t count);  // Of the members in active_.
   void PushNewest(ListName list, uint32_t index);
   void Unlink(uint32_t index);
   List& list(ListName name) { return name == ListName::kActive ? active_ : idle_rich_; }
