@@ -23,8 +23,7 @@ void SimulatedEnd::Pump() {
   while (!world_.violation()) {
     std::optional<protocol::Action> action = machine_->NextAction();
     if (!action) break;
-    if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
-    std::visit([this](const auto& a) { Perform(a); }, *action);
+    std::visit([this](const auto& a) { Act(a); }, *action);
   }
   WatchDeadline();
 }
@@ -142,9 +141,15 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
   } else {
     machine_->OnMalformedFrame(frame.status(), world_.now());
   }
-  Pump();
+  machine_->PerformQueued([this](const auto& action) { Act(action); });
   loop_.OnPolled();
   loop_.WakeConnections();
+  if (std::exchange(turn_ends_, true)) return;
+  // The frames that follow leave at the end of the driver's turn, which others may come in.
+  world_.After(world_.random.Microseconds(0, 5), [this] {
+    turn_ends_ = false;
+    Pump();
+  });
 }
 
 void SimulatedEnd::OnSendCompletion() {
