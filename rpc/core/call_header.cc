@@ -17,20 +17,25 @@ constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticat
 
 absl::Status Malformed(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
+// The high bit of some byte is set if one of the eight at `text` is not printable ASCII, or is a space.
+uint64_t Unprintable(const char* text) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t bytes;
+  std::memcpy(&bytes, text, sizeof(bytes));
+  const uint64_t below = (bytes - '!' * kOnes) & ~bytes;  // Of the lowest byte below '!'.
+  const uint64_t above = (bytes + kOnes) | bytes;         // Of each byte above '~'.
+  return (below | above) & (0x80 * kOnes);
+}
+
 // Whether every byte is printable ASCII other than space ('!' to '~'), eight at a time: this runs twice for each call.
 bool IsPrintable(absl::string_view text) {
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  constexpr uint64_t kHighBits = 0x80 * kOnes;
-  uint64_t bad = 0;
-  while (!text.empty()) {
-    uint64_t bytes = 'a' * kOnes;  // What a short last piece is filled up with.
-    const size_t count = std::min(text.size(), sizeof(bytes));
-    std::memcpy(&bytes, text.data(), count);
-    bad |= (bytes - '!' * kOnes) & ~bytes;  // The high bit of the lowest byte below '!' is set.
-    bad |= (bytes + kOnes) | bytes;         // That of each byte above '~' is.
-    text.remove_prefix(count);
+  if (text.size() < sizeof(uint64_t)) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   }
-  return (bad & kHighBits) == 0;
+  const size_t last = text.size() - sizeof(uint64_t);
+  uint64_t bad = Unprintable(text.data() + last);  // May overlap the one before.
+  for (size_t at = 0; at < last; at += sizeof(uint64_t)) bad |= Unprintable(text.data() + at);
+  return bad == 0;
 }
 
 absl::Status CheckMethod(absl::string_view method) {

@@ -73,7 +73,7 @@ class MetadataLists {
 
 }  // namespace
 
-absl::Status CheckHeaderFields(absl::Span<const std::byte> fields) {
+absl::Status CheckSomeHeaderFields(absl::Span<const std::byte> fields) {
   MetadataLists metadata;
   while (!fields.empty()) {
     if (fields.size() < kHeaderFieldOverheadBytes) {

@@ -72,10 +72,6 @@ size_t Metadata::bytes() const {
   return bytes;
 }
 
-void Metadata::Clear() {
-  if (!empty()) entries_ = {};
-}
-
 std::optional<absl::string_view> Metadata::Find(absl::string_view key) const {
   for (const Entry& entry : entries_) {
     if (entry.key == key) return entry.value;

@@ -41,7 +41,9 @@ class Metadata {
 
   // Appends an entry. InvalidArgument: it breaks a rule; says which, and names the key. Then the list is as it was.
   absl::Status Add(absl::string_view key, absl::string_view value);
-  void Clear();
+  void Clear() {
+    if (!empty()) entries_ = {};
+  }
 
   // The first value of `key`; nullopt: there is none. All of them, in order. Valid until the list changes.
   std::optional<absl::string_view> Find(absl::string_view key) const;

@@ -27,7 +27,7 @@ void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldW
   }
 }
 
-void ReadMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata) {
+void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata) {
   HeaderFieldReader reader(fields);
   while (const std::optional<HeaderField> field = reader.Next()) {
     if (field->type != static_cast<uint16_t>(type)) continue;

@@ -29,7 +29,10 @@ absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metad
 void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldWriter& to);
 
 // Adds what the fields of `type` say, in a list that CheckHeaderFields found whole, to `metadata`.
-void ReadMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata);
+void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata);
+inline void ReadMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata) {
+  if (!fields.empty()) ReadSomeMetadata(fields, type, metadata);  // Mostly there are none.
+}
 
 // Whether `bytes` of `what` may be sent where a header leaves room for `room`. ResourceExhausted says both numbers.
 absl::Status CheckMetadataBytes(absl::string_view what, size_t bytes, size_t room);
