@@ -1,0 +1,168 @@
+// What one call costs, for tools that count: both ends on one thread and one event loop, so that the counts are the
+// same in each run. Under callgrind only the measured calls are collected (count.py).
+//
+//   call_cost [--payload=64] [--in_flight=1] [--calls=2000]
+
+#include <valgrind/callgrind.h>
+
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "benchmarks/rpc_bench/bench.verbena.h"
+#include "rpc/channel.h"
+#include "rpc/client_context.h"
+#include "rpc/device_network.h"
+#include "rpc/method_registry.h"
+#include "rpc/server_loop.h"
+
+ABSL_FLAG(size_t, payload, 64, "Bytes of the request's and of the reply's payload field.");
+ABSL_FLAG(size_t, in_flight, 1, "Calls in flight.");
+ABSL_FLAG(size_t, calls, 2000, "Calls that are counted. As many before them are not.");
+
+namespace verbena::benchmarks {
+namespace {
+
+class EchoService final : public Bench::CallbackService {
+ public:
+  void Echo(ServerContext*, const Bytes* request, Bytes* reply, Responder done) override {
+    reply->set_payload(request->payload());
+    done(absl::OkStatus());
+  }
+};
+
+// Runs what waits for the loop on another thread, and drives the loop meanwhile.
+template <typename Function>
+auto Aside(EventLoop* loop, Function function) {
+  auto result = std::async(std::launch::async, std::move(function));
+  loop->RunUntil([&result] { return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+  return result.get();
+}
+
+// A server on a loop that somebody else drives.
+class LoopServer {
+ public:
+  static absl::StatusOr<std::unique_ptr<LoopServer>> Start(Service* service, EventLoop* loop) {
+    absl::StatusOr<std::unique_ptr<rpc::MethodRegistry>> methods = rpc::MethodRegistry::Create({service});
+    if (!methods.ok()) return methods.status();
+    auto server = std::make_unique<LoopServer>(*std::move(methods), loop);
+    TransportOptions options;
+    options.device = "soft";
+    auto listener = Aside(loop, [&] {
+      return rpc::DeviceNetwork()->Listen(
+          "soft://127.0.0.1:0", options, {loop},
+          [accepting = &server->server_](std::unique_ptr<transport::Connection> connection) {
+            accepting->Accept(std::move(connection));
+          },
+          {});
+    });
+    if (!listener.ok()) return listener.status();
+    server->listener_ = *std::move(listener);
+    return server;
+  }
+  LoopServer(std::unique_ptr<rpc::MethodRegistry> methods, EventLoop* loop)
+      : loop_(loop),
+        methods_(std::move(methods)),
+        server_(loop, methods_.get(), nullptr, rpc::ServerSessionOptions(), rpc::StreamOptions(), kCallsMax) {}
+  ~LoopServer() {
+    Aside(loop_, [this] { listener_.reset(); });
+    server_.Abort();
+    server_.Shut();
+  }
+
+  const std::string& address() const { return listener_->addresses().front(); }
+
+ private:
+  static constexpr uint32_t kCallsMax = 16384;
+
+  EventLoop* const loop_;
+  const std::unique_ptr<rpc::MethodRegistry> methods_;
+  rpc::ServerLoop server_;
+  std::unique_ptr<transport::Listener> listener_;
+};
+
+// So many calls at once, each made again when it is done, until all have been made.
+class Load {
+ public:
+  Load(std::shared_ptr<Channel> channel, size_t in_flight, size_t payload_bytes)
+      : stub_(std::move(channel)), calls_(in_flight) {
+    for (Call& call : calls_) call.request.set_payload(std::string(payload_bytes, 'v'));
+  }
+
+  absl::Status Run(size_t calls, EventLoop* loop) {
+    left_ = calls;
+    // Within the loop, as a program that does everything on its loop makes them.
+    loop->Post([this] {
+      for (Call& call : calls_) MakeNext(&call);
+    });
+    loop->RunUntil([this] { return left_ == 0 && in_flight_ == 0; });
+    return status_;
+  }
+
+ private:
+  struct Call {
+    ClientContext context;
+    Bytes request;
+    Bytes reply;
+  };
+
+  void MakeNext(Call* call) {
+    if (left_ == 0) return;
+    --left_;
+    ++in_flight_;
+    call->context.Reset();
+    stub_.async()->Echo(&call->context, &call->request, &call->reply, [this, call](absl::Status status) {
+      --in_flight_;
+      status_.Update(status);
+      MakeNext(call);
+    });
+  }
+
+  Bench::Stub stub_;
+  std::vector<Call> calls_;
+  size_t left_ = 0;
+  size_t in_flight_ = 0;
+  absl::Status status_;
+};
+
+absl::Status Run() {
+  EventLoopOptions loop_options;
+  loop_options.wait = WaitPolicy::kBusy;
+  absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create(loop_options);
+  if (!loop.ok()) return loop.status();
+  EchoService service;
+  absl::StatusOr<std::unique_ptr<LoopServer>> server = LoopServer::Start(&service, loop->get());
+  if (!server.ok()) return server.status();
+  ChannelOptions options;
+  options.loop = loop->get();
+  options.transport.device = "soft";
+  absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create((*server)->address(), options);
+  if (!channel.ok()) return channel.status();
+
+  const size_t calls = absl::GetFlag(FLAGS_calls);
+  Load load(*std::move(channel), absl::GetFlag(FLAGS_in_flight), absl::GetFlag(FLAGS_payload));
+  if (absl::Status warm = load.Run(calls, loop->get()); !warm.ok()) return warm;
+  CALLGRIND_START_INSTRUMENTATION;
+  absl::Status measured = load.Run(calls, loop->get());
+  CALLGRIND_STOP_INSTRUMENTATION;
+  return measured;
+}
+
+}  // namespace
+}  // namespace verbena::benchmarks
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  const absl::Status status = verbena::benchmarks::Run();
+  if (!status.ok()) std::cerr << "call_cost: " << status << "\n";
+  return status.ok() ? 0 : 1;
+}

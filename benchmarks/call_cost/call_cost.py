@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Prints what one call costs, both ends together: instructions by layer, allocations, locks, system calls.
+
+  bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1] [--functions=N]
+"""
+
+import argparse
+import pathlib
+import sys
+
+import counts
+import layers
+
+_PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "bazel-bin/benchmarks/call_cost/call_cost"
+
+
+def print_counts(measured, functions):
+    for layer in layers.ORDER:
+        print(f"{measured.instructions[layer]:9.0f}  {layer}")
+    print(f"{measured.without_device():9.0f}  without the software device\n")
+    print(f"{measured.allocations:9.2f}  allocations")
+    print(f"{measured.locks:9.2f}  locks")
+    print(f"{measured.system_calls:9.2f}  system calls")
+    for instructions, layer, function in measured.functions[:functions]:
+        print(f"{instructions:9.1f}  {layer}: {function}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--payload", type=int, default=64)
+    parser.add_argument("--in_flight", type=int, default=1)
+    parser.add_argument("--functions", type=int, default=0, help="how many of the dearest functions to list")
+    options = parser.parse_args()
+    try:
+        measured = counts.measure(_PROGRAM, f"--payload={options.payload}", f"--in_flight={options.in_flight}")
+    except RuntimeError as error:
+        sys.exit(str(error))
+    print_counts(measured, options.functions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What a call costs: runs call_cost under callgrind, and counts."""
+
+import dataclasses
+import pathlib
+import subprocess
+import tempfile
+
+import callgrind_profile
+import layers
+
+# As call_cost's own default: so many are not counted before, and so many are.
+CALLS = 2000
+_ALLOCATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
+_LOCKS = ("pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock")
+# What libc calls the kernel for on a call's way: waiting, waking, descriptors. The clock is read without the kernel.
+_SYSTEM_CALLS = ("epoll_wait", "read", "write", "futex", "syscall", "poll", "ioctl", "sched_yield", "mmap", "munmap")
+
+
+@dataclasses.dataclass
+class Counts:
+    """For each call, both ends together."""
+
+    instructions: dict  # By layer.
+    allocations: float
+    locks: float
+    system_calls: float
+    functions: list  # (instructions, layer, function), most first.
+
+    def without_device(self):
+        return sum(count for layer, count in self.instructions.items() if layer != layers.DEVICE)
+
+
+def count(profile, calls):
+    by_layer = dict.fromkeys(layers.ORDER, 0.0)
+    functions = []
+    for (object_name, function), instructions in profile.instructions.items():
+        layer = layers.layer_of(object_name, function)
+        by_layer[layer] += instructions / calls
+        functions.append((instructions / calls, layer, function))
+
+    def calls_of(names):
+        # Versioned symbols: pthread_mutex_lock@@GLIBC_2.2.5.
+        return sum(number for function, number in profile.calls.items() if function.split("@")[0] in names) / calls
+
+    return Counts(by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), calls_of(_SYSTEM_CALLS),
+                  sorted(functions, reverse=True))
+
+
+def measure(program, *arguments):
+    """Raises RuntimeError, with what it said, if the program fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "callgrind.out"
+        run = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}", program,
+             f"--calls={CALLS}", *arguments],
+            capture_output=True, text=True, check=False)
+        if run.returncode != 0 or not output.exists():
+            raise RuntimeError(f"{program} under valgrind: status {run.returncode}\n{run.stderr}")
+        with output.open() as lines:
+            return count(callgrind_profile.parse(lines), CALLS)
