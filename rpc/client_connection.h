@@ -113,7 +113,9 @@ class ClientConnection {
   void OnTime();
   void FailLater(UserCall call, absl::Status status);
   bool wants_connection() const { return (wanted_ && connects_ahead_) || session_.calls_waiting() > 0; }
-  ClientCall& CallOf(uint64_t call_id);
+  // Of a call that was started. The other makes room for one first.
+  ClientCall& CallOf(uint64_t call_id) { return *calls_[CallIndex(call_id)]; }
+  ClientCall& NewCallOf(uint64_t call_id);
   void Publish(std::string state);
 
   // Constant after construction.

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "rpc/callback_scope.h"
 #include "rpc/client_connection.h"
-#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 namespace {
@@ -35,9 +34,9 @@ ClientLink::ClientLink(ClientConnection* owner, ClientSession::Epoch epoch,
 }
 
 uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage message) {
-  const uint64_t send_id = connection_->Send(std::move(message));
-  requests_.emplace(send_id, call_id);
-  return send_id;
+  message.tag = call_id;
+  ++requests_;
+  return connection_->Send(std::move(message));
 }
 
 void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
@@ -52,7 +51,7 @@ uint64_t ClientLink::SendStreamMessage(uint64_t call_id, const StreamHeader& hea
                                        absl::Cord attachment, std::shared_ptr<MessageStream> stream) {
   const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, Encoded(header),
                                                 payload, std::move(attachment));
-  stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
+  stream_sends_.Add(send_id, std::move(stream), payload);
   return send_id;
 }
 
@@ -116,12 +115,13 @@ void ClientLink::OnFetchFailed(const transport::MessageHead& head, const absl::S
   owner_.Settle();
 }
 
-void ClientLink::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
+void ClientLink::OnSent(const transport::SentMessage& sent, transport::SendOutcome outcome) {
   const CallbackScope scope(&owner_);
-  if (const auto sent = stream_sends_.extract(send_id)) {
-    sent.mapped().stream->OnSent(sent.mapped().payload, outcome);
-  } else if (const auto request = requests_.extract(send_id)) {
-    owner_.OnRequestSent(epoch_, request.mapped(), ToSessionOutcome(outcome));
+  if (sent.kind == static_cast<uint8_t>(MessageKind::kRequest)) {
+    --requests_;
+    owner_.OnRequestSent(epoch_, sent.tag, ToSessionOutcome(outcome));
+  } else if (sent.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
+    stream_sends_.OnSent(sent.send_id, outcome);
   }
   AnswerDrain();
   owner_.Settle();
@@ -129,7 +129,7 @@ void ClientLink::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
 
 // Behind every request: also behind the large ones, which an answer sent at once would overtake.
 void ClientLink::AnswerDrain() {
-  if (!drain_asked_ || !requests_.empty()) return;
+  if (!drain_asked_ || requests_ > 0) return;
   drain_asked_ = false;
   SendControl(MessageKind::kDrain, 0);
 }

@@ -5,16 +5,16 @@
 #ifndef VERBENA_RPC_CLIENT_LINK_H_
 #define VERBENA_RPC_CLIENT_LINK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "rpc/core/client_session.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/stream_header.h"
-#include "rpc/message_stream.h"
+#include "rpc/stream_sending.h"
 #include "transport/connection.h"
 
 namespace verbena::rpc {
@@ -47,7 +47,7 @@ class ClientLink : public transport::ConnectionHandler {
   transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
   void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
   void OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) override;
-  void OnSent(uint64_t send_id, transport::SendOutcome outcome) override;
+  void OnSent(const transport::SentMessage& sent, transport::SendOutcome outcome) override;
   void OnPeerDraining() override;
   void OnClosed(const absl::Status& status) override;
 
@@ -61,14 +61,8 @@ class ClientLink : public transport::ConnectionHandler {
   const ClientSession::Epoch epoch_;
   const std::unique_ptr<transport::Connection> connection_;
 
-  struct StreamSend {
-    std::shared_ptr<MessageStream> stream;
-    transport::PayloadSource* payload;
-  };
-
-  // By send; those of messages without payload are in neither.
-  absl::flat_hash_map<uint64_t, uint64_t> requests_;  // Call ids.
-  absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;
+  size_t requests_ = 0;  // On their way out.
+  StreamSends stream_sends_;
   bool aborted_ = false;
   bool drain_asked_ = false;  // And not answered.
 };

@@ -43,7 +43,8 @@ class KeepingConnection : public transport::Connection {
     std::copy(message.header.begin(), message.header.end(), header.begin());
     body_bytes = message.payload == nullptr ? 0 : message.payload->size();
     if (message.payload != nullptr) message.payload->WriteTo(body.data());
-    return ++last_send;
+    last_sent = {last_sent.send_id + 1, message.kind, message.tag};
+    return last_sent.send_id;
   }
   void CancelSend(uint64_t) override {}
   void CancelFetch(uint64_t) override {}
@@ -61,7 +62,7 @@ class KeepingConnection : public transport::Connection {
   size_t header_bytes = 0;
   size_t body_bytes = 0;
   uint64_t call_id = 0;
-  uint64_t last_send = 0;
+  transport::SentMessage last_sent;
 
  private:
   transport::EventLoop* const loop_;
@@ -119,7 +120,7 @@ TEST(HotPath, CallStartedOnTheLoopAllocatesAndPostsNothingAtTheClient) {
   const auto call_once = [&] {
     CallbackUnaryCall(channel, kEcho, &context, &request, &reply, [&completed](absl::Status) { ++completed; });
     KeepingConnection& connection = *network.latest;
-    connection.handler->OnSent(connection.last_send, SendOutcome::kDelivered);
+    connection.handler->OnSent(connection.last_sent, SendOutcome::kDelivered);
     SpanPayload nothing({});
     connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kResponse), connection.call_id,
                                    absl::MakeConstSpan(header).first(header_bytes), 0},
@@ -166,7 +167,7 @@ TEST(HotPath, CallbackHandlersCallAllocatesAndPostsNothingAtTheServer) {
     connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kRequest), ++call_id,
                                    absl::MakeConstSpan(header).first(header_bytes), body.size()},
                                   payload);
-    connection.handler->OnSent(connection.last_send, SendOutcome::kDelivered);
+    connection.handler->OnSent(connection.last_sent, SendOutcome::kDelivered);
   };
   for (int i = 0; i < kWarmUp; ++i) call_once();
   const size_t posted_before = loop.posted();

@@ -11,7 +11,6 @@
 #include "rpc/core/message_kind.h"
 #include "rpc/core/status_codec.h"
 #include "rpc/server_loop.h"
-#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 namespace {
@@ -55,11 +54,7 @@ ServerConnection::~ServerConnection() {
   connection_.reset();  // Before the answers that it may still read.
 }
 
-ServerConnection::Slot& ServerConnection::SlotOf(uint64_t local) {
-  const uint32_t index = CallIndex(local);
-  if (index >= slots_.size()) slots_.resize(index + 1);
-  return slots_[index];
-}
+void ServerConnection::GrowSlots(size_t count) { slots_.resize(count); }
 
 transport::Verdict ServerConnection::OnAnnounced(const transport::MessageHead& head) {
   const CallbackScope scope(loop_.gate());
@@ -177,9 +172,8 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   if (call->status().ok()) call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
   call->FitMetadata(header_.size());
   call->EndInterception();  // With what is sent.
-  const uint64_t send_id = SendResponse(session_.CallIdOf(local), call->status(), call->response_metadata(),
+  const uint64_t send_id = SendResponse(local, session_.CallIdOf(local), call->status(), call->response_metadata(),
                                         call->status().ok() && replies ? call.get() : nullptr);
-  sends_.emplace(send_id, local);
   Slot& slot = SlotOf(local);
   slot.send_id = send_id;
   slot.responding = std::move(call);
@@ -189,26 +183,22 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
 void ServerConnection::RespondWithoutReply(uint64_t local) {
   absl::Status status = absl::ResourceExhaustedError("the server has no payload memory to send the response from");
   SetCertainty(&status, Certainty::kExecuted);
-  const uint64_t send_id = SendResponse(session_.CallIdOf(local), status, {}, nullptr);
-  sends_.emplace(send_id, local);
-  SlotOf(local).send_id = send_id;
+  SlotOf(local).send_id = SendResponse(local, session_.CallIdOf(local), status, {}, nullptr);
 }
 
 void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
-  if (sends_over_) {
-    session_.OnRejectionSent();
-    return;
-  }
-  sends_.emplace(SendResponse(call_id, status, {}, nullptr), 0);
+  if (sends_over_) return session_.OnRejectionSent();
+  SendResponse(0, call_id, status, {}, nullptr);
 }
 
-uint64_t ServerConnection::SendResponse(uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
-                                        ServerCall* reply) {
+uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status,
+                                        const ResponseMetadata& metadata, ServerCall* reply) {
   size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), header_, metadata);
   header_bytes += AppendLoadIfNews(header_.subspan(header_bytes));
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kResponse);
   message.call_id = call_id;
+  message.tag = local;
   message.header = header_.first(header_bytes);
   if (reply != nullptr) {
     message.payload = reply;
@@ -237,15 +227,15 @@ void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const a
   Settle();
 }
 
-void ServerConnection::OnSent(uint64_t send_id, transport::SendOutcome outcome) {
-  if (const auto sent = stream_sends_.extract(send_id)) {
+void ServerConnection::OnSent(const transport::SentMessage& sent, transport::SendOutcome outcome) {
+  if (sent.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
     const CallbackScope scope(loop_.gate());
-    return sent.mapped().stream->OnSent(sent.mapped().payload, outcome);
+    return stream_sends_.OnSent(sent.send_id, outcome);
   }
-  const auto send = sends_.find(send_id);
-  if (send == sends_.end()) return;
-  const uint64_t local = send->second;
-  sends_.erase(send);
+  if (sent.kind == static_cast<uint8_t>(MessageKind::kResponse)) OnResponseSent(sent.tag, outcome);
+}
+
+void ServerConnection::OnResponseSent(uint64_t local, transport::SendOutcome outcome) {
   if (outcome != transport::SendOutcome::kDelivered) load_report_.OnResponseLost();
   if (local == 0) {
     session_.OnRejectionSent();

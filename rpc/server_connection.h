@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "rpc/auth/authentication.h"
 #include "rpc/auth/call_guard.h"
@@ -22,6 +21,7 @@
 #include "rpc/core/stream_header.h"
 #include "rpc/message_stream.h"
 #include "rpc/server_call.h"
+#include "rpc/stream_sending.h"
 #include "transport/connection.h"
 #include "transport/deadline_timer.h"
 #include "transport/event_loop.h"
@@ -62,7 +62,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
   void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
   void OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) override;
-  void OnSent(uint64_t send_id, transport::SendOutcome outcome) override;
+  void OnSent(const transport::SentMessage& sent, transport::SendOutcome outcome) override;
   void OnPeerDraining() override {}
   void OnClosed(const absl::Status& status) override;
 
@@ -77,11 +77,6 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
     uint64_t send_id = 0;                    // Of the answer.
 
     ServerCall* open() const { return running != nullptr ? running : finishing.get(); }  // Its streams are.
-  };
-
-  struct StreamSend {
-    std::shared_ptr<MessageStream> stream;
-    transport::PayloadSource* payload;
   };
 
   absl::Span<const std::byte> EncodeHeader(const StreamHeader& header, const Metadata& initial);
@@ -99,7 +94,9 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void Reject(uint64_t call_id, const absl::Status& status);
   void Respond(std::unique_ptr<ServerCall> call);
   void RespondWithoutReply(uint64_t local);
-  uint64_t SendResponse(uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
+  void OnResponseSent(uint64_t local, transport::SendOutcome outcome);
+  // `local`: of the call that it ends; 0: of none, it is a rejection.
+  uint64_t SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
                         ServerCall* reply);
   size_t AppendLoadIfNews(absl::Span<std::byte> to);
   void Abort(absl::Status status);
@@ -112,7 +109,12 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void Settle();
   void Perform(const ServerSession::Action& action);
   void OnTime();
-  Slot& SlotOf(uint64_t local);
+  Slot& SlotOf(uint64_t local) {
+    const uint32_t index = CallIndex(local);
+    if (index >= slots_.size()) GrowSlots(index + size_t{1});
+    return slots_[index];
+  }
+  void GrowSlots(size_t count);  // Not inlined with each look-up.
 
   // Constant after construction.
   ServerLoop& loop_;
@@ -128,8 +130,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   ServerSession session_;
   LoadReport load_report_;
   std::vector<Slot> slots_;
-  absl::flat_hash_map<uint64_t, uint64_t> sends_;  // Local id of the call that a send answers, by send; 0: rejected.
-  absl::flat_hash_map<uint64_t, StreamSend> stream_sends_;
+  StreamSends stream_sends_;
   transport::DeadlineTimer<ServerConnection, &ServerConnection::OnTime> timer_;
   transport::DeadlineTimer<ServerConnection, &ServerConnection::OnDrainTime> drain_timer_;
   bool settling_ = false;

@@ -6,7 +6,6 @@
 #include "rpc/core/metadata_codec.h"
 #include "rpc/server_connection.h"
 #include "rpc/server_loop.h"
-#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 
@@ -15,7 +14,7 @@ uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader&
                                              std::shared_ptr<MessageStream> stream) {
   const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local),
                                                 EncodeHeader(header, initial), payload, std::move(attachment));
-  stream_sends_.emplace(send_id, StreamSend{std::move(stream), payload});
+  stream_sends_.Add(send_id, std::move(stream), payload);
   return send_id;
 }
 

@@ -5,16 +5,41 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/stream_header.h"
+#include "rpc/message_stream.h"
 #include "transport/connection.h"
 
 namespace verbena::rpc {
+
+// The messages of streams that are on their way out of one connection. Keeps their streams.
+//
+// Owner: the link, or the connection, that sends them. Thread: its loop's.
+class StreamSends {
+ public:
+  void Add(uint64_t send_id, std::shared_ptr<MessageStream> stream, transport::PayloadSource* payload) {
+    sends_.emplace(send_id, Send{std::move(stream), payload});
+  }
+  void OnSent(uint64_t send_id, transport::SendOutcome outcome) {
+    const auto sent = sends_.extract(send_id);
+    if (!sent.empty()) sent.mapped().stream->OnSent(sent.mapped().payload, outcome);
+  }
+
+ private:
+  struct Send {
+    std::shared_ptr<MessageStream> stream;
+    transport::PayloadSource* payload;
+  };
+
+  absl::flat_hash_map<uint64_t, Send> sends_;
+};
 
 // `header` is encoded. Returns the send's id. `payload` may be null: none; `attachment` is what travels beside it.
 inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,

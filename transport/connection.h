@@ -40,6 +40,14 @@ struct OutboundMessage {
   absl::Span<const std::byte> header;  // Copied before Send returns; at most Connection::header_bytes_max().
   PayloadSource* payload = nullptr;    // First part of the payload; must live until OnSent. Null: none.
   absl::Cord attachment;               // Second part; pieces in registered memory are not copied (gather_plan.h).
+  uint64_t tag = 0;                    // Belongs to the layer above, which gets it back with OnSent.
+};
+
+// Which message a report is about: the id that Send returned, and what it was given.
+struct SentMessage {
+  uint64_t send_id = 0;
+  uint8_t kind = 0;
+  uint64_t tag = 0;
 };
 
 struct MessageHead {
@@ -80,7 +88,7 @@ class ConnectionHandler {
   virtual void OnMessage(const MessageHead& head, ReceivedPayload& payload) = 0;
   virtual void OnFetchFailed(const MessageHead& head,
                              const absl::Status& status) = 0;      // After kFetch: withdrawn, or failed.
-  virtual void OnSent(uint64_t send_id, SendOutcome outcome) = 0;  // Exactly once for each Send.
+  virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each Send.
   virtual void OnPeerDraining() = 0;                               // The peer takes no new message from here on.
   virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The
                                                           // connection may be destroyed.

@@ -16,7 +16,9 @@ std::byte* WriteHead(const wire::FrameHeader& header, const Outbound& outbound, 
 }  // namespace
 
 void Outbound::Assign(OutboundMessage message) {
+  kind = message.kind;
   call_id = message.call_id;
+  tag = message.tag;
   header.assign(message.header.begin(), message.header.end());
   payload = message.payload;
   attachment = std::move(message.attachment);

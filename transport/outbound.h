@@ -27,7 +27,9 @@ struct Outbound {
     kExported,  // The peer may READ it. Ended by the machine's ReleaseExport.
   };
 
+  uint8_t kind = 0;
   uint64_t call_id = 0;
+  uint64_t tag = 0;
   std::vector<std::byte> header;
   PayloadSource* payload = nullptr;
   absl::Cord attachment;

@@ -136,9 +136,10 @@ void RdmaConnection::Do(const protocol::Sent& action) {
   group_.counters().sends_queued.Subtract(1);
   outbound->payload = nullptr;
   outbound->reported = true;
+  const SentMessage sent{action.send_id, outbound->kind, outbound->tag};
   FreeIfDone(action.send_id, *outbound);
   // The two enums agree by the static_asserts below.
-  if (handler_ != nullptr) handler_->OnSent(action.send_id, static_cast<SendOutcome>(action.outcome));
+  if (handler_ != nullptr) handler_->OnSent(sent, static_cast<SendOutcome>(action.outcome));
 }
 
 static_assert(static_cast<int>(SendOutcome::kDelivered) == static_cast<int>(protocol::SendOutcome::kDelivered));

@@ -75,11 +75,12 @@ void MemoryConnection::PostToSelf(EndTask task) { link_->PostTo(side_, std::move
 
 uint64_t MemoryConnection::Send(transport::OutboundMessage message) {
   assert(!draining_ && "no Send after Drain");
-  Queued queued{++last_send_id_,
-                {message.kind, message.call_id,
-                 std::string(reinterpret_cast<const char*>(message.header.data()), message.header.size()), ""},
-                message.payload,
-                std::move(message.attachment)};
+  Queued queued{
+      ++last_send_id_,
+      {message.kind, message.call_id,
+       std::string(reinterpret_cast<const char*>(message.header.data()), message.header.size()), "", message.tag},
+      message.payload,
+      std::move(message.attachment)};
   if (!closing_) ++messages_sent_;
   if (stalled_ || closing_) {  // Not reported if OnClosed has been made: the caller knows then.
     queued_.push_back(std::move(queued));
@@ -107,7 +108,7 @@ void MemoryConnection::Transmit(Queued queued) {
   }
   message.body += std::string(queued.attachment);
   const uint64_t send_id = queued.send_id;
-  const Message head{message.kind, message.call_id, message.header, ""};
+  const Message head{message.kind, message.call_id, message.header, "", message.tag};
   unreported_.emplace(send_id, head);
   if (eager) {
     PostToPeer([send_id, message](MemoryConnection& peer) { peer.Deliver(send_id, message); });
@@ -132,29 +133,40 @@ void MemoryConnection::ReleaseExports() {
 }
 
 void MemoryConnection::FailExports() {
-  for (const Queued& one : std::exchange(exporting_, {})) ReportLater(one.send_id, SendOutcome::kNoMemory);
+  for (Queued& one : std::exchange(exporting_, {})) {
+    ReportLater(one.send_id, std::move(one.message), SendOutcome::kNoMemory);
+  }
 }
 
 void MemoryConnection::Report(uint64_t send_id, SendOutcome outcome) {
-  if (closed_ || unreported_.erase(send_id) == 0) return;
+  const auto sent = unreported_.extract(send_id);
+  if (closed_ || sent.empty()) return;
   announced_.erase(send_id);
-  if (handler_ != nullptr) handler_->OnSent(send_id, outcome);
+  Tell(send_id, sent.mapped(), outcome);
   DrainIfFinished();
 }
 
-void MemoryConnection::ReportLater(uint64_t send_id, SendOutcome outcome) {
-  unreported_.emplace(send_id, Message());
+void MemoryConnection::Tell(uint64_t send_id, const Message& message, SendOutcome outcome) {
+  if (handler_ != nullptr) handler_->OnSent({send_id, message.kind, message.tag}, outcome);
+}
+
+void MemoryConnection::ReportLater(uint64_t send_id, Message head, SendOutcome outcome) {
+  unreported_.emplace(send_id, std::move(head));
   PostToSelf([send_id, outcome](MemoryConnection& self) { self.Report(send_id, outcome); });
 }
 
 void MemoryConnection::CancelSend(uint64_t send_id) {
-  const auto is_it = [send_id](const Queued& queued) { return queued.send_id == send_id; };
-  if (std::erase_if(queued_, is_it) + std::erase_if(exporting_, is_it) > 0) {
-    ReportLater(send_id, SendOutcome::kNotSent);
-  } else if (announced_.erase(send_id) > 0) {
-    PostToPeer([send_id](MemoryConnection& peer) { peer.OnWithdrawn(send_id); });
-    ReportLater(send_id, SendOutcome::kUnknown);
+  for (std::deque<Queued>* waiting : {&queued_, &exporting_}) {
+    const auto it = std::find_if(waiting->begin(), waiting->end(),
+                                 [send_id](const Queued& queued) { return queued.send_id == send_id; });
+    if (it == waiting->end()) continue;
+    ReportLater(send_id, std::move(it->message), SendOutcome::kNotSent);
+    waiting->erase(it);
+    return;
   }
+  if (announced_.erase(send_id) == 0) return;
+  PostToPeer([send_id](MemoryConnection& peer) { peer.OnWithdrawn(send_id); });
+  ReportLater(send_id, Message(), SendOutcome::kUnknown);  // Of one that is known as unreported.
 }
 
 transport::MessageHead MemoryConnection::HeadOf(const Message& message) const {
@@ -258,8 +270,8 @@ void MemoryConnection::Close(absl::Status status) {
   while (handler_ != nullptr && (!unreported_.empty() || !queued_.empty())) {
     const auto unreported = std::exchange(unreported_, {});
     const auto queued = std::exchange(queued_, {});
-    for (const auto& [send_id, head] : unreported) handler_->OnSent(send_id, SendOutcome::kUnknown);
-    for (const Queued& one : queued) handler_->OnSent(one.send_id, SendOutcome::kNotSent);
+    for (const auto& [send_id, head] : unreported) Tell(send_id, head, SendOutcome::kUnknown);
+    for (const Queued& one : queued) Tell(one.send_id, one.message, SendOutcome::kNotSent);
   }
   closed_ = true;
   if (handler_ != nullptr) handler_->OnClosed(status);  // May destroy this.

@@ -88,6 +88,7 @@ class MemoryConnection : public transport::Connection {
     uint64_t call_id = 0;
     std::string header;
     std::string body;
+    uint64_t tag = 0;
   };
   struct Queued {
     uint64_t send_id = 0;
@@ -108,8 +109,9 @@ class MemoryConnection : public transport::Connection {
   // The sender's side.
   bool IsEager(const Queued& queued) const;
   void Transmit(Queued queued);
-  void ReportLater(uint64_t send_id, transport::SendOutcome outcome);
+  void ReportLater(uint64_t send_id, Message head, transport::SendOutcome outcome);
   void Report(uint64_t send_id, transport::SendOutcome outcome);
+  void Tell(uint64_t send_id, const Message& message, transport::SendOutcome outcome);
   void OnFetchRequested(uint64_t send_id);
   void DrainIfFinished();
 

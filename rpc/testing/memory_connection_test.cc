@@ -22,7 +22,7 @@ struct Recorder : transport::ConnectionHandler {
     messages.push_back(std::string(payload.Share(0)));
   }
   void OnFetchFailed(const MessageHead& head, const absl::Status& status) override { ++fetches_failed; }
-  void OnSent(uint64_t send_id, SendOutcome outcome) override { outcomes.push_back(outcome); }
+  void OnSent(const transport::SentMessage& sent, SendOutcome outcome) override { outcomes.push_back(outcome); }
   void OnPeerDraining() override { peer_draining = true; }
   void OnClosed(const absl::Status& status) override { closed.push_back(status); }
 

@@ -48,7 +48,7 @@ class RawPeer : public transport::ConnectionHandler {
                         std::string(reinterpret_cast<const char*>(head.header.data()), head.header.size())});
   }
   void OnFetchFailed(const transport::MessageHead&, const absl::Status&) override {}
-  void OnSent(uint64_t, transport::SendOutcome) override {}
+  void OnSent(const transport::SentMessage&, transport::SendOutcome) override {}
   void OnPeerDraining() override {}
   void OnClosed(const absl::Status&) override { closed = true; }
 

@@ -123,9 +123,9 @@ void End::OnFetchFailed(const MessageHead&, const absl::Status& status) {
   changed_.notify_all();
 }
 
-void End::OnSent(uint64_t send_id, SendOutcome outcome) {
+void End::OnSent(const SentMessage& sent, SendOutcome outcome) {
   const std::lock_guard lock(mu_);
-  sent_.emplace_back(send_id, outcome);
+  sent_.emplace_back(sent.send_id, outcome);
   changed_.notify_all();
 }
 

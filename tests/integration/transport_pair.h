@@ -64,7 +64,7 @@ class End : public ConnectionHandler {
   Verdict OnAnnounced(const MessageHead& head) override;
   void OnMessage(const MessageHead& head, ReceivedPayload& payload) override;
   void OnFetchFailed(const MessageHead& head, const absl::Status& status) override;
-  void OnSent(uint64_t send_id, SendOutcome outcome) override;
+  void OnSent(const SentMessage& sent, SendOutcome outcome) override;
   void OnPeerDraining() override;
   void OnClosed(const absl::Status& status) override;
   bool Wait(std::function<bool()> condition);
