@@ -10,7 +10,7 @@ packages=(
   libc-ares-dev libcurl4-openssl-dev nlohmann-json3-dev
   # tests: GoogleTest, libFuzzer with clang, network tools, an etcd to look names up in, programs for RDMA devices
   libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
-  etcd-server
+  etcd-server valgrind
   ibverbs-utils rdmacm-utils perftest qperf python3-pyverbs
   # guests with RDMA in their kernel (tests/soft_roce): what building kernel modules takes, drivers of rdma-core
   make flex bison bc libelf-dev xz-utils kmod ibverbs-providers

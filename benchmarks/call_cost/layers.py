@@ -22,14 +22,14 @@ ORDER = ("rpc", "transport", "protobuf", "absl", "libstdc++", "libc", "program",
 
 
 def layer_of(object_name, function):
-    # A template of a library belongs to whom it is made for: the first of ours that its name has.
     for part, layer in _BY_OBJECT:
         if part in object_name.rsplit("/", 1)[-1]:
             return layer
-    ours = re.search(r"verbena::[a-z_]+::", function)
-    for prefix, layer in _BY_NAMESPACE:
-        if function.startswith(prefix):
-            if layer in ("absl", "libstdc++") and ours is not None:
-                return layer_of("", function[ours.start():])
-            return layer
-    return "other"
+    layer = _by_namespace(re.split(r"[<(]", function, maxsplit=1)[0].rsplit(" ", 1)[-1])  # Without a result in front.
+    # A template of a library belongs to whom it is made for: the first of ours that it names.
+    ours = re.search(r"verbena::[a-z_]+::.*", function) if layer in ("absl", "libstdc++") else None
+    return layer if ours is None else _by_namespace(ours.group())
+
+
+def _by_namespace(name):
+    return next((layer for prefix, layer in _BY_NAMESPACE if name.startswith(prefix)), "other")

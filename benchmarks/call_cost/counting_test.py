@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""How callgrind's files are read, to which layer a function belongs, and when counts differ from the recorded ones."""
+
+import unittest
+
+import baseline
+import callgrind_profile
+import counts
+import layers
+
+_FILE = """\
+# callgrind format
+version: 1
+positions: line
+events: Ir
+
+ob=(1) /bin/call_cost
+fl=(1) client.cc
+fn=(1) verbena::rpc::Start()
+10 30
++2 5
+cob=(2) /lib/libc.so.6
+cfi=(2) malloc.c
+cfn=(2) malloc@@GLIBC_2.2.5
+calls=4 100
+12 400
+* 7
+
+fn=(3) verbena::soft::Poll()
+20 100
+ob=(2)
+fl=(2)
+fn=(2)
+100 400
+cfn=(4) pthread_mutex_lock
+calls=2 7
+100 60
+
+totals: 542
+"""
+
+
+class CallgrindProfileTest(unittest.TestCase):
+    def test_a_functions_own_instructions_are_added_up_without_its_callees(self):
+        profile = callgrind_profile.parse(_FILE.splitlines(keepends=True))
+        self.assertEqual(dict(profile.instructions), {
+            ("/bin/call_cost", "verbena::rpc::Start()"): 42,
+            ("/bin/call_cost", "verbena::soft::Poll()"): 100,
+            ("/lib/libc.so.6", "malloc@@GLIBC_2.2.5"): 400,
+        })
+        self.assertEqual(profile.total(), 542)
+        self.assertEqual(profile.calls["malloc@@GLIBC_2.2.5"], 4)
+
+    def test_what_is_no_profile_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "nothing was collected"):
+            callgrind_profile.parse(["version: 1\n"])
+        with self.assertRaisesRegex(ValueError, "Segmentation"):
+            callgrind_profile.parse(["Segmentation fault\n"])
+
+
+class LayersTest(unittest.TestCase):
+    def test_functions_have_layers(self):
+        for (object_name, function), layer in {
+            ("/bin/x", "verbena::soft::QueuePair::PostSend(ibv_send_wr const*)"): layers.DEVICE,
+            ("/bin/x", "verbena::wire::DecodeFrame(int)"): "transport",
+            ("/bin/x", "verbena::Metadata::Add()"): "rpc",
+            ("/bin/x", "verbena::benchmarks::Bytes::ByteSizeLong() const"): "protobuf",
+            ("/bin/x", "absl::debian3::Status::Unref(unsigned long)"): "absl",
+            ("/bin/x", "void absl::AnyInvocable<verbena::rpc::HandlerToken>(int)"): "rpc",
+            ("/lib/libprotobuf.so.32", "std::string::assign()"): "protobuf",
+            ("/lib/x86_64-linux-gnu/libc.so.6", "malloc"): "libc",
+            ("/bin/x", "main"): "other",
+        }.items():
+            self.assertEqual(layers.layer_of(object_name, function), layer, function)
+
+
+class CountsTest(unittest.TestCase):
+    def test_counts_are_for_each_call(self):
+        counted = counts.count(callgrind_profile.parse(_FILE.splitlines()), 2)
+        self.assertEqual(counted.instructions["rpc"], 21)
+        self.assertEqual(counted.without_device(), 221)
+        self.assertEqual(counted.allocations, 2)
+        self.assertEqual(counted.locks, 1)
+        self.assertEqual(counted.system_calls, 0)
+
+
+class BaselineTest(unittest.TestCase):
+    _RECORDED = {"instructions": 1000, "allocations": 0.0, "locks": 0.0, "system_calls": 0.0}
+
+    def _differences(self, instructions, **numbers):
+        numbers = {"allocations": 0.0, "locks": 0.0, "system_calls": 0.0} | numbers
+        return baseline.differences(counts.Counts({"rpc": instructions, layers.DEVICE: 9}, functions=[], **numbers),
+                                    self._RECORDED)
+
+    def test_the_recorded_counts_differ_in_nothing(self):
+        self.assertEqual(self._differences(1000), [])
+        self.assertEqual(self._differences(1015), [])
+
+    def test_more_instructions_are_told(self):
+        self.assertRegex(self._differences(1100)[0], "1100 instructions")
+
+    def test_fewer_are_to_be_recorded(self):
+        self.assertRegex(self._differences(900)[0], "baseline.json")
+
+    def test_an_allocation_is_told(self):
+        self.assertRegex(self._differences(1000, allocations=1.0)[0], "1.00 allocations")
+
+
+if __name__ == "__main__":
+    unittest.main()
