@@ -87,9 +87,9 @@ class ConnectionHandler {
   virtual Verdict OnAnnounced(const MessageHead& head) = 0;  // A large message; OnMessage follows if it is fetched.
   virtual void OnMessage(const MessageHead& head, ReceivedPayload& payload) = 0;
   virtual void OnFetchFailed(const MessageHead& head,
-                             const absl::Status& status) = 0;      // After kFetch: withdrawn, or failed.
+                             const absl::Status& status) = 0;             // After kFetch: withdrawn, or failed.
   virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each Send.
-  virtual void OnPeerDraining() = 0;                               // The peer takes no new message from here on.
+  virtual void OnPeerDraining() = 0;                                      // The peer takes no new message from here on.
   virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The
                                                           // connection may be destroyed.
 };
