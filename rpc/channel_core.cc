@@ -154,7 +154,7 @@ const ChannelCore::Lane& ChannelCore::NextLane() {
   return lanes_.lanes[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.lanes.size()];
 }
 
-void ChannelCore::Start(UserCall call) {
+void ChannelCore::Start(UserCall&& call) {
   ClientCallBinding::FollowHandler(*call.context);
   if (const Lane* lane = LaneOfThisThread()) {
     (*lane)->Start(std::move(call));

@@ -34,7 +34,7 @@ class ChannelCore {
   ~ChannelCore();
 
   // See CallbackUnaryCall and BlockingUnaryCall.
-  void Start(UserCall call);
+  void Start(UserCall&& call);
   absl::Status Block(UserCall call);  // Without `done`.
   // A call of a kind that streams, whose `stream` this makes; `take` gets it before the call can come to an end.
   void StartStreaming(UserCall call, absl::FunctionRef<void(const std::shared_ptr<MessageStream>&)> take);

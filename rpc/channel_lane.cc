@@ -138,7 +138,7 @@ ClientConnection& ChannelLane::NextConnection(Server& server) {
   return *server.connections[server.next];
 }
 
-void ChannelLane::Start(UserCall call) {
+void ChannelLane::Start(UserCall&& call) {
   if (!options_.interceptors.empty()) {
     if (absl::Status refused = InterceptCall(options_.interceptors, call); !refused.ok()) {
       return EndLater(std::move(call), std::move(refused));
@@ -160,7 +160,7 @@ void ChannelLane::EndLater(UserCall call, absl::Status status) {
   });
 }
 
-void ChannelLane::Attempt(UserCall call) {
+void ChannelLane::Attempt(UserCall&& call) {
   ++call.attempts;
   if (only_ == nullptr || call.retry != nullptr) call.router = this;
   if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
@@ -176,7 +176,7 @@ PickResult ChannelLane::PickFor(const UserCall& call) {
   return balancer_->Pick({random_.Next(), key.has_value() ? std::optional(StableHash(*key)) : std::nullopt});
 }
 
-bool ChannelLane::Route(UserCall call) {
+bool ChannelLane::Route(UserCall&& call) {
   const PickResult pick = PickFor(call);
   if (pick.kind == PickResult::Kind::kServer && !shut_down_) {
     call.server = static_cast<uint64_t>(pick.server);

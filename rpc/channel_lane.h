@@ -58,7 +58,7 @@ class ChannelLane : public CallRouter,
   void Connect();
   void OnList(const absl::StatusOr<std::vector<ServerAddress>>& list);
   // Its `done` runs here, later, exactly once.
-  void Start(UserCall call);
+  void Start(UserCall&& call);
   // Ends everything: calls as CANCELLED with `reason`. Not from within a call-back of a connection.
   void Shutdown(absl::string_view reason);
 
@@ -89,11 +89,11 @@ class ChannelLane : public CallRouter,
   void RemoveServer(ServerId id);
   static ClientConnection& NextConnection(Server& server);
   PickResult PickFor(const UserCall& call);
-  bool Route(UserCall call);  // False: it waits.
+  bool Route(UserCall&& call);  // False: it waits.
   void Park(UserCall call);
   void RerouteWaiting();
   void EndLater(UserCall call, absl::Status status);
-  void Attempt(UserCall call);
+  void Attempt(UserCall&& call);
   bool GoElsewhere(UserCall& call, const absl::Status& status);
   bool Retry(UserCall& call, const absl::Status& status);
   void ReportServerOf(const ClientConnection& connection);

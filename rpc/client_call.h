@@ -28,7 +28,7 @@ class ClientLink;
 
 class ClientCall : public transport::PayloadSource, public StreamWire {
  public:
-  void Begin(UserCall call) {
+  void Begin(UserCall&& call) {
     user_ = std::move(call);
     if (user_.stream != nullptr) {
       user_.stream->set_initial_metadata(&ClientCallBinding::ResponseMetadataOf(*user_.context).initial);

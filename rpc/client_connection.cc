@@ -79,7 +79,7 @@ ClientCall& ClientConnection::NewCallOf(uint64_t call_id) {
   return CallOf(call_id);
 }
 
-void ClientConnection::Start(UserCall call) {
+void ClientConnection::Start(UserCall&& call) {
   if (shut_down_) return FailLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
   if (ClientCallBinding::IsCancelled(*call.context)) {
     return FailLater(std::move(call), absl::CancelledError("the call was cancelled before it was made"));
@@ -189,7 +189,7 @@ void ClientConnection::Perform(ClientSession::Action action) {
   }
 }
 
-void ClientConnection::End(uint64_t call_id, UserCall call, ClientLink* link, absl::Status status,
+void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, absl::Status status,
                            MessageStream::Unread unread) {
   if (call.stream != nullptr && call.stream->fetching() && link != nullptr) link->CancelFetch(call_id);
   if (call.router != nullptr && call.router->OnAttemptEnded(call, status)) return;

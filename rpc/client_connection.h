@@ -58,7 +58,7 @@ class ClientConnection {
     Settle();
   }
   // Starts a call; its `done` runs here, later, exactly once.
-  void Start(UserCall call);
+  void Start(UserCall&& call);
   // Not wanted, it connects for calls only, and closes when they have ended. It is wanted at first.
   void SetWanted(bool wanted);
   ConnectivityState connectivity() const { return connectivity_; }
@@ -87,6 +87,8 @@ class ClientConnection {
   // What follows every event: the session's actions, the next connect, the timer. Within one, returns at once: the
   // outer one goes on.
   void Settle();
+  // Whether an event that sets no deadline left anything for it.
+  bool SettlingDue() const { return session_.has_actions() || session_.calls() != calls_in_flight(); }
 
  private:
   class Handle;
@@ -100,7 +102,7 @@ class ClientConnection {
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);
   void FailStream(uint64_t call_id, const absl::Status& why);
-  void End(uint64_t call_id, UserCall call, ClientLink* link, absl::Status status, MessageStream::Unread unread);
+  void End(uint64_t call_id, UserCall&& call, ClientLink* link, absl::Status status, MessageStream::Unread unread);
   void CloseIfUnused();
   void ReportConnectivity();
   ConnectivityState ConnectivityNow() const;

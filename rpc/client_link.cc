@@ -124,7 +124,8 @@ void ClientLink::OnSent(const transport::SentMessage& sent, transport::SendOutco
     stream_sends_.OnSent(sent.send_id, outcome);
   }
   AnswerDrain();
-  owner_.Settle();
+  // The usual news, that a request was delivered, asks for nothing.
+  if (outcome != transport::SendOutcome::kDelivered || owner_.SettlingDue()) owner_.Settle();
 }
 
 // Behind every request: also behind the large ones, which an answer sent at once would overtake.

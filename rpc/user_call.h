@@ -59,7 +59,7 @@ inline std::optional<RetryPushback> PushbackIn(ClientContext& context) {
 }
 
 // The end of a call that nobody takes any further.
-inline void FinishCall(UserCall call, absl::Status status, MessageStream::Unread unread) {
+inline void FinishCall(UserCall&& call, absl::Status status, MessageStream::Unread unread) {
   ClientCallBinding::Unbind(*call.context);
   if (call.certainty > GetCertainty(status)) SetCertainty(&status, call.certainty);
   if (call.stream != nullptr) {

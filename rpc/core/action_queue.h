@@ -15,10 +15,11 @@ class ActionQueue {
  public:
   void Push(Action action) { actions_.push_back(std::move(action)); }
 
+  bool empty() const { return next_ == actions_.size(); }
   std::optional<Action> Pop() {
-    if (next_ == actions_.size()) return std::nullopt;
+    if (empty()) return std::nullopt;
     std::optional<Action> action(std::move(actions_[next_++]));
-    if (next_ == actions_.size()) {
+    if (empty()) {
       actions_.clear();
       next_ = 0;
     }

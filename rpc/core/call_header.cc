@@ -33,9 +33,10 @@ bool IsPrintable(absl::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   }
   const size_t last = text.size() - sizeof(uint64_t);
-  uint64_t bad = Unprintable(text.data() + last);  // May overlap the one before.
-  for (size_t at = 0; at < last; at += sizeof(uint64_t)) bad |= Unprintable(text.data() + at);
-  return bad == 0;
+  for (size_t at = 0; at < last; at += sizeof(uint64_t)) {
+    if (Unprintable(text.data() + at) != 0) return false;
+  }
+  return Unprintable(text.data() + last) == 0;  // May overlap the one before.
 }
 
 absl::Status CheckMethod(absl::string_view method) {

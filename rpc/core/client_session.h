@@ -90,6 +90,7 @@ class ClientSession {
   void OnTime(absl::Time now);
 
   std::optional<Action> NextAction();
+  bool has_actions() const { return !actions_.empty(); }
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
   // What is left of the call's time. InfiniteDuration: no limit.

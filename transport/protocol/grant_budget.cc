@@ -151,6 +151,7 @@ void GrantBudget::Unlink(uint32_t index) {
 }
 
 void GrantBudget::ExpireActive(absl::Time now) {
+  if (now < next_expiry_) return;
   while (active_.oldest != kNone && table_[active_.oldest].last_active + options_.idle_after <= now) {
     const uint32_t index = active_.oldest;
     Unlink(index);
@@ -158,6 +159,7 @@ void GrantBudget::ExpireActive(absl::Time now) {
     // The answer to a reclaim costs a credit itself: with one above the minimum there is nothing to gain.
     if (table_[index].granted > kCreditsPerConnectionMin + 1) PushNewest(ListName::kIdleRich, index);
   }
+  next_expiry_ = (active_.oldest == kNone ? now : table_[active_.oldest].last_active) + options_.idle_after;
 }
 
 void GrantBudget::Starve(uint32_t index, uint32_t wanted) {

@@ -124,7 +124,8 @@ class GrantBudget {
   uint32_t fair_share_ = kCreditsPerConnectionMin;  // What an active member should hold.
   bool shortage_ = false;  // An active member got less than its share because nothing was spare.
   List active_;            // Members with traffic in the last `idle_after`, newest first.
-  List idle_rich_;         // Members without, that hold more than their minimum.
+  absl::Time next_expiry_ = absl::InfinitePast();  // Before it no active member has been silent for `idle_after`.
+  List idle_rich_;                                 // Members without, that hold more than their minimum.
   uint32_t starving_head_ = kNone, starving_tail_ = kNone;
   std::vector<Member> table_;
   uint32_t free_ = kNone;
