@@ -112,8 +112,8 @@ bool RdmaConnection::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes
   } else {
     machine_.OnMalformedFrame(frame.status(), loop()->Now());
   }
-  PerformQueued();  // At once: deliveries point into the frame.
-  MarkDirty();      // One doorbell for all frames of this turn.
+  Perform();    // At once: deliveries point into the frame.
+  MarkDirty();  // One doorbell for all frames of this turn.
   return true;
 }
 
@@ -177,16 +177,9 @@ void RdmaConnection::MarkDirty() {
   group_.MarkDirty(link_->number());
 }
 
-// A handler that sends from within a call-back: the loop that called it sees that.
-void RdmaConnection::PerformQueued() {
-  if (std::exchange(performing_, true)) return;
-  machine_.PerformQueued([this](const auto& what) { Do(what); });
-  performing_ = false;
-}
-
 void RdmaConnection::Perform() {
-  PerformQueued();
-  if (std::exchange(performing_, true)) return;
+  if (performing_) return;  // A handler that sends from within a call-back: the loop below sees it.
+  performing_ = true;
   const auto held = [this] { return link_->ending() || !link_->MayTakeSendBuffer(); };
   machine_.HoldMessages(held());
   while (std::optional<protocol::Action> action = machine_.NextAction()) {

@@ -87,7 +87,6 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void OnEnded() override;
 
  private:
-  void PerformQueued();
   void Perform();
   void MarkDirty();
   void ArmTimer();

@@ -23,7 +23,8 @@ void SimulatedEnd::Pump() {
   while (!world_.violation()) {
     std::optional<protocol::Action> action = machine_->NextAction();
     if (!action) break;
-    std::visit([this](const auto& a) { Act(a); }, *action);
+    if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
+    std::visit([this](const auto& a) { Perform(a); }, *action);
   }
   WatchDeadline();
 }
@@ -141,15 +142,9 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
   } else {
     machine_->OnMalformedFrame(frame.status(), world_.now());
   }
-  machine_->PerformQueued([this](const auto& action) { Act(action); });
+  Pump();
   loop_.OnPolled();
   loop_.WakeConnections();
-  if (std::exchange(turn_ends_, true)) return;
-  // The frames that follow leave at the end of the driver's turn, which others may come in.
-  world_.After(world_.random.Microseconds(0, 5), [this] {
-    turn_ends_ = false;
-    Pump();
-  });
 }
 
 void SimulatedEnd::OnSendCompletion() {

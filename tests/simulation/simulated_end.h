@@ -66,11 +66,6 @@ class SimulatedEnd : public LinkEnd {
 
   int side() const { return static_cast<int>(number_ & 1); }
   void Pump();
-  template <typename What>
-  void Act(const What& action) {
-    if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
-    Perform(action);
-  }
   void WatchDeadline();
   void SendMessage();
   void MaybeAnswer();
@@ -121,7 +116,6 @@ class SimulatedEnd : public LinkEnd {
   uint64_t next_address_ = 4096;
   bool disconnecting_ = false;
   std::optional<absl::Status> closed_;
-  bool turn_ends_ = false;  // A Pump is scheduled, as at the end of a turn.
   absl::Time watched_deadline_ = absl::InfiniteFuture();
 };
 

@@ -8,11 +8,11 @@
 // Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
 // nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
 // and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
-// what it returns. After OnFrame do so at once, or PerformQueued: DeliverEager and AskVerdict point into the frame.
-// Performing an action may call the machine again (a handler that sends): such calls only queue. Frames are made by
-// NextAction at the moment it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end:
-// Disconnect is asked for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can
-// move no more bytes; the remaining actions come out, the last being Closed; then destroy the machine.
+// what it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an action
+// may call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the moment
+// it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked for (or
+// the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes; the
+// remaining actions come out, the last being Closed; then destroy the machine.
 //
 // Owner: the driver's connection. Thread: its event loop's. Errors: whatever a peer can do wrong ends in a Disconnect
 // with a status in words; no call returns an error. Memory: tables and queues grow to what is needed and are recycled;
@@ -24,8 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -121,20 +119,6 @@ class ConnectionMachine {
   // --- Outputs.
 
   std::optional<Action> NextAction();
-  // Calls `perform` with each action that is decided already, as its own type, until there is none; then NextAction has
-  // frames and READs only. So a driver makes the frames for a batch of events together.
-  template <typename Perform>
-  void PerformQueued(Perform&& perform) {
-    while (!actions_.empty()) {
-      std::visit(
-          [&](auto& queued) {
-            const auto action = std::move(queued);
-            actions_.DropFront();
-            perform(action);
-          },
-          actions_.front());
-    }
-  }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
   // Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
   absl::Time NextDeadline() const;
