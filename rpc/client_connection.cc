@@ -74,7 +74,7 @@ ClientConnection::~ClientConnection() {
   if (!shut_down_) handle_->Detach();
 }
 
-ClientCall& ClientConnection::NewCallOf(uint64_t call_id) {
+ClientCall& ClientConnection::MakeCallOf(uint64_t call_id) {
   while (CallIndex(call_id) >= calls_.size()) calls_.push_back(std::make_unique<ClientCall>());
   return CallOf(call_id);
 }
@@ -93,7 +93,7 @@ void ClientConnection::Start(UserCall&& call) {
                                           options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
   }
   const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, *call_id);
-  NewCallOf(*call_id).Begin(std::move(call));
+  MakeCallOf(*call_id).Begin(std::move(call));
   if (cancelled) session_.Cancel(*call_id, now);
   Settle();
 }

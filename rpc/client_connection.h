@@ -7,6 +7,7 @@
 #define VERBENA_RPC_CLIENT_CONNECTION_H_
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -84,8 +85,8 @@ class ClientConnection {
   void FailCallLater(uint64_t call_id, absl::Status status);
   void OnLinkDraining(ClientLink& link);
   void OnLinkClosed(ClientLink& link, const absl::Status& status);  // Destroys it.
-  // What follows every event: the session's actions, the next connect, the timer. Within one, returns at once: the
-  // outer one goes on.
+  // What follows every event, but a delivered send that left nothing to do: the session's actions, the next connect,
+  // the timer. Within one, returns at once: the outer one goes on.
   void Settle();
   // Whether an event that sets no deadline left anything for it.
   bool SettlingDue() const { return session_.has_actions() || session_.calls() != calls_in_flight(); }
@@ -116,8 +117,11 @@ class ClientConnection {
   void FailLater(UserCall call, absl::Status status);
   bool wants_connection() const { return (wanted_ && connects_ahead_) || session_.calls_waiting() > 0; }
   // Of a call that was started. The other makes room for one first.
-  ClientCall& CallOf(uint64_t call_id) { return *calls_[CallIndex(call_id)]; }
-  ClientCall& NewCallOf(uint64_t call_id);
+  ClientCall& CallOf(uint64_t call_id) {
+    assert(CallIndex(call_id) < calls_.size());
+    return *calls_[CallIndex(call_id)];
+  }
+  ClientCall& MakeCallOf(uint64_t call_id);
   void Publish(std::string state);
 
   // Constant after construction.

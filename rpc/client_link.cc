@@ -1,5 +1,6 @@
 #include "rpc/client_link.h"
 
+#include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -118,6 +119,7 @@ void ClientLink::OnFetchFailed(const transport::MessageHead& head, const absl::S
 void ClientLink::OnSent(const transport::SentMessage& sent, transport::SendOutcome outcome) {
   const CallbackScope scope(&owner_);
   if (sent.kind == static_cast<uint8_t>(MessageKind::kRequest)) {
+    assert(requests_ > 0);
     --requests_;
     owner_.OnRequestSent(epoch_, sent.tag, ToSessionOutcome(outcome));
   } else if (sent.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {

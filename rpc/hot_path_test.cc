@@ -48,7 +48,7 @@ class KeepingConnection : public transport::Connection {
   }
   void CancelSend(uint64_t) override {}
   void CancelFetch(uint64_t) override {}
-  void Drain() override {}
+  void Drain() override { drained = true; }
   void Abort(absl::Status) override {}
   void set_handler(transport::ConnectionHandler* handler_of_owner) override { handler = handler_of_owner; }
   size_t header_bytes_max() const override { return header.size(); }
@@ -63,6 +63,7 @@ class KeepingConnection : public transport::Connection {
   size_t body_bytes = 0;
   uint64_t call_id = 0;
   transport::SentMessage last_sent;
+  bool drained = false;
 
  private:
   transport::EventLoop* const loop_;
@@ -139,6 +140,34 @@ TEST(HotPath, CallStartedOnTheLoopAllocatesAndPostsNothingAtTheClient) {
   EXPECT_EQ(completed, kWarmUp + kMeasured);
   EXPECT_EQ(allocated, 0u);
   EXPECT_EQ(posted, 0u);
+}
+
+// The report asks for nothing as a rule. Here it ends the call, and with it what the connection is used for.
+TEST(HotPath, ReportOfARequestThatItsResponseOvertookEndsTheCall) {
+  testing::ManualLoop loop;
+  KeepingNetwork network;
+  ChannelOptions options;
+  options.loop = &loop;
+  options.idle_timeout = absl::Seconds(1);
+  Channel channel(*rpc::ChannelCore::Open(&network, "host:1", options));
+  ClientContext context;
+  Text request, reply;
+  int completed = 0;
+  CallbackUnaryCall(channel, kEcho, &context, &request, &reply, [&completed](absl::Status) { ++completed; });
+  loop.RunUntilIdle();
+  std::array<std::byte, rpc::kResponseHeaderRoomMin> header;
+  const size_t header_bytes = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header));
+  KeepingConnection& connection = *network.latest;
+  SpanPayload nothing({});
+  connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kResponse), connection.call_id,
+                                 absl::MakeConstSpan(header).first(header_bytes), 0},
+                                nothing);
+  loop.Advance(absl::Seconds(2));
+  EXPECT_EQ(completed, 1);
+  EXPECT_FALSE(connection.drained);
+  connection.handler->OnSent(connection.last_sent, SendOutcome::kDelivered);
+  loop.Advance(absl::Seconds(2));
+  EXPECT_TRUE(connection.drained);
 }
 
 TEST(HotPath, CallbackHandlersCallAllocatesAndPostsNothingAtTheServer) {

@@ -66,7 +66,7 @@ inline void FinishCall(UserCall&& call, absl::Status status, MessageStream::Unre
     call.stream->Close(unread);
     call.stream->RunCompletions();
   }
-  call.done(std::move(status));
+  std::exchange(call.done, nullptr)(std::move(status));
 }
 
 }  // namespace verbena::rpc

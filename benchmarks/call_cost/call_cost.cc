@@ -1,5 +1,5 @@
 // What one call costs, for tools that count: both ends on one thread and one event loop, so that the counts are the
-// same in each run. Under callgrind only the measured calls are collected (count.py).
+// same in each run. Under callgrind only the measured calls are collected (counts.py).
 //
 //   call_cost [--payload=64] [--in_flight=1] [--calls=2000]
 

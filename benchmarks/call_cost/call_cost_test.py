@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a call costs stays what was recorded (baseline.json). Takes the program's path, and --skip if it is not optimized."""
+"""What a call costs stays what was recorded (baseline.json). Takes the program's path, and --skip if it is built another way."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ _PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 _SKIP = sys.argv[1:] == ["--skip"]
 
 
-@unittest.skipIf(_SKIP, "what is recorded is the cost of optimized code")
+@unittest.skipIf(_SKIP, "what is recorded is the cost of code that is built as by default")
 class CallCostTest(unittest.TestCase):
     def test_counts_are_the_recorded_ones(self):
         for settings, recorded in json.loads((_HERE / "baseline.json").read_text()).items():

@@ -8,7 +8,7 @@ import tempfile
 import callgrind_profile
 import layers
 
-# That are counted, behind others that are not.
+# How many calls are counted, behind others that are not.
 CALLS = 2000
 _ALLOCATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
 _LOCKS = ("pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock")

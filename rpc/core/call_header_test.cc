@@ -106,13 +106,15 @@ TEST(RequestHeader, MethodMustBeAName) {
 
 TEST(RequestHeader, EveryByteOfAMethodIsCheckedWhereverItStands) {
   Bytes room(1024);
-  for (size_t at = 0; at < 19; ++at) {
-    for (int byte = 0; byte < 256; ++byte) {
-      std::string method(19, '~');
-      method[at] = static_cast<char>(byte);
-      const bool printable = byte > ' ' && byte <= '~';
-      EXPECT_EQ(EncodeRequestHeader(RequestHeader{method, 0, 0, {}}, absl::MakeSpan(room)).ok(), printable)
-          << byte << " at " << at;
+  for (const size_t length : {1, 7, 8, 9, 16, 19}) {
+    for (size_t at = 0; at < length; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string method(length, '~');
+        method[at] = static_cast<char>(byte);
+        const bool printable = byte > ' ' && byte <= '~';
+        EXPECT_EQ(EncodeRequestHeader(RequestHeader{method, 0, 0, {}}, absl::MakeSpan(room)).ok(), printable)
+            << byte << " at " << at << " of " << length;
+      }
     }
   }
 }

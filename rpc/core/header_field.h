@@ -41,10 +41,11 @@ struct NamedValue {
   absl::string_view value;
 };
 
+// CheckHeaderFields of a list that is not empty.
+absl::Status CheckSomeHeaderFields(absl::Span<const std::byte> fields);
 // Whether the list is whole: every length within it, every field of a known type of that type's form, metadata by the
 // rules and of kMetadataBytesMax a list at most. InvalidArgument says in words what is not.
-absl::Status CheckSomeHeaderFields(absl::Span<const std::byte> fields);
-inline absl::Status CheckHeaderFields(absl::Span<const std::byte> fields) {  // Mostly there are none.
+inline absl::Status CheckHeaderFields(absl::Span<const std::byte> fields) {
   return fields.empty() ? absl::OkStatus() : CheckSomeHeaderFields(fields);
 }
 

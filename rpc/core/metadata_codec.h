@@ -28,10 +28,11 @@ absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metad
 // Appends the entries as fields of `type`. There is room for metadata.bytes().
 void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldWriter& to);
 
-// Adds what the fields of `type` say, in a list that CheckHeaderFields found whole, to `metadata`.
+// ReadMetadata of a list that is not empty.
 void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata);
+// Adds what the fields of `type` say, in a list that CheckHeaderFields found whole, to `metadata`.
 inline void ReadMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata) {
-  if (!fields.empty()) ReadSomeMetadata(fields, type, metadata);  // Mostly there are none.
+  if (!fields.empty()) ReadSomeMetadata(fields, type, metadata);
 }
 
 // Whether `bytes` of `what` may be sent where a header leaves room for `room`. ResourceExhausted says both numbers.

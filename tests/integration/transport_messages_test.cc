@@ -215,8 +215,8 @@ TEST(Messages, OneThatWaitsTooLongForWhatTheProgramKeepsIsRefused) {
   ASSERT_NE(client, nullptr) << pair.status();
   for (uint64_t i = 0; i < 2; ++i) client->Send(i, absl::Cord(RandomBytes(kMost, i)));
   ASSERT_TRUE(client->WaitForSent(2));
-  EXPECT_EQ(client->sent()[0].second, SendOutcome::kDelivered);
-  EXPECT_EQ(client->sent()[1].second, SendOutcome::kRefused);
+  EXPECT_EQ(client->sent()[0], std::pair(uint64_t{0}, SendOutcome::kDelivered));
+  EXPECT_EQ(client->sent()[1], std::pair(uint64_t{1}, SendOutcome::kRefused));
   pair.accepted(0)->DropPayloads();
 }
 
@@ -241,8 +241,8 @@ TEST(Messages, OnePastTheLimitIsNotSentAndTheConnectionLives) {
   client->Send(1, absl::Cord(std::string((1 << 20) + 1, 'x')));
   client->Send(2, absl::Cord("fits"));
   ASSERT_TRUE(client->WaitForSent(2));
-  EXPECT_EQ(client->sent()[0].second, SendOutcome::kNotSent);
-  EXPECT_EQ(client->sent()[1].second, SendOutcome::kDelivered);
+  EXPECT_EQ(client->sent()[0], std::pair(uint64_t{1}, SendOutcome::kNotSent));
+  EXPECT_EQ(client->sent()[1], std::pair(uint64_t{2}, SendOutcome::kDelivered));
 }
 
 }  // namespace

@@ -33,10 +33,14 @@ void End::OnLoop(std::function<void(Connection&)> task) {
 
 namespace {
 
+constexpr uint8_t kMessageKind = 1;
+constexpr uint64_t kTagOffset = 1'000'000;  // From a call's id: a tag is the sender's own.
+
 uint64_t SendOn(Connection& connection, uint64_t call_id, absl::Cord payload, absl::string_view header) {
   OutboundMessage message;
-  message.kind = 1;
+  message.kind = kMessageKind;
   message.call_id = call_id;
+  message.tag = call_id + kTagOffset;
   message.header = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(header.data()), header.size());
   message.attachment = std::move(payload);
   return connection.Send(std::move(message));
@@ -125,7 +129,8 @@ void End::OnFetchFailed(const MessageHead&, const absl::Status& status) {
 
 void End::OnSent(const SentMessage& sent, SendOutcome outcome) {
   const std::lock_guard lock(mu_);
-  sent_.emplace_back(sent.send_id, outcome);
+  EXPECT_EQ(sent.kind, kMessageKind);
+  sent_.emplace_back(sent.tag - kTagOffset, outcome);
   changed_.notify_all();
 }
 

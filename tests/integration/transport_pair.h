@@ -55,7 +55,7 @@ class End : public ConnectionHandler {
   bool WaitForClosed();
 
   std::vector<Message> messages();
-  std::vector<std::pair<uint64_t, SendOutcome>> sent();
+  std::vector<std::pair<uint64_t, SendOutcome>> sent();  // By call id.
   std::vector<absl::Status> failed_fetches();
   absl::Status closed_status();
   bool peer_draining();

@@ -162,6 +162,27 @@ TEST(GrantBudget, AnActiveMemberIsNotAskedToGiveBack) {
   EXPECT_EQ(budget.NextWakeup(kStart + absl::Milliseconds(1)), std::nullopt);
 }
 
+TEST(GrantBudget, EachMemberIsIdleWhenItsOwnSilenceHasLasted) {
+  GrantBudget budget({.idle_after = absl::Milliseconds(20)});
+  budget.OnReceivesAdded(100);
+  GrantShare one = Admitted(budget, 1), other = Admitted(budget, 2);
+  const auto are_active = [&](int milliseconds) {
+    budget.NextWakeup(kStart + absl::Milliseconds(milliseconds));
+    return std::pair(one.target() > kCreditsPerConnectionMin, other.target() > kCreditsPerConnectionMin);
+  };
+  EXPECT_EQ(are_active(0), std::pair(false, false));
+  one.Touch(kStart);
+  other.Touch(kStart);
+  one.Touch(kStart + absl::Milliseconds(10));
+  EXPECT_EQ(are_active(19), std::pair(true, true));
+  EXPECT_EQ(are_active(20), std::pair(true, false));
+  EXPECT_EQ(are_active(29), std::pair(true, false));
+  EXPECT_EQ(are_active(30), std::pair(false, false));
+  other.Touch(kStart + absl::Milliseconds(40));
+  EXPECT_EQ(are_active(59), std::pair(false, true));
+  EXPECT_EQ(are_active(60), std::pair(false, false));
+}
+
 TEST(GrantBudget, MoreReturnedThanGrantedIsTold) {
   GrantBudget budget;
   GrantShare share = Admitted(budget, 0);

@@ -2,7 +2,6 @@
 
 #include <cassert>
 #include <limits>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/little_endian.h"
@@ -114,21 +113,21 @@ FrameHeader ReadHeader(const std::byte* from) {
 absl::Status CheckHeader(const FrameHeader& header) {
   const Usage* const usage = UsageOf(header.type);
   if (usage == nullptr) return Malformed("unknown frame type ", static_cast<int>(header.type));
-  const auto has = [&header](absl::string_view what) {
+  const auto malformed = [&header](absl::string_view what) {
     return Malformed("a frame of type ", ToString(header.type), " ", what);
   };
-  if ((header.flags & ~usage->flags) != 0) return has(absl::StrCat("has unknown flags ", header.flags));
+  if ((header.flags & ~usage->flags) != 0) return malformed(absl::StrCat("has unknown flags ", header.flags));
   if (usage->reason && header.message_kind > static_cast<uint8_t>(FinishReason::kNoMemory)) {
     return Malformed("a finish frame has the unknown reason ", static_cast<int>(header.message_kind));
   }
-  if (!usage->reason && !usage->message && header.message_kind != 0) return has("has a message kind");
+  if (!usage->reason && !usage->message && header.message_kind != 0) return malformed("has a message kind");
   if (header.type == FrameType::kAuthenticate && header.aux > static_cast<uint32_t>(AuthenticationStep::kAccept)) {
     return Malformed("an authenticate frame has the unknown step ", header.aux);
   }
-  if (!usage->aux && header.aux != 0) return has("uses the field aux");
-  if (!usage->call_id && header.call_id != 0) return has("has a call id");
-  if (!usage->message && header.payload_bytes != 0) return has("has a payload length");
-  if (!usage->message && !usage->words && header.call_header_bytes != 0) return has("has a call header");
+  if (!usage->aux && header.aux != 0) return malformed("uses the field aux");
+  if (!usage->call_id && header.call_id != 0) return malformed("has a call id");
+  if (!usage->message && header.payload_bytes != 0) return malformed("has a payload length");
+  if (!usage->message && !usage->words && header.call_header_bytes != 0) return malformed("has a call header");
   return absl::OkStatus();
 }
 
