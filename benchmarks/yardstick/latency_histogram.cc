@@ -21,6 +21,11 @@ double LatencyHistogram::MiddleOf(size_t bucket) {
   return std::ldexp(mantissa + 0.5, exponent);
 }
 
+void LatencyHistogram::Add(const LatencyHistogram& other) {
+  for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) buckets_[bucket] += other.buckets_[bucket];
+  count_ += other.count_;
+}
+
 double LatencyHistogram::PercentileMicroseconds(double percent) const {
   if (count_ == 0) return 0;
   const auto rank = static_cast<uint64_t>(std::ceil(percent / 100 * static_cast<double>(count_)));

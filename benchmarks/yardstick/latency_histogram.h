@@ -20,6 +20,9 @@ class LatencyHistogram {
     ++count_;
   }
 
+  // All of another's samples.
+  void Add(const LatencyHistogram& other);
+
   uint64_t count() const { return count_; }
   // The latency that `percent` (0 to 100) of the samples do not exceed, in microseconds; 0 without samples.
   double PercentileMicroseconds(double percent) const;

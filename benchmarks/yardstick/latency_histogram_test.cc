@@ -18,6 +18,17 @@ TEST(LatencyHistogram, SmallValuesAreExact) {
   EXPECT_EQ(histogram.count(), 100u);
 }
 
+TEST(LatencyHistogram, AnothersSamplesAreAdded) {
+  LatencyHistogram some, others;
+  some.Add(10);
+  others.Add(20);
+  others.Add(30);
+  some.Add(others);
+  EXPECT_EQ(some.count(), 3u);
+  EXPECT_DOUBLE_EQ(some.PercentileMicroseconds(50), 0.020);
+  EXPECT_DOUBLE_EQ(some.PercentileMicroseconds(100), 0.030);
+}
+
 TEST(LatencyHistogram, AnyValueIsWithinHalfAPercent) {
   for (double value = 1; value < 1e18; value *= 1.37) {
     LatencyHistogram histogram;
