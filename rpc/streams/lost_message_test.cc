@@ -13,9 +13,24 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using LostMessageTest = testing::StreamFixture;
+class LostMessageTest : public testing::StreamFixture {
+ protected:
+  // A call whose handler has ended with its one message waiting for memory.
+  testing::StreamCall* BeginAnEndThatWaits(const absl::Status& status = absl::OkStatus(),
+                                           absl::Duration timeout = absl::InfiniteDuration());
+};
 
 const std::string kLarge(20'000, '.');  // Announced, not eager.
+
+testing::StreamCall* LostMessageTest::BeginAnEndThatWaits(const absl::Status& status, absl::Duration timeout) {
+  Start();
+  testing::StreamCall* const call = Begin(MethodKind::kServerStreaming, timeout);
+  network_.latest_server()->HoldExports();
+  served().Write(kLarge);
+  served().done(status);
+  loop_.RunUntilIdle();
+  return call;
+}
 
 TEST_F(LostMessageTest, HandlersEndWaitsForTheMemoryOfItsLastWrite) {
   Start();
@@ -78,12 +93,7 @@ TEST_F(LostMessageTest, InitialMetadataComesWithTheEndOfTheFirstMessageThatFound
 }
 
 TEST_F(LostMessageTest, HandlersErrorStandsWhenItsLastWriteFindsNoMemory) {
-  Start();
-  auto call = Begin(MethodKind::kServerStreaming);
-  network_.latest_server()->HoldExports();
-  served().Write(kLarge);
-  served().done(absl::AbortedError("the handler's"));
-  loop_.RunUntilIdle();
+  testing::StreamCall* const call = BeginAnEndThatWaits(absl::AbortedError("the handler's"));
   network_.latest_server()->FailExports();
   loop_.RunUntilIdle();
   ASSERT_EQ(call->completions.size(), 1u);
@@ -118,12 +128,7 @@ TEST_F(LostMessageTest, HandlerThatEndsForItsLostWriteEndsTheCall) {
 }
 
 TEST_F(LostMessageTest, DeadlineEndsAnEndThatWaitsForMemory) {
-  Start();
-  auto call = Begin(MethodKind::kServerStreaming, absl::Seconds(1));
-  network_.latest_server()->HoldExports();
-  served().Write(kLarge);
-  served().done(absl::OkStatus());
-  loop_.RunUntilIdle();
+  testing::StreamCall* const call = BeginAnEndThatWaits(absl::OkStatus(), absl::Seconds(1));
   loop_.Advance(absl::Seconds(2));
   EXPECT_EQ(server_->tally().calls(), 0u);
   ASSERT_EQ(served().writes.size(), 1u);
@@ -133,12 +138,7 @@ TEST_F(LostMessageTest, DeadlineEndsAnEndThatWaitsForMemory) {
 }
 
 TEST_F(LostMessageTest, CancelEndsAnEndThatWaitsForMemory) {
-  Start();
-  auto call = Begin(MethodKind::kServerStreaming);
-  network_.latest_server()->HoldExports();
-  served().Write(kLarge);
-  served().done(absl::OkStatus());
-  loop_.RunUntilIdle();
+  testing::StreamCall* const call = BeginAnEndThatWaits();
   EXPECT_EQ(server_->tally().calls(), 1u);
   call->context.TryCancel();
   loop_.RunUntilIdle();
@@ -150,12 +150,7 @@ TEST_F(LostMessageTest, CancelEndsAnEndThatWaitsForMemory) {
 }
 
 TEST_F(LostMessageTest, LostConnectionEndsAnEndThatWaitsForMemory) {
-  Start();
-  auto call = Begin(MethodKind::kServerStreaming);
-  network_.latest_server()->HoldExports();
-  served().Write(kLarge);
-  served().done(absl::OkStatus());
-  loop_.RunUntilIdle();
+  testing::StreamCall* const call = BeginAnEndThatWaits();
   network_.latest_server()->Sever();
   loop_.RunUntilIdle();
   EXPECT_EQ(server_->tally().calls(), 0u);

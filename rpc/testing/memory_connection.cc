@@ -134,7 +134,8 @@ void MemoryConnection::ReleaseExports() {
 
 void MemoryConnection::FailExports() {
   for (Queued& one : std::exchange(exporting_, {})) {
-    ReportLater(one.send_id, std::move(one.message), SendOutcome::kNoMemory);
+    unreported_.emplace(one.send_id, std::move(one.message));
+    ReportLater(one.send_id, SendOutcome::kNoMemory);
   }
 }
 
@@ -150,8 +151,7 @@ void MemoryConnection::Tell(uint64_t send_id, const Message& message, SendOutcom
   if (handler_ != nullptr) handler_->OnSent({send_id, message.kind, message.tag}, outcome);
 }
 
-void MemoryConnection::ReportLater(uint64_t send_id, Message head, SendOutcome outcome) {
-  unreported_.emplace(send_id, std::move(head));
+void MemoryConnection::ReportLater(uint64_t send_id, SendOutcome outcome) {
   PostToSelf([send_id, outcome](MemoryConnection& self) { self.Report(send_id, outcome); });
 }
 
@@ -160,13 +160,13 @@ void MemoryConnection::CancelSend(uint64_t send_id) {
     const auto it = std::find_if(waiting->begin(), waiting->end(),
                                  [send_id](const Queued& queued) { return queued.send_id == send_id; });
     if (it == waiting->end()) continue;
-    ReportLater(send_id, std::move(it->message), SendOutcome::kNotSent);
+    unreported_.emplace(send_id, std::move(it->message));
     waiting->erase(it);
-    return;
+    return ReportLater(send_id, SendOutcome::kNotSent);
   }
   if (announced_.erase(send_id) == 0) return;
   PostToPeer([send_id](MemoryConnection& peer) { peer.OnWithdrawn(send_id); });
-  ReportLater(send_id, Message(), SendOutcome::kUnknown);  // Of one that is known as unreported.
+  ReportLater(send_id, SendOutcome::kUnknown);
 }
 
 transport::MessageHead MemoryConnection::HeadOf(const Message& message) const {

@@ -109,7 +109,7 @@ class MemoryConnection : public transport::Connection {
   // The sender's side.
   bool IsEager(const Queued& queued) const;
   void Transmit(Queued queued);
-  void ReportLater(uint64_t send_id, Message head, transport::SendOutcome outcome);
+  void ReportLater(uint64_t send_id, transport::SendOutcome outcome);  // Of an unreported one.
   void Report(uint64_t send_id, transport::SendOutcome outcome);
   void Tell(uint64_t send_id, const Message& message, transport::SendOutcome outcome);
   void OnFetchRequested(uint64_t send_id);
