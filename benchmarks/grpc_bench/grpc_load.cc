@@ -1,6 +1,6 @@
 #include "benchmarks/grpc_bench/grpc_load.h"
 
-#include <optional>
+#include <string>
 #include <utility>
 
 namespace verbena::benchmarks {
@@ -14,7 +14,7 @@ struct GrpcLoad::Call {
   LatencyHistogram latencies;
 };
 
-GrpcLoad::GrpcLoad(std::shared_ptr<grpc::Channel> channel, const GrpcLoadShape& shape)
+GrpcLoad::GrpcLoad(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape)
     : shape_(shape), stub_(Bench::NewStub(std::move(channel))), active_(static_cast<int>(shape.in_flight)) {
   for (size_t i = 0; i < shape_.in_flight; ++i) {
     calls_.push_back(std::make_unique<Call>());
@@ -24,17 +24,15 @@ GrpcLoad::GrpcLoad(std::shared_ptr<grpc::Channel> channel, const GrpcLoadShape& 
 
 GrpcLoad::~GrpcLoad() = default;
 
-absl::StatusOr<GrpcFigures> GrpcLoad::Run() {
-  measure_from_ = Clock::now() + absl::ToChronoNanoseconds(shape_.warm_up);
-  measure_to_ = measure_from_ + absl::ToChronoNanoseconds(shape_.duration);
+absl::StatusOr<LoadFigures> GrpcLoad::Run() {
+  window_.emplace(shape_, Clock::now());
   for (const std::unique_ptr<Call>& call : calls_) Start(call.get(), Clock::now());
   active_.Wait();
   const std::lock_guard lock(mu_);
   if (!failure_.ok()) return failure_;
-  GrpcFigures figures;
-  for (const std::unique_ptr<Call>& call : calls_) figures.latencies.Add(call->latencies);
-  figures.calls_per_second = static_cast<double>(figures.latencies.count()) / absl::ToDoubleSeconds(shape_.duration);
-  return figures;
+  LatencyHistogram latencies;
+  for (const std::unique_ptr<Call>& call : calls_) latencies.Add(call->latencies);
+  return LoadFigures(std::move(latencies), shape_);
 }
 
 void GrpcLoad::Start(Call* call, Clock::time_point now) {
@@ -50,10 +48,8 @@ void GrpcLoad::OnDone(Call* call, const grpc::Status& status) {
     const std::lock_guard lock(mu_);
     failure_.Update(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
   }
-  if (now >= measure_from_ && now < measure_to_) {
-    call->latencies.Add(static_cast<uint64_t>((now - call->start).count()));
-  }
-  if (!status.ok() || now >= measure_to_) {
+  window_->Count(call->start, now, &call->latencies);
+  if (!status.ok() || window_->IsOver(now)) {
     active_.DecrementCount();  // This may be gone behind it.
     return;
   }

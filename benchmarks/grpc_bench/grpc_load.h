@@ -9,57 +9,41 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
-#include <cstddef>
 #include <memory>
 #include <mutex>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/blocking_counter.h"
-#include "absl/time/time.h"
 #include "benchmarks/rpc_bench/bench.grpc.pb.h"
-#include "benchmarks/yardstick/latency_histogram.h"
+#include "benchmarks/yardstick/load.h"
 
 namespace verbena::benchmarks {
 
-struct GrpcLoadShape {
-  size_t payload_bytes = 64;  // In the request, and in the reply.
-  size_t in_flight = 1;
-  absl::Duration warm_up;  // Not measured.
-  absl::Duration duration;
-};
-
-struct GrpcFigures {
-  LatencyHistogram latencies;
-  double calls_per_second = 0;
-};
-
 class GrpcLoad {
  public:
-  GrpcLoad(std::shared_ptr<grpc::Channel> channel, const GrpcLoadShape& shape);
+  GrpcLoad(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape);
   GrpcLoad(const GrpcLoad&) = delete;
   GrpcLoad& operator=(const GrpcLoad&) = delete;
   ~GrpcLoad();
 
   // Makes the calls and blocks until all are complete. The error of a call that failed.
-  absl::StatusOr<GrpcFigures> Run();
+  absl::StatusOr<LoadFigures> Run();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = LoadWindow::Clock;
   struct Call;
 
   void Start(Call* call, Clock::time_point now);
   void OnDone(Call* call, const grpc::Status& status);
 
   // Constant while the load runs.
-  const GrpcLoadShape shape_;
+  const LoadShape shape_;
   const std::unique_ptr<Bench::Stub> stub_;
-  Clock::time_point measure_from_;
-  Clock::time_point measure_to_;
+  std::optional<LoadWindow> window_;  // From Run's beginning.
   std::vector<std::unique_ptr<Call>> calls_;
   absl::BlockingCounter active_;
 

@@ -1,0 +1,55 @@
+// Calls, so many in flight, each made again when it is done: what is asked for, when a call counts, and what came out.
+
+#ifndef VERBENA_BENCHMARKS_YARDSTICK_LOAD_H_
+#define VERBENA_BENCHMARKS_YARDSTICK_LOAD_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "benchmarks/yardstick/latency_histogram.h"
+
+namespace verbena::benchmarks {
+
+struct LoadShape {
+  size_t payload_bytes = 64;  // In the request, and in the reply.
+  size_t in_flight = 1;
+  absl::Duration warm_up;  // Not measured.
+  absl::Duration duration;
+};
+
+struct LoadFigures {
+  // All calls that were counted, as `shape` had them made.
+  LoadFigures(LatencyHistogram latencies, const LoadShape& shape)
+      : latencies(std::move(latencies)),
+        calls_per_second(static_cast<double>(this->latencies.count()) / absl::ToDoubleSeconds(shape.duration)) {}
+
+  LatencyHistogram latencies;
+  double calls_per_second;
+};
+
+// Counted are the calls that are done behind the warm-up, for the duration. Constant: any thread may ask.
+class LoadWindow {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  LoadWindow(const LoadShape& shape, Clock::time_point start)
+      : from_(start + absl::ToChronoNanoseconds(shape.warm_up)),
+        to_(from_ + absl::ToChronoNanoseconds(shape.duration)) {}
+
+  // Adds the call that began at `start` and is done `now` to `latencies` if it counts.
+  void Count(Clock::time_point start, Clock::time_point now, LatencyHistogram* latencies) const {
+    if (now >= from_ && now < to_) latencies->Add(static_cast<uint64_t>((now - start).count()));
+  }
+  bool IsOver(Clock::time_point now) const { return now >= to_; }
+
+ private:
+  Clock::time_point from_;
+  Clock::time_point to_;
+};
+
+}  // namespace verbena::benchmarks
+
+#endif  // VERBENA_BENCHMARKS_YARDSTICK_LOAD_H_

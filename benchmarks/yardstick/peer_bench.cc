@@ -1,0 +1,90 @@
+#include "benchmarks/yardstick/peer_bench.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "benchmarks/yardstick/child_process.h"
+#include "benchmarks/yardstick/cpu_pinning.h"
+
+ABSL_FLAG(size_t, payload, 64, "Bytes in the request and in the reply.");
+ABSL_FLAG(size_t, in_flight, 1, "Calls in flight.");
+ABSL_FLAG(double, seconds, 2, "How long to measure.");
+ABSL_FLAG(std::string, transport, "", "How the two ends reach each other; a wrong one is told what there is.");
+ABSL_FLAG(bool, pinned, false, "Pin each end to a core of its own.");
+ABSL_FLAG(bool, serve, false, "For the program itself: its other process.");
+
+namespace verbena::benchmarks {
+namespace {
+
+constexpr double kWarmUpPart = 0.1;  // Of what is measured.
+
+CpuPair Cpus() { return absl::GetFlag(FLAGS_pinned) ? ChooseCpus() : CpuPair(); }
+
+absl::StatusOr<std::string> ChosenTransport(const PeerBench& bench) {
+  const std::string wish = absl::GetFlag(FLAGS_transport);
+  if (wish.empty()) return bench.transports.front();
+  if (std::find(bench.transports.begin(), bench.transports.end(), wish) != bench.transports.end()) return wish;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--transport=", wish, " is none of: ", absl::StrJoin(bench.transports, ", ")));
+}
+
+absl::StatusOr<LoadShape> ShapeFromFlags() {
+  const absl::Duration duration = absl::Seconds(absl::GetFlag(FLAGS_seconds));
+  if (duration <= absl::ZeroDuration()) return absl::InvalidArgumentError("--seconds must be more than 0");
+  if (absl::GetFlag(FLAGS_in_flight) == 0) return absl::InvalidArgumentError("--in_flight must be at least 1");
+  return LoadShape{.payload_bytes = absl::GetFlag(FLAGS_payload),
+                   .in_flight = absl::GetFlag(FLAGS_in_flight),
+                   .warm_up = duration * kWarmUpPart,
+                   .duration = duration};
+}
+
+std::string ToJson(const std::string& transport, const LoadShape& shape, const LoadFigures& figures) {
+  return absl::StrFormat(
+      R"({"transport":"%s","payload_bytes":%d,"in_flight":%d,"calls":%d,"p50_us":%.3f,"p99_us":%.3f,)"
+      R"("calls_per_second":%.1f})",
+      transport, shape.payload_bytes, shape.in_flight, figures.latencies.count(),
+      figures.latencies.PercentileMicroseconds(50), figures.latencies.PercentileMicroseconds(99),
+      figures.calls_per_second);
+}
+
+absl::Status Measure(const PeerBench& bench, const std::string& transport, const LoadShape& shape) {
+  absl::StatusOr<ChildProcess> server = ChildProcess::Start(
+      {"--serve", absl::StrCat("--transport=", transport), absl::StrCat("--pinned=", absl::GetFlag(FLAGS_pinned)),
+       absl::StrCat("--payload=", shape.payload_bytes), absl::StrCat("--in_flight=", shape.in_flight)});
+  if (!server.ok()) return server.status();
+  const PinnedThread pinned(Cpus().client);
+  const absl::StatusOr<LoadFigures> figures = bench.measure(server->line(), shape);
+  if (!figures.ok()) return figures.status();
+  if (figures->latencies.count() == 0) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("no call was done within --seconds=", absl::GetFlag(FLAGS_seconds)));
+  }
+  std::cout << ToJson(transport, shape, *figures) << std::endl;
+  return absl::OkStatus();  // The server is killed: gRPC's takes up to ten seconds to end behind large messages.
+}
+
+absl::Status Run(const PeerBench& bench) {
+  const absl::StatusOr<std::string> transport = ChosenTransport(bench);
+  if (!transport.ok()) return transport.status();
+  const absl::StatusOr<LoadShape> shape = ShapeFromFlags();
+  if (!shape.ok()) return shape.status();
+  if (!absl::GetFlag(FLAGS_serve)) return Measure(bench, *transport, *shape);
+  const PinnedThread pinned(Cpus().server);
+  return bench.serve(*transport, *shape);
+}
+
+}  // namespace
+
+int RunPeerBench(const PeerBench& bench, int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  const absl::Status status = Run(bench);
+  if (!status.ok()) std::cerr << bench.name << ": " << status << "\n";
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace verbena::benchmarks
