@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel cha
   if (!domain.ok()) return domain.status();
   absl::StatusOr<verbs::CompletionChannel> completion_channel = verbs::CompletionChannel::Create(*device);
   if (!completion_channel.ok()) return completion_channel.status();
-  const uint32_t sends_max = kSendsMax + shape.ring_areas;
+  const uint32_t sends_max = shape.sends + kSignalEvery + shape.ring_areas;
   absl::StatusOr<verbs::CompletionQueue> queue = verbs::CompletionQueue::Create(
       *device, static_cast<int>(sends_max + shape.receives + shape.others), &*completion_channel, /*vector=*/0);
   if (!queue.ok()) return queue.status();

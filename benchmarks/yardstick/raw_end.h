@@ -32,6 +32,7 @@ struct RawShape {
   size_t message_bytes = 64;  // At least 1.
   uint32_t ring_areas = 1;    // Of the ring for READs; also how many READs may be in flight.
   uint32_t receives = 2;      // Posted at a time; one more than the messages that may be on their way.
+  uint32_t sends = 64;        // That may be on their way.
   uint32_t others = 0;        // Completions of other queue pairs that the completion queue has room for.
 };
 
@@ -43,7 +44,6 @@ struct RemoteRing {
 
 class RawEnd {
  public:
-  static constexpr uint32_t kSendsMax = 64;     // Send queue slots beyond those for READs.
   static constexpr uint32_t kSignalEvery = 16;  // One SEND in so many completes.
 
   // Makes all objects on the device of `id`, whose address is resolved or which came with a request, and posts the

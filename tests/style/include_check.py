@@ -90,7 +90,7 @@ STRANGERS_ON_ONE_FLOOR = (
 VERBS_HEADER = re.compile(r"(infiniband|rdma)/")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 FOREIGN = ("absl/", "gtest/", "gmock/", "google/", "grpc", "benchmark/")
-GENERATED = re.compile(r"\.(pb|verbena|grpc\.pb)\.h$")
+GENERATED = re.compile(r"\.(pb|verbena|grpc\.pb|capnp)\.h$")
 
 
 def check(tree):

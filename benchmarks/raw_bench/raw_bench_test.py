@@ -1,0 +1,42 @@
+"""Runs raw_bench for moments: it says what it measured, and refuses nonsense in words.
+
+The figures themselves are not judged: a test machine is busy. Usage: raw_bench_test.py RAW_BENCH
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv.pop()
+
+
+def run(*flags):
+    return subprocess.run([PROGRAM, "--pinned", *flags], capture_output=True, text=True, timeout=100, check=False)
+
+
+class RawBench(unittest.TestCase):
+    def test_messages_go_there_and_back_with_as_many_in_flight_as_wished(self):
+        for payload, in_flight in ((64, 1), (64, 256), (65536, 16)):
+            with self.subTest(payload=payload, in_flight=in_flight):
+                result = run(f"--payload={payload}", f"--in_flight={in_flight}", "--seconds=0.3")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                figures = json.loads(result.stdout)
+                self.assertEqual((figures["transport"], figures["payload_bytes"], figures["in_flight"]),
+                                 ("soft", payload, in_flight))
+                self.assertGreater(figures["calls"], 0)
+                self.assertGreater(figures["p50_us"], 0)
+                self.assertGreaterEqual(figures["p99_us"], figures["p50_us"])
+
+    def test_nonsense_is_refused_in_words(self):
+        for flag, words in (("--seconds=0", "--seconds must be"), ("--in_flight=0", "--in_flight must be"),
+                            ("--transport=pigeon", "--transport=pigeon is none of: soft"),
+                            ("--seconds=0.000001", "no call was done")):
+            with self.subTest(flag=flag):
+                result = run(flag)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(words, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
