@@ -12,11 +12,21 @@ namespace verbena::benchmarks {
 // One round's figures of the calls.
 struct CallFigures {
   uint64_t calls = 0;
-  double p50_us = 0;
+  double p50_us = 0;  // Of an open loop from the instant at which the call was due; else from its start.
+  double p90_us = 0;
   double p99_us = 0;
+  double p999_us = 0;
+  double p9999_us = 0;
+  double max_us = 0;
   double calls_per_second = 0;
-  double doorbells_per_call = 0;    // Of the client's process.
-  double allocations_per_call = 0;  // Of the client's process: operator new.
+  double doorbells_per_call = 0;      // Of the client's process.
+  double allocations_per_call = 0;    // Of the client's process: operator new.
+  double client_cpu_us_per_call = 0;  // Processor time of the whole process, what it polls included.
+  double server_cpu_us_per_call = 0;
+  // Of an open loop: calls that were started late, because as many as may be were in flight when they were due; and
+  // such calls that were never started, because the round had ended.
+  uint64_t late_calls = 0;
+  uint64_t unstarted_calls = 0;
 };
 
 // One round's figures of the raw verbs.
@@ -31,16 +41,18 @@ struct Setting {
   std::string wait;
   uint64_t payload_bytes = 0;  // That a call carries to the server: message and attachment.
   bool attachment = false;     // payload_bytes are an attachment's, and the reply is empty.
-  uint64_t in_flight = 0;
+  uint64_t in_flight = 0;      // Of an open loop: at most.
   uint64_t connections = 0;
+  double rate = 0;  // Calls a second that an open loop asks for. 0: a closed loop.
 };
 
 struct Report {
   Setting setting;
-  CallFigures calls;  // Medians, but `calls`, which is the sum.
+  CallFigures calls;  // Medians, but what is counted in whole calls: those are sums.
   RawFigures raw;     // Medians.
   double gbytes_per_second = 0;
-  double ratio_to_raw = 0;  // Attachments: bandwidth of the calls by that of raw READ. Else: p50 by the raw p50.
+  double cpu_seconds_per_gib = 0;  // Of both processes, for what calls carry to the server.
+  double ratio_to_raw = 0;         // Attachments: bandwidth of the calls by that of raw READ. Else: p50 by the raw p50.
 };
 
 Report MakeReport(const Setting& setting, const std::vector<CallFigures>& calls, const std::vector<RawFigures>& raw);

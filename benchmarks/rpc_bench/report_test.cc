@@ -39,19 +39,45 @@ TEST(MakeReport, NothingMeasuredIsNoDivisionByZero) {
   EXPECT_EQ(MakeReport(SettingOf(64, false), {}, {}).ratio_to_raw, 0);
 }
 
+TEST(MakeReport, LateCallsAreSummed) {
+  const Report report =
+      MakeReport(SettingOf(64, false), {{.late_calls = 3, .unstarted_calls = 1}, {.late_calls = 4}}, {});
+  EXPECT_EQ(report.calls.late_calls, 7u);
+  EXPECT_EQ(report.calls.unstarted_calls, 1u);
+}
+
+TEST(MakeReport, ProcessorTimeOfBothEndsIsGivenForEachGib) {
+  const Report report =
+      MakeReport(SettingOf(1 << 20, true), {{.client_cpu_us_per_call = 100, .server_cpu_us_per_call = 300}}, {});
+  EXPECT_DOUBLE_EQ(report.cpu_seconds_per_gib, 1024 * 400e-6);
+}
+
 TEST(ToJson, HasExactlyTheDocumentedKeys) {
-  EXPECT_EQ(ToJson(MakeReport(SettingOf(64, false),
+  Setting setting = SettingOf(64, false);
+  setting.rate = 1000;
+  EXPECT_EQ(ToJson(MakeReport(setting,
                               {{.calls = 10,
                                 .p50_us = 3,
+                                .p90_us = 4,
                                 .p99_us = 9,
+                                .p999_us = 10,
+                                .p9999_us = 11,
+                                .max_us = 12,
                                 .calls_per_second = 1e6,
                                 .doorbells_per_call = 0.25,
-                                .allocations_per_call = 2}},
+                                .allocations_per_call = 2,
+                                .client_cpu_us_per_call = 1.5,
+                                .server_cpu_us_per_call = 2.5,
+                                .late_calls = 7,
+                                .unstarted_calls = 6}},
                               {{.p50_us = 1.5, .read_gbytes_per_second = 0.5}})),
             "{\"device\":\"soft0\",\"wait\":\"busy\",\"payload_bytes\":64,\"in_flight\":8,\"connections\":2,"
-            "\"calls\":10,\"p50_us\":3.000,\"p99_us\":9.000,\"calls_per_second\":1000000,"
+            "\"rate\":1000,\"calls\":10,\"late_calls\":7,\"unstarted_calls\":6,\"p50_us\":3.000,\"p90_us\":4.000,"
+            "\"p99_us\":9.000,\"p999_us\":10.000,\"p9999_us\":11.000,\"max_us\":12.000,"
+            "\"calls_per_second\":1000000,"
             "\"gbytes_per_second\":0.0640,\"raw_p50_us\":1.500,\"raw_read_gbytes_per_second\":0.5000,"
-            "\"ratio_to_raw\":2.000,\"doorbells_per_call\":0.250,\"allocations_per_call\":2.000}");
+            "\"ratio_to_raw\":2.000,\"doorbells_per_call\":0.250,\"allocations_per_call\":2.000,"
+            "\"client_cpu_us_per_call\":1.500,\"server_cpu_us_per_call\":2.500,\"cpu_seconds_per_gib\":67.109}");
 }
 
 }  // namespace

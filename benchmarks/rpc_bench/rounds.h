@@ -27,6 +27,7 @@ struct BenchSettings {
   size_t attachment_bytes = 0;
   size_t in_flight = 1;
   int connections = 1;
+  double rate = 0;                // Calls a second of an open loop. 0: a closed loop, of `in_flight` calls.
   absl::Duration round_duration;  // Of the calls; and of both raw measurements together.
   CpuPair cpus;
 
@@ -34,6 +35,9 @@ struct BenchSettings {
     return payload_bytes + attachment_bytes > 0 ? payload_bytes + attachment_bytes : 1;
   }
 };
+
+// How a channel and a server of such settings use the device.
+TransportOptions TransportOf(const BenchSettings& settings);
 
 struct RawRound {
   RawFigures figures;

@@ -2,6 +2,9 @@
 //
 //   rpc_bench --device=soft --payload=64 --wait=busy                  latency, one call in flight
 //   rpc_bench --device=soft --attachment=1048576 --wait=busy --json   bandwidth
+//   rpc_bench --device=soft --rate=100000                             an open loop
+//
+// What system calls a call takes is not counted here but in benchmarks/call_cost, by callgrind.
 //
 // The server is another process, this program run again; the two ends are pinned to a core each. Raw and calls take
 // turns in short rounds, and medians are reported, because machines are noisy.
@@ -23,8 +26,13 @@ ABSL_FLAG(std::string, device, "", "auto, soft, or a device's name. Empty: $VERB
 ABSL_FLAG(std::string, host, "127.0.0.1", "IPv4 address of the device, to listen on and to connect to.");
 ABSL_FLAG(int64_t, payload, -1, "Bytes in the request and in the reply. -1: 64, or 0 with --attachment.");
 ABSL_FLAG(int64_t, attachment, 0, "Bytes attached to the request, in registered memory.");
-ABSL_FLAG(int64_t, in_flight, 0, "Calls in flight, over all connections. 0: 1, or 8 with --attachment.");
+ABSL_FLAG(int64_t, in_flight, 0,
+          "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment; 4096 with --rate.");
 ABSL_FLAG(int, connections, 1, "Connections.");
+ABSL_FLAG(double, rate, 0,
+          "Open loop: so many calls a second, each started when it is due, whatever became of the others, and its "
+          "latency counted from there. The client's loop never sleeps then. 0: each call is started by the completion "
+          "of another.");
 ABSL_FLAG(double, seconds, 5, "How long to measure calls; raw verbs are measured for as long again.");
 ABSL_FLAG(int, rounds, 5, "Into how many rounds to divide that.");
 ABSL_FLAG(verbena::WaitPolicy, wait, verbena::WaitPolicy::kAdaptive, "How both ends wait: busy, event or adaptive.");
@@ -36,6 +44,7 @@ namespace {
 
 constexpr int64_t kBytesMax = int64_t{1} << 30;
 constexpr int64_t kInFlightMax = 8192;
+constexpr double kRateMax = 1e7;
 
 absl::Status CheckFlags() {
   const auto check = [](bool good, absl::string_view words) {
@@ -47,10 +56,17 @@ absl::Status CheckFlags() {
                       absl::StrCat("--attachment must be 0 to ", kBytesMax)));
   status.Update(check(absl::GetFlag(FLAGS_in_flight) >= 0 && absl::GetFlag(FLAGS_in_flight) <= kInFlightMax,
                       absl::StrCat("--in_flight must be 0 to ", kInFlightMax)));
+  status.Update(check(absl::GetFlag(FLAGS_rate) >= 0 && absl::GetFlag(FLAGS_rate) <= kRateMax,
+                      absl::StrCat("--rate must be 0 to ", kRateMax)));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
   return status;
+}
+
+size_t DefaultInFlight(const BenchSettings& settings) {
+  if (settings.attachment_bytes > 0) return 8;
+  return settings.rate > 0 ? 4096 : 1;
 }
 
 absl::StatusOr<BenchSettings> SettingsFromFlags() {
@@ -66,8 +82,9 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   const bool attachment = settings.attachment_bytes > 0;
   const int64_t payload = absl::GetFlag(FLAGS_payload);
   settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
+  settings.rate = absl::GetFlag(FLAGS_rate);
   const int64_t in_flight = absl::GetFlag(FLAGS_in_flight);
-  settings.in_flight = in_flight > 0 ? in_flight : (attachment ? 8 : 1);
+  settings.in_flight = in_flight > 0 ? in_flight : DefaultInFlight(settings);
   settings.connections = absl::GetFlag(FLAGS_connections);
   settings.round_duration = absl::Seconds(absl::GetFlag(FLAGS_seconds)) / absl::GetFlag(FLAGS_rounds);
   settings.cpus = ChooseCpus();
@@ -103,7 +120,8 @@ absl::StatusOr<Report> RunRounds(const BenchSettings& settings) {
                      .payload_bytes = settings.payload_bytes + settings.attachment_bytes,
                      .attachment = settings.attachment_bytes > 0,
                      .in_flight = settings.in_flight,
-                     .connections = static_cast<uint64_t>(settings.connections)},
+                     .connections = static_cast<uint64_t>(settings.connections),
+                     .rate = settings.rate},
                     calls, raw);
 }
 

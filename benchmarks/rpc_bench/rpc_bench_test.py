@@ -14,9 +14,16 @@ KEYS = [
     "payload_bytes",
     "in_flight",
     "connections",
+    "rate",
     "calls",
+    "late_calls",
+    "unstarted_calls",
     "p50_us",
+    "p90_us",
     "p99_us",
+    "p999_us",
+    "p9999_us",
+    "max_us",
     "calls_per_second",
     "gbytes_per_second",
     "raw_p50_us",
@@ -24,7 +31,11 @@ KEYS = [
     "ratio_to_raw",
     "doorbells_per_call",
     "allocations_per_call",
+    "client_cpu_us_per_call",
+    "server_cpu_us_per_call",
+    "cpu_seconds_per_gib",
 ]
+PERCENTILES = ["p50_us", "p90_us", "p99_us", "p999_us", "p9999_us", "max_us"]
 PROGRAM = sys.argv.pop()
 
 
@@ -43,9 +54,11 @@ class RpcBench(unittest.TestCase):
         self.assertEqual(list(figures), KEYS)
         for key in KEYS[2:]:
             self.assertGreaterEqual(figures[key], 0, key)
-        for key in ("calls", "p50_us", "p99_us", "calls_per_second", "raw_p50_us", "ratio_to_raw"):
+        for key in ("calls", "p50_us", "calls_per_second", "raw_p50_us", "ratio_to_raw", "doorbells_per_call",
+                    "client_cpu_us_per_call", "server_cpu_us_per_call", "cpu_seconds_per_gib"):
             self.assertGreater(figures[key], 0, key)
-        self.assertLessEqual(figures["p50_us"], figures["p99_us"])
+        percentiles = [figures[key] for key in PERCENTILES]
+        self.assertEqual(percentiles, sorted(percentiles))
 
     def test_every_wait_policy_gives_figures(self):
         for wait in ("busy", "event", "adaptive"):
@@ -69,6 +82,21 @@ class RpcBench(unittest.TestCase):
         self.assertEqual(figures["in_flight"], 64)
         self.assertEqual(figures["connections"], 4)
 
+    def test_open_loop_starts_as_many_calls_as_were_asked_for(self):
+        figures = measure("--rate=2000")
+        self.check(figures)
+        self.assertEqual(figures["rate"], 2000)
+        self.assertEqual(figures["unstarted_calls"], 0)
+        self.assertAlmostEqual(figures["calls"], 2 * 2000 * 0.1, delta=40)
+
+    def test_open_loop_past_what_can_be_served_says_so(self):
+        figures = measure("--rate=10000000", "--in_flight=4")
+        self.check(figures)
+        self.assertGreater(figures["late_calls"], 0)
+        self.assertGreater(figures["unstarted_calls"], figures["calls"] / 10)
+        # Most calls waited for a large part of the round, of 0.1 s, and their latencies say it.
+        self.assertGreater(figures["p50_us"], 10000)
+
     def test_text_for_people(self):
         result = run("--device=soft", "--seconds=0.1", "--rounds=1")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -77,6 +105,7 @@ class RpcBench(unittest.TestCase):
     def test_nonsense_is_refused_in_words(self):
         for flag, words in (
             ("--payload=-2", "--payload must be"),
+            ("--rate=-1", "--rate must be"),
             ("--connections=0", "--connections must be"),
             ("--device=no_such_device", "no RDMA device"),
             ("--wait=sometimes", "must be busy, event or adaptive"),

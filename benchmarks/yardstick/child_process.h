@@ -30,6 +30,8 @@ class ChildProcess {
   // The child's line.
   const std::string& line() const { return line_; }
 
+  pid_t pid() const { return pid_; }
+
   // Ends the child's standard input and waits until it has exited. Internal: it failed.
   absl::Status Stop();
 
