@@ -6,9 +6,6 @@ import pathlib
 import statistics
 from collections.abc import Iterable
 
-TABLE_BEGINS = "<!-- guest_table -->\n"
-TABLE_ENDS = "<!-- end of guest_table -->\n"
-
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -94,11 +91,3 @@ def table(measured: Iterable[tuple[Case, Medians]]) -> str:
             f"| {bandwidth:.2f} |"
         )
     return "\n".join(lines) + "\n"
-
-
-def in_place_of_table(document: str, text: str) -> str:
-    before, begins, rest = document.partition(TABLE_BEGINS)
-    _, ends, after = rest.partition(TABLE_ENDS)
-    if not begins or not ends:
-        raise ValueError(f"the document has no place for the table, between {TABLE_BEGINS} and {TABLE_ENDS}")
-    return before + begins + text + ends + after

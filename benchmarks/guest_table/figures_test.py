@@ -42,15 +42,6 @@ class FiguresTest(unittest.TestCase):
         row = figures.table([(figures.Case("uml", "rxe", "event"), medians)]).splitlines()[2]
         self.assertEqual(row, "| rxe in uml, event | 181 µs | 181 µs | 1.00 | 419 MB/s | 250 MB/s | 0.60 |")
 
-    def test_the_table_stands_between_its_marks(self):
-        document = f"before\n{figures.TABLE_BEGINS}| old |\n{figures.TABLE_ENDS}after\n"
-        self.assertEqual(
-            figures.in_place_of_table(document, "| new |\n"),
-            f"before\n{figures.TABLE_BEGINS}| new |\n{figures.TABLE_ENDS}after\n",
-        )
-        with self.assertRaises(ValueError):
-            figures.in_place_of_table("no place", "| new |\n")
-
 
 if __name__ == "__main__":
     unittest.main()
