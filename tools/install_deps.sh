@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building and testing Verbena needs. Safe to run again; needs root only when something is missing.
+#
+#   tools/install_deps.sh [--peers]      with what others have, and charts, which benchmarks/peers takes
 set -euo pipefail
 
 packages=(
@@ -16,6 +18,17 @@ packages=(
   make flex bison bc libelf-dev xz-utils kmod ibverbs-providers
   qemu-system-x86 busybox-static cpio
 )
+
+case ${1:-} in
+  "") ;;
+  --peers)
+    packages+=(protobuf-compiler-grpc libgrpc++-dev capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib)
+    ;;
+  *)
+    echo "install_deps.sh: $1 is unknown; there is --peers" >&2
+    exit 2
+    ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do

@@ -1,85 +1,66 @@
-"""Our calls beside raw verbs, UCX and gRPC, from what rpc_bench, ucx_perftest and grpc_bench print."""
+"""The rows that were measured, as a table and as JSON."""
 
 import dataclasses
-import statistics
+import json
+
+from figures import Figures
+from rows import Row
+from systems import SYSTEMS
+
+Comparison = dict[Row, dict[str, Figures]]  # For each row, by the systems' keys.
+
+_OURS = "verbena"
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    payload_bytes: int
-    in_flight: int
-
-    def __str__(self) -> str:
-        return f"{_size(self.payload_bytes)}, {self.in_flight} in flight"
-
-
-CASES = (
-    Case(64, 1),
-    Case(1024, 1),
-    Case(8192, 1),
-    Case(65536, 1),
-    Case(1 << 20, 1),
-    Case(64, 16),
-    Case(64, 64),
-    Case(64, 256),
-    Case(1 << 20, 8),
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class Figures:
-    p50_us: float
-    calls_per_second: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    case: Case
-    ours: Figures
-    grpc: Figures
-    # A message there and back, by SEND on the same device and by UCX's active messages. Only for one in flight.
-    raw_us: float | None = None
-    ucx_us: float | None = None
-
-
-def median(reports: list[dict]) -> Figures:
-    """Of what one program printed in its rounds."""
-    return Figures(statistics.median(report["p50_us"] for report in reports),
-                   statistics.median(report["calls_per_second"] for report in reports))
-
-
-def better(one: Figures, other: Figures) -> Figures:
-    """The lower latency and the higher rate, each for itself: what a user who tries both ways has."""
-    return Figures(min(one.p50_us, other.p50_us), max(one.calls_per_second, other.calls_per_second))
-
-
-def ucx_there_and_back_us(output: str) -> float:
-    """Of ucx_perftest's ucp_am_lat, which prints one way. Raises ValueError if there are no figures."""
-    for line in output.splitlines():
-        if line.startswith("Final:"):
-            return 2 * float(line.split()[2])
-    raise ValueError(f"no figures in what ucx_perftest said:\n{output}")
-
-
-def table(rows: list[Row]) -> str:
-    lines = ["| Payload each way | Verbena p50 | of raw SEND | of UCX | gRPC p50 | Ratio | Verbena calls/s | gRPC calls/s | "
-             "Ratio |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        ours, grpc = row.ours, row.grpc
-        lines.append(f"| {row.case} | {ours.p50_us:.1f} us | {_times(ours.p50_us, row.raw_us)} | "
-                     f"{_times(ours.p50_us, row.ucx_us)} | {grpc.p50_us:.0f} us | {grpc.p50_us / ours.p50_us:.0f} | "
-                     f"{ours.calls_per_second:,.0f} | {grpc.calls_per_second:,.0f} | "
-                     f"{ours.calls_per_second / grpc.calls_per_second:.1f} |")
+def table(measured: Comparison) -> str:
+    """Markdown. In parentheses: how many times better ours is."""
+    lines = [
+        f"| Payload, in flight | | {' | '.join(system.title for system in SYSTEMS)} |",
+        f"| --- | --- |{' --- |' * len(SYSTEMS)}",
+    ]
+    for row, figures in measured.items():
+        lines += (
+            _line(row, "p50, us", figures, lambda each: each.typical_us, lower_is_better=True),
+            _line(row, "p99, us", figures, lambda each: each.p99_us, lower_is_better=True),
+            _line(row, "calls/s", figures, lambda each: each.calls_per_second, lower_is_better=False),
+        )
     return "\n".join(lines) + "\n"
 
 
-def _times(ours: float, theirs: float | None) -> str:
-    return "" if theirs is None else f"{ours / theirs:.1f} x"
+def to_json(measured: Comparison) -> str:
+    return json.dumps(
+        [
+            dataclasses.asdict(row) | {"systems": {key: dataclasses.asdict(each) for key, each in figures.items()}}
+            for row, figures in measured.items()
+        ],
+        indent=2,
+    )
 
 
-def _size(size: int) -> str:
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit and size % unit == 0:
-            return f"{size // unit} {name}"
-    return f"{size} B"
+def from_json(text: str) -> Comparison:
+    """What to_json made. Raises ValueError, KeyError or TypeError if it did not."""
+    return {
+        Row(row["payload_bytes"], row["in_flight"]): {key: Figures(**each) for key, each in row["systems"].items()}
+        for row in json.loads(text)
+    }
+
+
+def _line(row, name, figures, figure, lower_is_better) -> str:
+    ours = figure(figures[_OURS])
+    cells = []
+    for system in SYSTEMS:
+        value = figure(figures[system.key]) if system.key in figures else None
+        if value is None:
+            cells.append("")
+        elif system.key == _OURS:
+            cells.append(_number(value))
+        else:
+            times = value / ours if lower_is_better else ours / value
+            cells.append(f"{_number(value)} ({_number(times)})")
+    return f"| {row} | {name} | {' | '.join(cells)} |"
+
+
+def _number(value: float) -> str:
+    """Three digits that count, or all before the point."""
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:,.{digits}f}"

@@ -1,39 +1,114 @@
 #!/usr/bin/env python3
-"""What is made of the programs' figures."""
+"""What is measured for a row, and the table, JSON and charts of what was."""
 
 import unittest
 
+import charts
 import comparison
-from comparison import Case, Figures, Row
+import systems
+from figures import Figures
+from rows import ROWS, Row
+from systems import System
 
-UCX = """\
-|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |
-[thread 0]             17683      0.369    34.419    34.419        1.77       1.77       29054       29054
-Final:                 20000      0.334    28.859    33.775        2.11       1.81       34651       29608
-"""
+MEASURED = {
+    Row(64, 1): {
+        "verbena": Figures(2, 4, None, 400_000),
+        "raw": Figures(1, 1, None, 800_000),
+        "grpc_unix": Figures(60, 200, None, 20_000),
+        "libfabric_tcp": Figures(None, None, 8, 125_000),
+    },
+    Row(64, 16): {"verbena": Figures(20, 40, None, 1_000_000), "raw": Figures(5, 10, None, 4_000_000)},
+    Row(64 << 20, 1): {"verbena": Figures(50_000, 60_000, None, 20), "raw": Figures(20_000, 20_000, None, 50)},
+}
 
 
-class ComparisonTest(unittest.TestCase):
-    def test_rounds_give_medians(self):
-        rounds = [{"p50_us": 3, "calls_per_second": 10}, {"p50_us": 1, "calls_per_second": 30},
-                  {"p50_us": 2, "calls_per_second": 20}]
-        self.assertEqual(comparison.median(rounds), Figures(2, 20))
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
-    def test_the_better_of_two_ways_is_taken_of_each_figure(self):
-        self.assertEqual(comparison.better(Figures(50, 1000), Figures(60, 2000)), Figures(50, 2000))
 
-    def test_ucx_prints_one_way(self):
-        self.assertEqual(comparison.ucx_there_and_back_us(UCX), 0.668)
+class RowsTest(unittest.TestCase):
+    def test_a_short_look_is_at_some_of_all_rows(self):
+        self.assertLess(set(ROWS["short"]), set(ROWS["all"]))
 
-    def test_output_without_figures_is_an_error_that_shows_it(self):
-        with self.assertRaisesRegex(ValueError, "cannot connect"):
-            comparison.ucx_there_and_back_us("cannot connect")
+    def test_each_payload_and_each_number_in_flight_is_measured(self):
+        self.assertEqual({row.payload_bytes for row in ROWS["all"]}, {64, 1024, 8192, 65536, 1 << 20, 64 << 20})
+        self.assertEqual({row.in_flight for row in ROWS["all"]}, {1, 16, 64, 256})
 
-    def test_ratios_are_how_much_better_ours_is_than_grpc_and_how_much_more_than_a_message(self):
-        text = comparison.table([Row(Case(64, 1), Figures(2, 400_000), Figures(60, 20_000), 1.0, 0.8),
-                                 Row(Case(1 << 20, 8), Figures(500, 8000), Figures(1000, 4000))])
-        self.assertIn("| 64 B, 1 in flight | 2.0 us | 2.0 x | 2.5 x | 60 us | 30 | 400,000 | 20,000 | 20.0 |", text)
-        self.assertIn("| 1 MiB, 8 in flight | 500.0 us |  |  | 1000 us | 2 | 8,000 | 4,000 | 2.0 |", text)
+    def test_rows_of_much_memory_are_measured_for_longer(self):
+        self.assertEqual(Row(64, 256).seconds(0.5), 0.5)
+        self.assertEqual(Row(64 << 20, 1).seconds(0.5), 2)
+
+
+class MeasureTest(unittest.TestCase):
+    def setUp(self):
+        self.turns = []
+
+    def way(self, name, figures):
+        rounds = iter(figures)
+
+        def measure(_row, seconds):
+            self.turns.append((name, seconds))
+            return next(rounds)
+
+        return measure
+
+    def test_systems_take_turns_and_the_best_way_counts(self):
+        pinned = self.way("pinned", [Figures(3, 4, None, 10), Figures(3, 4, None, 10), Figures(1, 1, None, 99)])
+        free = self.way("free", [Figures(2, 9, None, 20)] * 3)
+        other = self.way("other", [Figures(7, 8, None, 5)] * 3)
+        measured = systems.measure(Row(64, 1), 3, 0.5, (System("a", "A", (pinned, free)), System("b", "B", (other,))))
+        self.assertEqual(measured, {"a": Figures(2, 4, None, 20), "b": Figures(7, 8, None, 5)})
+        self.assertEqual(self.turns, [("pinned", 0.5), ("free", 0.5), ("other", 0.5)] * 3)
+
+    def test_a_system_without_more_in_flight_has_no_such_row(self):
+        one = System("one", "One", (self.way("one", []),), one_in_flight=True)
+        self.assertEqual(systems.measure(Row(64, 16), 3, 0.5, (one,)), {})
+
+
+class TableTest(unittest.TestCase):
+    def test_a_row_has_three_lines_with_how_many_times_better_ours_is(self):
+        lines = [cells(line) for line in comparison.table(MEASURED).splitlines()]
+        columns = {title: number for number, title in enumerate(lines[0])}
+        self.assertEqual(len(lines), 2 + 3 * len(MEASURED))
+        p50, p99, rate = lines[2:5]
+        self.assertEqual(p50[:2], ["64 B, 1", "p50, us"])
+        self.assertEqual([line[columns["Verbena"]] for line in (p50, p99, rate)], ["2.00", "4.00", "400,000"])
+        self.assertEqual([line[columns["raw SEND"]] for line in (p50, p99, rate)],
+                         ["1.00 (0.50)", "1.00 (0.25)", "800,000 (0.50)"])
+        self.assertEqual([line[columns["gRPC, Unix socket"]] for line in (p50, p99, rate)],
+                         ["60.0 (30.0)", "200 (50.0)", "20,000 (20.0)"])
+
+    def test_what_a_program_does_not_say_stays_empty_and_a_mean_stands_for_the_median(self):
+        lines = [cells(line) for line in comparison.table(MEASURED).splitlines()]
+        columns = {title: number for number, title in enumerate(lines[0])}
+        self.assertEqual([line[columns["libfabric, TCP (mean)"]] for line in lines[2:5]],
+                         ["8.00 (4.00)", "", "125,000 (3.20)"])
+        self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 9)
+
+    def test_json_gives_back_what_was_measured(self):
+        self.assertEqual(comparison.from_json(comparison.to_json(MEASURED)), MEASURED)
+
+
+class ChartsTest(unittest.TestCase):
+    def test_latency_is_plotted_by_payload_with_one_in_flight(self):
+        self.assertEqual(
+            charts.latency_by_payload(MEASURED).lines,
+            {
+                "Verbena": [(64, 2), (64 << 20, 50_000)],
+                "raw SEND": [(64, 1), (64 << 20, 20_000)],
+                "gRPC, Unix socket": [(64, 60)],
+                "libfabric, TCP (mean)": [(64, 8)],
+            },
+        )
+
+    def test_rates_of_the_smallest_payload_are_plotted_by_number_in_flight(self):
+        lines = charts.rate_by_in_flight(MEASURED).lines
+        self.assertEqual(lines["Verbena"], [(1, 400_000), (16, 1_000_000)])
+        self.assertEqual(lines["raw SEND"], [(1, 800_000), (16, 4_000_000)])
+
+    def test_points_go_from_left_to_right_whatever_was_measured_first(self):
+        backwards = dict(reversed(MEASURED.items()))
+        self.assertEqual(charts.latency_by_payload(backwards), charts.latency_by_payload(MEASURED))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,136 @@
+"""Who is compared, and how each is measured: one function for each way, which runs both ends of a program."""
+
+import os
+import pathlib
+import subprocess
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import figures
+from figures import Figures
+from rows import Row
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGETS = tuple(f"//benchmarks/{name}" for name in ("rpc_bench", "raw_bench", "grpc_bench", "capnp_bench"))
+
+_TIMEOUT_S = 120  # Of one program.
+_UCX_PORT = 13399
+_FI_PINGPONG_PORT = 47592
+
+# What ucx_perftest and fi_pingpong, which count messages, send in a round: as many as these bytes are, within bounds.
+_MESSAGE_BYTES = 1 << 27
+_MESSAGES_MIN = 10
+_MESSAGES_MAX = 50_000
+
+Way = Callable[[Row, float], Figures]  # The row, and for how many seconds.
+
+
+class System(NamedTuple):
+    key: str  # In JSON.
+    title: str
+    ways: tuple[Way, ...]  # Measured in each; the best of them counts.
+    one_in_flight: bool = False  # It has no more.
+
+
+def _own(program: str, *arguments: str) -> Way:
+    """One of TARGETS."""
+
+    def measure(row: Row, seconds: float) -> Figures:
+        command = [ROOT / "bazel-bin/benchmarks" / program / program, f"--payload={row.payload_bytes}",
+                   f"--in_flight={row.in_flight}", f"--seconds={seconds}", *arguments]  # fmt: skip
+        return figures.of_json(_output(command))
+
+    return measure
+
+
+def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
+    """What sleeps between messages may do better without a core for each end: the scheduler may wake it beside its peer."""
+    return _own(program, *arguments, "--pinned"), _own(program, *arguments)
+
+
+def _ucx(transports: str) -> Way:
+    def measure(row: Row, _seconds: float) -> Figures:
+        count = _messages(row)
+        environment = os.environ | {"UCX_TLS": transports, "UCX_LOG_LEVEL": "error"}
+        server = ["ucx_perftest", "-p", str(_UCX_PORT), "-c", _cpus()[1]]
+        client = ["ucx_perftest", "-p", str(_UCX_PORT), "-c", _cpus()[0], "127.0.0.1", "-t", "ucp_am_lat",
+                  "-s", str(row.payload_bytes), "-n", str(count), "-w", str(count // 10)]  # fmt: skip
+        said = [_both_ends(server, [*client, "-R", rank], _UCX_PORT, environment) for rank in ("50", "99")]
+        return figures.of_ucx(*said)
+
+    return measure
+
+
+def _fi_pingpong(provider: str, endpoint: str) -> Way:
+    def measure(row: Row, _seconds: float) -> Figures:
+        server, client = (["taskset", "-c", cpu, "fi_pingpong", "-p", provider, "-e", endpoint, "-I",
+                           str(_messages(row)), "-S", str(row.payload_bytes)] for cpu in reversed(_cpus()))  # fmt: skip
+        return figures.of_fi_pingpong(_both_ends(server, [*client, "127.0.0.1"], _FI_PINGPONG_PORT, os.environ))
+
+    return measure
+
+
+SYSTEMS = (
+    System("verbena", "Verbena", (_own("rpc_bench", "--device=soft", "--wait=busy", "--rounds=1", "--json"),)),
+    System("raw", "raw SEND", (_own("raw_bench", "--pinned"),)),
+    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix")),
+    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp")),
+    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix")),
+    System("ucx_shm", "UCX, shared memory", (_ucx("shm"),), one_in_flight=True),
+    System("ucx_tcp", "UCX, TCP", (_ucx("tcp"),), one_in_flight=True),
+    System("libfabric_shm", "libfabric, shared memory (mean)", (_fi_pingpong("shm", "rdm"),), one_in_flight=True),
+    System("libfabric_tcp", "libfabric, TCP (mean)", (_fi_pingpong("tcp", "msg"),), one_in_flight=True),
+)
+
+
+def measure(row: Row, rounds: int, seconds: float, systems: tuple[System, ...] = SYSTEMS) -> dict[str, Figures]:
+    """By the keys of the systems that have such a row: the median of the rounds, in which they take turns.
+
+    Raises subprocess.SubprocessError if a program fails, whose words are on standard error; RuntimeError if it ends
+    early; ValueError if it says no figures.
+    """
+    able = [system for system in systems if row.in_flight == 1 or not system.one_in_flight]
+    measured = {system.key: [[] for _ in system.ways] for system in able}
+    for _ in range(rounds):
+        for system in able:
+            for way, into in zip(system.ways, measured[system.key]):
+                into.append(way(row, row.seconds(seconds)))
+    return {key: figures.best([figures.median(way) for way in ways]) for key, ways in measured.items()}
+
+
+def _messages(row: Row) -> int:
+    return min(_MESSAGES_MAX, max(_MESSAGES_MIN, _MESSAGE_BYTES // row.payload_bytes))
+
+
+def _cpus() -> tuple[str, str]:
+    """A core for each end, the client's and the server's; the same one twice if there is but one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return str(allowed[0]), str(allowed[min(1, len(allowed) - 1)])
+
+
+def _output(command, environment=None) -> str:
+    return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True,
+                          timeout=_TIMEOUT_S).stdout  # fmt: skip
+
+
+def _both_ends(server_command, client_command, port, environment) -> str:
+    """What the client says."""
+    with subprocess.Popen(server_command, env=environment, stdout=subprocess.DEVNULL) as server:
+        try:
+            _wait_for_listener(server, port)
+            return _output(client_command, environment)
+        finally:
+            server.terminate()
+
+
+def _wait_for_listener(server, port) -> None:
+    """Until somebody listens there. Not by connecting: these servers serve one client."""
+    listening = "0A"
+    while server.poll() is None:
+        for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+            _, address, _, state = line.split()[:4]
+            if state == listening and int(address.rsplit(":", 1)[1], 16) == port:
+                return
+        time.sleep(0.01)
+    raise RuntimeError(f"{server.args[0]} ended with status {server.returncode} before it listened")
