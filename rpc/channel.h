@@ -47,8 +47,10 @@ struct ChannelOptions {
   // Event loops of this channel, a thread each, and how they wait.
   int loops = 1;
   WaitPolicy wait = WaitPolicy::kAdaptive;
-  absl::Duration poll_duration = absl::Microseconds(50);  // kAdaptive: how long a loop polls before it sleeps.
-  int first_cpu = -1;                                     // Loop i is pinned to core first_cpu + i; -1: to none.
+  // kAdaptive: the most that a loop polls before it sleeps. It learns from its last waits how much of it is worth
+  // while: docs/performance.md, "Waiting".
+  absl::Duration poll_duration = absl::Microseconds(50);
+  int first_cpu = -1;  // Loop i is pinned to core first_cpu + i; -1: to none.
 
   // Instead of `loops`: a loop that the user drives, on one thread, the one that creates the channel. Blocking calls
   // from that thread drive the loop while they wait; everything else happens while the user is in loop->RunUntil. The

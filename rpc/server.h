@@ -39,8 +39,10 @@ struct ServerOptions {
   // Event loops, a thread each, and how they wait. Connections are spread over them.
   int loops = 1;
   WaitPolicy wait = WaitPolicy::kAdaptive;
-  absl::Duration poll_duration = absl::Microseconds(50);  // kAdaptive: how long a loop polls before it sleeps.
-  int first_cpu = -1;                                     // Loop i is pinned to core first_cpu + i; -1: to none.
+  // kAdaptive: the most that a loop polls before it sleeps. It learns from its last waits how much of it is worth
+  // while: docs/performance.md, "Waiting".
+  absl::Duration poll_duration = absl::Microseconds(50);
+  int first_cpu = -1;  // Loop i is pinned to core first_cpu + i; -1: to none.
 
   // Past each limit below, calls are answered RESOURCE_EXHAUSTED, not sent, and unfetched if they are large. Where
   // there is not enough for all, clients have equal shares of it, whatever each asks for: a client is an authenticated

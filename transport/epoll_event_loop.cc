@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create(const EventLoopOpti
 }
 
 EpollEventLoop::EpollEventLoop(const EventLoopOptions& options, int epoll_fd, int wake_fd)
-    : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), last_work_(clock_.now()) {}
+    : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), poll_time_(options.poll_duration) {}
 
 EpollEventLoop::~EpollEventLoop() {
   {
@@ -133,7 +133,7 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
   const std::thread::id outer = thread_.exchange(std::this_thread::get_id(), std::memory_order_relaxed);
   const ThreadScope scope(this);
   clock_.Read();
-  last_work_ = clock_.now();
+  idle_turns_ = 0;
   while (!stopped_.load(std::memory_order_relaxed) && !done()) Turn();
   thread_.store(outer, std::memory_order_relaxed);
 }
@@ -145,16 +145,14 @@ void EpollEventLoop::Turn() {
   handled += PollSources();
   if (timers_.NextDeadline() <= Now()) handled += timers_.RunExpired(Now());
   if (handled > 0) {
-    last_work_ = Now();
-    idle_turns_ = 0;
+    if (idle_turns_ > 0) EndWait(/*slept=*/false);
     return;
   }
-  if (!MayKeepPolling()) {
-    ArmAndSleep();
-    idle_turns_ = 0;
-  } else {
-    ++idle_turns_;
+  if (idle_turns_++ == 0) wait_began_ = Now();
+  if (MayKeepPolling()) {
     PauseSpinning();
+  } else {
+    ArmAndSleep();
   }
 }
 
@@ -172,9 +170,16 @@ bool EpollEventLoop::MayKeepPolling() {
     case WaitPolicy::kEvent:
       return false;
     case WaitPolicy::kAdaptive:
-      return Now() - last_work_ < options_.poll_duration;
+      return Now() - wait_began_ < poll_time_.value();
   }
   return false;
+}
+
+void EpollEventLoop::EndWait(bool slept) {
+  idle_turns_ = 0;
+  if (options_.wait != WaitPolicy::kAdaptive) return;
+  const absl::Duration waited = Now() - wait_began_;
+  slept ? poll_time_.OnSlept(waited) : poll_time_.OnFound(waited);
 }
 
 void EpollEventLoop::ArmAndSleep() {
@@ -187,6 +192,7 @@ void EpollEventLoop::ArmAndSleep() {
       PollSources() == 0 && !has_tasks_.load(std::memory_order_seq_cst) && !stopped_.load(std::memory_order_seq_cst);
   HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
+  EndWait(/*slept=*/nothing);
 }
 
 int EpollEventLoop::RunTasks() {

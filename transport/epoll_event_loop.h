@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "transport/event_loop.h"
 #include "transport/loop_clock.h"
+#include "transport/poll_time.h"
 #include "transport/timer_queue.h"
 
 namespace verbena::transport {
@@ -47,6 +48,8 @@ class EpollEventLoop : public EventLoop {
   void Turn();
   void ReadClock();
   bool MayKeepPolling();
+  // The loop has waited since wait_began_.
+  void EndWait(bool slept);
   void ArmAndSleep();
   void Wake();
 
@@ -57,9 +60,10 @@ class EpollEventLoop : public EventLoop {
 
   // Owned by the loop's thread.
   LoopClock clock_;
-  absl::Time last_work_;
+  PollTime poll_time_;
+  absl::Time wait_began_;  // While idle_turns_ is not 0: the clock at the first of them.
   uint32_t turns_ = 0;
-  uint32_t idle_turns_ = 0;
+  uint32_t idle_turns_ = 0;  // Since the last work or sleep.
   std::vector<PollSource*> sources_;
   absl::flat_hash_map<int, PollSource*> readers_;
   TimerQueue timers_;

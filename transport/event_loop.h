@@ -27,11 +27,13 @@ namespace verbena::transport {
 enum class WaitPolicy {
   kBusy,      // Polls for ever: lowest latency, one core.
   kEvent,     // Arms and sleeps at once: no CPU when idle.
-  kAdaptive,  // Polls for EventLoopOptions::poll_duration after the last work, then sleeps.
+  kAdaptive,  // Polls for as long as its last waits make worth while (poll_time.h), then sleeps.
 };
 
 struct EventLoopOptions {
   WaitPolicy wait = WaitPolicy::kAdaptive;
+  // kAdaptive: the most that a loop polls before it sleeps, and what it takes a sleep to cost: a little longer than a
+  // wake-up takes. Zero is kEvent, infinite kBusy.
   absl::Duration poll_duration = absl::Microseconds(50);
   int cpu = -1;  // Core that the loop's thread is pinned to; -1 = none.
 };

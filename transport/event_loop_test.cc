@@ -7,6 +7,7 @@
 
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "transport/epoll_event_loop.h"
@@ -206,6 +207,56 @@ TEST(EventLoop, AnIdleLoopThatWaitsForEventsUsesNoProcessor) {
   getrusage(RUSAGE_THREAD, &after);
   const absl::Duration used = absl::DurationFromTimeval(after.ru_utime) - absl::DurationFromTimeval(before.ru_utime);
   EXPECT_LT(used, absl::Milliseconds(30));
+}
+
+// Has an item at every so many polls, and at the one that follows an Arm. Of period 0: none ever.
+class SteadySource : public PollSource {
+ public:
+  explicit SteadySource(int period) : period_(period) {}
+  int Poll() override {
+    ++polls;
+    if (period_ == 0 || (!std::exchange(armed_, false) && polls % period_ != 0)) return 0;
+    ++items;
+    return 1;
+  }
+  void Arm() override {
+    armed_ = true;
+    ++arms;
+  }
+  void OnReadable(int) override {}
+  int polls = 0;
+  int items = 0;
+  int arms = 0;  // The loop would have slept.
+
+ private:
+  const int period_;
+  bool armed_ = false;
+};
+
+TEST(EventLoop, AnAdaptiveLoopWithSteadyWorkDoesNotTryToSleep) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kAdaptive);
+  SteadySource source(/*period=*/20);
+  loop->AddSource(&source);
+  loop->RunUntil([&] { return source.items == 10000; });
+  EXPECT_LT(source.arms, 1000);  // Only where the machine took the processor away for long.
+}
+
+TEST(EventLoop, AnAdaptiveLoopWithSeldomWorkDoesNotPollForIt) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kAdaptive);
+  SteadySource source(/*period=*/0);
+  loop->AddSource(&source);
+  int ticks = 0;
+  int polls_before = 0;
+  constexpr int kLearning = 20;
+  constexpr int kTicks = 100;
+  absl::AnyInvocable<void()> tick = [&] {
+    if (++ticks == kLearning) polls_before = source.polls;
+    loop->AddTimer(loop->Now() + absl::Milliseconds(1), [&] { tick(); });
+  };
+  tick();
+  loop->RunUntil([&] { return ticks == kTicks; });
+  // At each tick one with the timer, one that finds nothing, and one after arming; to poll for 50 us would be hundreds.
+  EXPECT_LE(source.polls - polls_before, 5 * (kTicks - kLearning));
 }
 
 TEST(EventLoop, ANegativePollDurationIsRejected) {
