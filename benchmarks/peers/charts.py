@@ -63,7 +63,7 @@ def draw(measured: Comparison, folder: pathlib.Path) -> list[pathlib.Path]:
             axes.loglog(*zip(*points), marker="o", label=title)
         axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
         axes.grid(True, which="major", alpha=0.3)
-        axes.legend()
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))  # Beside the lines, not on them.
         paths.append(folder / f"{chart.name}.svg")
         figure.savefig(paths[-1], bbox_inches="tight")
         plot.close(figure)
