@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -83,6 +84,10 @@ class Link : private CmHandler {
   }
   // Marked dirty when work requests have completed: there may be room for what had to wait.
   void WaitForRoom();
+  // The same for a send buffer: in turn with the other links that wait for one.
+  void WaitForSendBuffer() {
+    if (!std::exchange(waiting_for_buffer_, true)) group_->AwaitSendBuffer(number_);
+  }
 
   // --- Queued until Flush. `buffer` holds the frame's bytes.
   void QueueFrame(RegisteredPool::Buffer buffer, uint32_t length);
@@ -118,6 +123,10 @@ class Link : private CmHandler {
     waiting_ = false;
     owner_->OnTurnEnd();
     if (own_receives_ != nullptr) own_receives_->ReportGrants();
+  }
+  void OnSendBufferFree() {
+    waiting_for_buffer_ = false;
+    OnTurnEnd();
   }
   void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
   void OnExportsStalled(const absl::Status& why) { owner_->OnExportsStalled(why); }
@@ -170,9 +179,10 @@ class Link : private CmHandler {
   using Parked = std::variant<wire::FrameHeader, ReadRequest, const verbs::MemoryWindow*>;
   std::vector<Parked> parked_;  // Wait until fewer work requests are in flight in the poll group.
   uint32_t in_flight_ = 0;
-  uint32_t send_buffers_held_ = 0;  // In flight, of the group's.
-  uint32_t window_work_ = 0;        // In flight: binds and invalidations.
-  bool waiting_ = false;            // In the group's list of those that wait for room.
+  uint32_t send_buffers_held_ = 0;   // In flight, of the group's.
+  uint32_t window_work_ = 0;         // In flight: binds and invalidations.
+  bool waiting_ = false;             // In the group's list of those that wait for room.
+  bool waiting_for_buffer_ = false;  // The same, for a send buffer.
   Phase phase_ = Phase::kOpen;
   bool failed_ = false;
   bool refused_ = false;  // A post failed: nothing is posted any more.

@@ -226,10 +226,11 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 
 int PollGroup::Poll() {
   const int reaped = Reap();
-  int handled = reaped + RunDirty();
+  int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
   if (look_at_grants && shared_supply_ != nullptr) WakeForGrants(*shared_supply_);
-  handled += static_cast<int>(dirty_.size());  // Woken just now: their turn is the next.
+  handled += static_cast<int>(dirty_.size());                         // Woken just now: their turn is the next.
+  if (buffers_came_back_ && !waiting_for_buffer_.empty()) ++handled;  // The same.
   if (!deferred_.empty()) {
     deferred_.RunRipe();
     ++handled;
@@ -275,6 +276,7 @@ int PollGroup::Reap() {
 }
 
 void PollGroup::WakeWaiting() {
+  buffers_came_back_ = true;
   dirty_.insert(dirty_.end(), waiting_.begin(), waiting_.end());
   waiting_.clear();
 }
@@ -307,6 +309,18 @@ int PollGroup::RunDirty() {
   }
   running_dirty_.clear();
   return count;
+}
+
+// Only while there are buffers: to wake hundreds of links for each that comes back costs more than what is sent. Who is
+// left over waits for completions of those that have them all.
+int PollGroup::ServeWaitingForBuffer() {
+  if (!std::exchange(buffers_came_back_, false)) return 0;
+  int served = 0;
+  for (size_t left = waiting_for_buffer_.size(); left > 0 && sends_.free() > 0; --left, ++served) {
+    Link* const link = links_[waiting_for_buffer_.Pop()];
+    if (link != nullptr) link->OnSendBufferFree();
+  }
+  return served;
 }
 
 void PollGroup::Fail(const absl::Status& status) {

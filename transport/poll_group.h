@@ -26,6 +26,7 @@
 #include "transport/flight_table.h"
 #include "transport/landing_loans.h"
 #include "transport/memory_budget.h"
+#include "transport/protocol/ring.h"
 #include "transport/receive_supply.h"
 #include "transport/registered_pool.h"
 #include "transport/verbs/completion_channel.h"
@@ -98,7 +99,9 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   bool TooManyInFlight(uint32_t more = 1) const { return flights_.size() + sends_.free() + more > flights_max_; }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
-  // Those that wait: send buffers, or room, came back by another way than completions.
+  // Once for each link until its OnSendBufferFree, which comes in the order of asking.
+  void AwaitSendBuffer(uint32_t link) { waiting_for_buffer_.Push(link); }
+  // Send buffers, or room, came back: by completions, or another way.
   void WakeWaiting();
   // Drops what the link has in flight: its queue pair is destroyed and can complete no more.
   void DropFlights(uint32_t link);
@@ -122,6 +125,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void DropIfUnused();
   void HandleCompletion(const ibv_wc& completion);
   int RunDirty();
+  int ServeWaitingForBuffer();
   void WakeForGrants(ReceiveSupply& supply);
   void RelieveBudgets();
   int PostReceives(bool idle);
@@ -154,7 +158,9 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;
   std::vector<uint32_t> dirty_;
   std::vector<uint32_t> running_dirty_;
-  std::vector<uint32_t> waiting_;  // Links that wait for a send buffer, or for room in the completion queue; once each.
+  std::vector<uint32_t> waiting_;                // Links that wait for room in the completion queue; once each.
+  protocol::Ring<uint32_t> waiting_for_buffer_;  // Links; once each.
+  bool buffers_came_back_ = false;               // Since those were last served.
   DeferredTasks deferred_;
   uint32_t flights_max_ = 0;   // Set once, by Initialize.
   uint32_t receives_max_ = 0;  // The same: what the completion queue has room for.

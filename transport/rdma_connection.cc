@@ -187,7 +187,7 @@ void RdmaConnection::Perform() {
     machine_.HoldMessages(held());
   }
   performing_ = false;
-  if (held() && !link_->ending() && !machine_.idle()) link_->WaitForRoom();
+  if (held() && !link_->ending() && !machine_.idle()) link_->WaitForSendBuffer();
 }
 
 void RdmaConnection::ArmTimer() {

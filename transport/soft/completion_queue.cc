@@ -72,6 +72,7 @@ int CompletionQueue::Pop(int count, ibv_wc* completions, uint64_t* times_ns) {
     if (times_ns != nullptr && !times_ns_.empty()) times_ns[i] = times_ns_[slot];
   }
   size -= taken;
+  if (size == 0) head_ = 0;  // The places in use stay few, and in the cache.
   size_.store(size == 0 && overrun_ ? kOverrunAndEmpty : size, std::memory_order_relaxed);
   return static_cast<int>(taken);
 }
@@ -170,19 +171,15 @@ void CompletionQueue::MuteWire(int descriptor) {
 }
 
 void CompletionQueue::ProgressOnPoll() {
-  if (ready_.AnyReady() || wires_.any() || scan_due_.load(std::memory_order_relaxed) || ScanIsDue()) return Progress();
+  if (ready_.AnyReady() || wires_.any() || scan_due_.load(std::memory_order_relaxed) || LookIsDue()) return Progress();
   if (watched_.load(std::memory_order_relaxed) == 0) return;
   std::unique_lock lock(progress_mu_, std::try_to_lock);  // Whoever has it is looking.
   if (lock.owns_lock()) ProgressWatched();
 }
 
 // In case a peer that shares the ready map has cleared bits.
-bool CompletionQueue::ScanIsDue() {
-  uint32_t polls = polls_.load(std::memory_order_relaxed);
-  if (polls - polls_at_scan_.load(std::memory_order_relaxed) < kPollsBetweenScans) return false;
-  polls_at_scan_.store(polls, std::memory_order_relaxed);
-  scan_due_.store(true, std::memory_order_relaxed);
-  return true;
+bool CompletionQueue::LookIsDue() {
+  return polls_.load(std::memory_order_relaxed) - polls_at_look_.load(std::memory_order_relaxed) >= kPollsBetweenLooks;
 }
 
 void CompletionQueue::Progress() {
@@ -194,10 +191,21 @@ void CompletionQueue::Progress() {
     if (ready_in_a_row_ >= kReadyBeforeWatched) Watch(index);
   });
   if (wires_.any()) wires_.ForEachToLookAt([this](uint32_t index) { ProgressOne(index); });
+  if (LookIsDue()) LookAtSome();
   if (!scan_due_.load() || !scan_due_.exchange(false)) return;  // A poll need not write what is seldom set.
-  for (uint32_t index : attached_indices_) {
-    if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
+  for (uint32_t index : attached_indices_) LookAt(index);
+}
+
+void CompletionQueue::LookAtSome() {
+  polls_at_look_.store(polls_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  for (size_t left = std::min(kQueuePairsPerLook, attached_indices_.size()); left > 0; --left) {
+    next_look_ = (next_look_ + 1) % attached_indices_.size();
+    LookAt(attached_indices_[next_look_]);
   }
+}
+
+void CompletionQueue::LookAt(uint32_t index) {
+  if (targets_[index]->MayHaveNews()) targets_[index]->Progress();
 }
 
 void CompletionQueue::ProgressOne(uint32_t index) {

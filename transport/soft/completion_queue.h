@@ -124,8 +124,10 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   const ReadyMap& ready() const { return ready_; }
 
  private:
-  // Polls between two looks at every queue pair.
-  static constexpr uint32_t kPollsBetweenScans = 4096;
+  // Polls between two looks at some of the queue pairs, in turn, and at how many: a look at all of a thousand takes as
+  // long as a hundred messages.
+  static constexpr uint32_t kPollsBetweenLooks = 1024;
+  static constexpr size_t kQueuePairsPerLook = 8;
   // So often a queue pair is found in the map, and no other between, before it is watched: a change costs about as much
   // as the map does for one message. One that cannot be watched just then is tried again.
   static constexpr uint32_t kReadyBeforeWatched = 8;
@@ -137,7 +139,9 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   // Lets every queue pair that has news progress. A poll spares itself the lock if nothing says that there are any.
   void Progress();
   void ProgressOnPoll();
-  bool ScanIsDue();
+  bool LookIsDue();
+  void LookAtSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
+  void LookAt(uint32_t queue_pair_index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void ProgressOne(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void ProgressWatched() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void Watch(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
@@ -157,12 +161,13 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::atomic<bool> scan_due_{false};
   std::atomic<bool> unattended_;
   std::atomic<uint32_t> polls_{0};  // A count that may miss some: threads that poll together do not lock it.
-  std::atomic<uint32_t> polls_at_scan_{0};
+  std::atomic<uint32_t> polls_at_look_{0};
   std::atomic<uint32_t> polls_at_tick_{0};
 
   SpinLock progress_mu_;
   std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.
   std::vector<uint32_t> attached_indices_ ABSL_GUARDED_BY(progress_mu_);
+  size_t next_look_ ABSL_GUARDED_BY(progress_mu_) = 0;     // Among those.
   WireSet wires_;                                          // See there for its locking.
   std::atomic<uint32_t>& watched_;                         // Published. Written under progress_mu_.
   uint32_t last_ready_ ABSL_GUARDED_BY(progress_mu_) = 0;  // In the map.

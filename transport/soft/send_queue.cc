@@ -161,6 +161,7 @@ void SendQueue::PopHead() {
   if (head_ != unsent_ && head().signaled) --signaled_handed_over_;
   ++head_;
   unsent_ = std::max(unsent_, head_);
+  if (empty()) head_ = unsent_ = tail_ = unanswered_ = kept_ = 0;  // The places in use stay few, and in the cache.
 }
 
 SendEntry& SendQueue::oldest_unanswered() {
