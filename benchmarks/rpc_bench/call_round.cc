@@ -1,9 +1,12 @@
 #include <memory>
 
 #include "benchmarks/rpc_bench/bench_client.h"
+#include "benchmarks/rpc_bench/blocking_load.h"
+#include "benchmarks/rpc_bench/bulk_calls.h"
 #include "benchmarks/rpc_bench/closed_load.h"
 #include "benchmarks/rpc_bench/open_load.h"
 #include "benchmarks/rpc_bench/rounds.h"
+#include "benchmarks/rpc_bench/stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
 
 namespace verbena::benchmarks {
@@ -33,14 +36,90 @@ absl::StatusOr<CallFigures> MeasureOpenLoop(const BenchSettings& settings, const
       .Run();
 }
 
+absl::StatusOr<CallFigures> MeasureStream(const BenchSettings& settings, const ChildProcess& server) {
+  absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
+  if (!client.ok()) return client.status();
+  return StreamLoad(client->channel, settings.payload_bytes, settings.in_flight, SpanOf(settings, server)).Run();
+}
+
+CallFigures BesideReference(CallFigures figures, const CallFigures& reference) {
+  figures.reference_p50_us = reference.p50_us;
+  figures.reference_p99_us = reference.p99_us;
+  return figures;
+}
+
+absl::StatusOr<CallFigures> MeasureCallerDrives(const BenchSettings& settings, const ChildProcess& server) {
+  absl::StatusOr<CallFigures> reference;
+  {
+    absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
+    if (!client.ok()) return client.status();
+    reference = RunBlockingCalls(client->channel, ShapeOf(settings), SpanOf(settings, server));
+    if (!reference.ok()) return reference.status();
+  }
+  const PinnedThread pinned(settings.cpus.client);
+  absl::StatusOr<BenchClient> client = BenchClient::ConnectDriven(settings, server.line(), settings.wait);
+  if (!client.ok()) return client.status();
+  absl::StatusOr<CallFigures> figures = RunBlockingCalls(client->channel, ShapeOf(settings), SpanOf(settings, server));
+  if (!figures.ok()) return figures.status();
+  return BesideReference(*figures, *reference);
+}
+
+absl::StatusOr<CallFigures> MeasureBeside(const BenchSettings& settings, const ChildProcess& server) {
+  absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
+  if (!client.ok()) return client.status();
+  const auto measure = [&] {
+    return ClosedLoad(client->channel, ShapeOf(settings), settings.in_flight, SpanOf(settings, server)).Run();
+  };
+  const absl::StatusOr<CallFigures> reference = measure();
+  if (!reference.ok()) return reference.status();
+  BulkCalls bulk(client->channel, settings.beside_attachment_bytes);
+  if (absl::Status status = bulk.Start(); !status.ok()) return status;
+  absl::StatusOr<CallFigures> figures = measure();
+  if (absl::Status status = bulk.Stop(); !status.ok()) return status;
+  if (!figures.ok()) return figures.status();
+  figures->beside_gbytes_per_second = bulk.gbytes_per_second();
+  return BesideReference(*figures, *reference);
+}
+
+absl::StatusOr<CallFigures> MeasureLoad(const BenchSettings& settings, const ChildProcess& server) {
+  switch (settings.load) {
+    case Load::kClosedLoop:
+      return MeasureClosedLoop(settings, server);
+    case Load::kOpenLoop:
+      return MeasureOpenLoop(settings, server);
+    case Load::kStream:
+      return MeasureStream(settings, server);
+    case Load::kCallerDrives:
+      return MeasureCallerDrives(settings, server);
+    case Load::kBeside:
+      return MeasureBeside(settings, server);
+  }
+  return absl::InternalError("a load of no kind");
+}
+
 }  // namespace
+
+const char* ToString(Load load) {
+  switch (load) {
+    case Load::kClosedLoop:
+      return "closed loop";
+    case Load::kOpenLoop:
+      return "open loop";
+    case Load::kStream:
+      return "stream";
+    case Load::kCallerDrives:
+      return "caller drives";
+    case Load::kBeside:
+      return "beside an attachment";
+  }
+  return "?";
+}
 
 absl::StatusOr<CallFigures> RunCallRound(const BenchSettings& settings,
                                          const std::vector<std::string>& server_arguments) {
   absl::StatusOr<ChildProcess> server = ChildProcess::Start(server_arguments);
   if (!server.ok()) return server.status();
-  absl::StatusOr<CallFigures> figures =
-      settings.rate > 0 ? MeasureOpenLoop(settings, *server) : MeasureClosedLoop(settings, *server);
+  absl::StatusOr<CallFigures> figures = MeasureLoad(settings, *server);
   if (!figures.ok()) return figures.status();
   if (absl::Status status = server->Stop(); !status.ok()) return status;
   return figures;

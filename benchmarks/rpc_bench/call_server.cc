@@ -1,13 +1,31 @@
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/yardstick/child_process.h"
+#include "rpc/reactors.h"
 #include "rpc/server.h"
 
 namespace verbena::benchmarks {
 namespace {
+
+constexpr uint64_t kRoom = 4096;  // For what a message has beside payload and attachment.
+
+class EchoReactor final : public ServerBidiReactor<Bytes, Bytes> {
+ public:
+  EchoReactor() { StartRead(&message_); }
+
+ private:
+  void OnReadDone(bool ok) override { ok ? StartWrite(&message_) : Finish(absl::OkStatus()); }
+  void OnWriteDone(bool ok) override {
+    ok ? StartRead(&message_) : Finish(absl::CancelledError("the caller has gone"));
+  }
+  void OnDone() override { delete this; }
+
+  Bytes message_;
+};
 
 class EchoService final : public Bench::CallbackService {
  public:
@@ -15,6 +33,7 @@ class EchoService final : public Bench::CallbackService {
     reply->set_payload(request->payload());
     done(absl::OkStatus());
   }
+  ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext* context) override { return new EchoReactor; }
 };
 
 }  // namespace
@@ -22,6 +41,8 @@ class EchoService final : public Bench::CallbackService {
 TransportOptions TransportOf(const BenchSettings& settings) {
   TransportOptions options;
   options.device = settings.device;
+  const uint64_t largest = std::max(settings.attachment_bytes, settings.beside_attachment_bytes);
+  options.message_bytes_max = std::max<uint64_t>(options.message_bytes_max, largest + settings.payload_bytes + kRoom);
   return options;
 }
 

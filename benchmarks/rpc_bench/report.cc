@@ -24,8 +24,8 @@ CallFigures Summarize(const std::vector<CallFigures>& rounds) {
   for (double CallFigures::*figure :
        {&CallFigures::p50_us, &CallFigures::p90_us, &CallFigures::p99_us, &CallFigures::p999_us, &CallFigures::p9999_us,
         &CallFigures::max_us, &CallFigures::calls_per_second, &CallFigures::doorbells_per_call,
-        &CallFigures::allocations_per_call, &CallFigures::client_cpu_us_per_call,
-        &CallFigures::server_cpu_us_per_call}) {
+        &CallFigures::allocations_per_call, &CallFigures::client_cpu_us_per_call, &CallFigures::server_cpu_us_per_call,
+        &CallFigures::reference_p50_us, &CallFigures::reference_p99_us, &CallFigures::beside_gbytes_per_second}) {
     summary.*figure = MedianOf(rounds, figure);
   }
   for (const CallFigures& round : rounds) {
@@ -56,9 +56,10 @@ std::string ToJson(const Report& report) {
   const Setting& setting = report.setting;
   const CallFigures& calls = report.calls;
   return absl::StrCat(
-      absl::StrFormat(R"({"device":"%s","wait":"%s","payload_bytes":%d,"in_flight":%d,"connections":%d,"rate":%.0f,)",
-                      setting.device, setting.wait, setting.payload_bytes, setting.in_flight, setting.connections,
-                      setting.rate),
+      absl::StrFormat(
+          R"({"device":"%s","wait":"%s","load":"%s","payload_bytes":%d,"in_flight":%d,"connections":%d,"rate":%.0f,)",
+          setting.device, setting.wait, setting.load, setting.payload_bytes, setting.in_flight, setting.connections,
+          setting.rate),
       absl::StrFormat(R"("calls":%d,"late_calls":%d,"unstarted_calls":%d,"p50_us":%.3f,"p90_us":%.3f,"p99_us":%.3f,)"
                       R"("p999_us":%.3f,"p9999_us":%.3f,"max_us":%.3f,"calls_per_second":%.0f,)",
                       calls.calls, calls.late_calls, calls.unstarted_calls, calls.p50_us, calls.p90_us, calls.p99_us,
@@ -68,31 +69,37 @@ std::string ToJson(const Report& report) {
                       report.gbytes_per_second, report.raw.p50_us, report.raw.read_gbytes_per_second,
                       report.ratio_to_raw),
       absl::StrFormat(R"("doorbells_per_call":%.3f,"allocations_per_call":%.3f,"client_cpu_us_per_call":%.3f,)"
-                      R"("server_cpu_us_per_call":%.3f,"cpu_seconds_per_gib":%.3f})",
+                      R"("server_cpu_us_per_call":%.3f,"cpu_seconds_per_gib":%.3f,)",
                       calls.doorbells_per_call, calls.allocations_per_call, calls.client_cpu_us_per_call,
-                      calls.server_cpu_us_per_call, report.cpu_seconds_per_gib));
+                      calls.server_cpu_us_per_call, report.cpu_seconds_per_gib),
+      absl::StrFormat(R"("reference_p50_us":%.3f,"reference_p99_us":%.3f,"beside_gbytes_per_second":%.4f})",
+                      calls.reference_p50_us, calls.reference_p99_us, calls.beside_gbytes_per_second));
 }
 
 std::string ToText(const Report& report) {
   const Setting& setting = report.setting;
   const CallFigures& calls = report.calls;
   std::string text = absl::StrFormat(
-      "device %s, wait %s, %d bytes %s, %d in flight, %d connections\n"
+      "device %s, wait %s, %s, %d bytes %s, %d in flight, %d connections\n"
       "calls      %d   %.0f calls/s   %.3f GB/s\n"
       "latency    p50 %.2f us   p90 %.2f us   p99 %.2f us   p99.9 %.2f us   p99.99 %.2f us   max %.2f us\n"
       "raw verbs  SEND there and back p50 %.2f us   READ stream %.3f GB/s\n"
       "ratio      %.2f of raw %s\n"
       "client     %.2f doorbells and %.2f allocations per call\n"
       "processor  %.2f us per call at the client, %.2f us at the server, %.2f s per GiB at both",
-      setting.device, setting.wait, setting.payload_bytes, setting.attachment ? "attached" : "in the message",
-      setting.in_flight, setting.connections, calls.calls, calls.calls_per_second, report.gbytes_per_second,
-      calls.p50_us, calls.p90_us, calls.p99_us, calls.p999_us, calls.p9999_us, calls.max_us, report.raw.p50_us,
-      report.raw.read_gbytes_per_second, report.ratio_to_raw, setting.attachment ? "READ bandwidth" : "p50",
-      calls.doorbells_per_call, calls.allocations_per_call, calls.client_cpu_us_per_call, calls.server_cpu_us_per_call,
-      report.cpu_seconds_per_gib);
+      setting.device, setting.wait, setting.load, setting.payload_bytes,
+      setting.attachment ? "attached" : "in the message", setting.in_flight, setting.connections, calls.calls,
+      calls.calls_per_second, report.gbytes_per_second, calls.p50_us, calls.p90_us, calls.p99_us, calls.p999_us,
+      calls.p9999_us, calls.max_us, report.raw.p50_us, report.raw.read_gbytes_per_second, report.ratio_to_raw,
+      setting.attachment ? "READ bandwidth" : "p50", calls.doorbells_per_call, calls.allocations_per_call,
+      calls.client_cpu_us_per_call, calls.server_cpu_us_per_call, report.cpu_seconds_per_gib);
   if (setting.rate > 0) {
     absl::StrAppendFormat(&text, "\nopen loop  %.0f calls/s asked for, %d calls started late, %d never", setting.rate,
                           calls.late_calls, calls.unstarted_calls);
+  }
+  if (calls.reference_p50_us > 0) {
+    absl::StrAppendFormat(&text, "\nreference  p50 %.2f us   p99 %.2f us   beside it went %.3f GB/s",
+                          calls.reference_p50_us, calls.reference_p99_us, calls.beside_gbytes_per_second);
   }
   return text;
 }

@@ -27,6 +27,11 @@ struct CallFigures {
   // such calls that were never started, because the round had ended.
   uint64_t late_calls = 0;
   uint64_t unstarted_calls = 0;
+  // What the same client and server did in the same round: without the large attachment beside; or of blocking calls
+  // whose thread does not drive the loop. 0: there is nothing to compare with.
+  double reference_p50_us = 0;
+  double reference_p99_us = 0;
+  double beside_gbytes_per_second = 0;  // Of the large attachment.
 };
 
 // One round's figures of the raw verbs.
@@ -39,6 +44,7 @@ struct RawFigures {
 struct Setting {
   std::string device;  // Its name: "soft0", "mlx5_0".
   std::string wait;
+  std::string load;            // Of which kind.
   uint64_t payload_bytes = 0;  // That a call carries to the server: message and attachment.
   bool attachment = false;     // payload_bytes are an attachment's, and the reply is empty.
   uint64_t in_flight = 0;      // Of an open loop: at most.

@@ -8,6 +8,7 @@ namespace {
 Setting SettingOf(uint64_t bytes, bool attachment) {
   return {.device = "soft0",
           .wait = "busy",
+          .load = "closed loop",
           .payload_bytes = bytes,
           .attachment = attachment,
           .in_flight = 8,
@@ -69,15 +70,20 @@ TEST(ToJson, HasExactlyTheDocumentedKeys) {
                                 .client_cpu_us_per_call = 1.5,
                                 .server_cpu_us_per_call = 2.5,
                                 .late_calls = 7,
-                                .unstarted_calls = 6}},
+                                .unstarted_calls = 6,
+                                .reference_p50_us = 1,
+                                .reference_p99_us = 2,
+                                .beside_gbytes_per_second = 4}},
                               {{.p50_us = 1.5, .read_gbytes_per_second = 0.5}})),
-            "{\"device\":\"soft0\",\"wait\":\"busy\",\"payload_bytes\":64,\"in_flight\":8,\"connections\":2,"
+            "{\"device\":\"soft0\",\"wait\":\"busy\",\"load\":\"closed "
+            "loop\",\"payload_bytes\":64,\"in_flight\":8,\"connections\":2,"
             "\"rate\":1000,\"calls\":10,\"late_calls\":7,\"unstarted_calls\":6,\"p50_us\":3.000,\"p90_us\":4.000,"
             "\"p99_us\":9.000,\"p999_us\":10.000,\"p9999_us\":11.000,\"max_us\":12.000,"
             "\"calls_per_second\":1000000,"
             "\"gbytes_per_second\":0.0640,\"raw_p50_us\":1.500,\"raw_read_gbytes_per_second\":0.5000,"
             "\"ratio_to_raw\":2.000,\"doorbells_per_call\":0.250,\"allocations_per_call\":2.000,"
-            "\"client_cpu_us_per_call\":1.500,\"server_cpu_us_per_call\":2.500,\"cpu_seconds_per_gib\":67.109}");
+            "\"client_cpu_us_per_call\":1.500,\"server_cpu_us_per_call\":2.500,\"cpu_seconds_per_gib\":67.109,"
+            "\"reference_p50_us\":1.000,\"reference_p99_us\":2.000,\"beside_gbytes_per_second\":4.0000}");
 }
 
 }  // namespace

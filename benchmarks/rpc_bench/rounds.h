@@ -17,6 +17,15 @@
 
 namespace verbena::benchmarks {
 
+enum class Load {
+  kClosedLoop,    // Calls, each started by the completion of another.
+  kOpenLoop,      // Calls, each started when it is due.
+  kStream,        // Messages of one stream.
+  kCallerDrives,  // Blocking calls of a thread that drives the loop, and before that of one that does not.
+  kBeside,        // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
+};
+const char* ToString(Load load);
+
 // What both processes must agree on; parsed from the same flags.
 struct BenchSettings {
   const verbs::VerbsApi* api = nullptr;  // Behind `device`.
@@ -27,8 +36,10 @@ struct BenchSettings {
   size_t attachment_bytes = 0;
   size_t in_flight = 1;
   int connections = 1;
-  double rate = 0;                // Calls a second of an open loop. 0: a closed loop, of `in_flight` calls.
-  absl::Duration round_duration;  // Of the calls; and of both raw measurements together.
+  Load load = Load::kClosedLoop;
+  double rate = 0;                     // kOpenLoop: calls a second.
+  size_t beside_attachment_bytes = 0;  // kBeside.
+  absl::Duration round_duration;       // Of the calls; and of both raw measurements together.
   CpuPair cpus;
 
   size_t raw_message_bytes() const {

@@ -3,6 +3,9 @@
 //   rpc_bench --device=soft --payload=64 --wait=busy                  latency, one call in flight
 //   rpc_bench --device=soft --attachment=1048576 --wait=busy --json   bandwidth
 //   rpc_bench --device=soft --rate=100000                             an open loop
+//   rpc_bench --device=soft --wait=busy --streaming --in_flight=64    messages of a stream
+//   rpc_bench --device=soft --wait=busy --caller_drives               no hand-over between threads at the client
+//   rpc_bench --device=soft --wait=busy --beside_attachment=1073741824  a small call behind a large one
 //
 // What system calls a call takes is not counted here but in benchmarks/call_cost, by callgrind.
 //
@@ -11,6 +14,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +37,14 @@ ABSL_FLAG(double, rate, 0,
           "Open loop: so many calls a second, each started when it is due, whatever became of the others, and its "
           "latency counted from there. The client's loop never sleeps then. 0: each call is started by the completion "
           "of another.");
+ABSL_FLAG(bool, streaming, false, "Messages over one stream, echoed, --in_flight of them on their way, and no calls.");
+ABSL_FLAG(
+    bool, caller_drives, false,
+    "Blocking calls of one thread that drives the client's loop; and, for comparison, of one while the loop has a "
+    "thread of its own.");
+ABSL_FLAG(int64_t, beside_attachment, 0,
+          "Measure beside a call with so many bytes attached, on the same connection, one after the other; and, for "
+          "comparison, without.");
 ABSL_FLAG(double, seconds, 5, "How long to measure calls; raw verbs are measured for as long again.");
 ABSL_FLAG(int, rounds, 5, "Into how many rounds to divide that.");
 ABSL_FLAG(verbena::WaitPolicy, wait, verbena::WaitPolicy::kAdaptive, "How both ends wait: busy, event or adaptive.");
@@ -46,6 +58,17 @@ constexpr int64_t kBytesMax = int64_t{1} << 30;
 constexpr int64_t kInFlightMax = 8192;
 constexpr double kRateMax = 1e7;
 
+// Nothing: flags ask for two kinds at once.
+std::optional<Load> LoadFromFlags() {
+  std::vector<Load> asked;
+  if (absl::GetFlag(FLAGS_rate) > 0) asked.push_back(Load::kOpenLoop);
+  if (absl::GetFlag(FLAGS_streaming)) asked.push_back(Load::kStream);
+  if (absl::GetFlag(FLAGS_caller_drives)) asked.push_back(Load::kCallerDrives);
+  if (absl::GetFlag(FLAGS_beside_attachment) > 0) asked.push_back(Load::kBeside);
+  if (asked.size() > 1) return std::nullopt;
+  return asked.empty() ? Load::kClosedLoop : asked.front();
+}
+
 absl::Status CheckFlags() {
   const auto check = [](bool good, absl::string_view words) {
     return good ? absl::OkStatus() : absl::InvalidArgumentError(words);
@@ -58,6 +81,15 @@ absl::Status CheckFlags() {
                       absl::StrCat("--in_flight must be 0 to ", kInFlightMax)));
   status.Update(check(absl::GetFlag(FLAGS_rate) >= 0 && absl::GetFlag(FLAGS_rate) <= kRateMax,
                       absl::StrCat("--rate must be 0 to ", kRateMax)));
+  const int64_t beside = absl::GetFlag(FLAGS_beside_attachment);
+  status.Update(
+      check(beside >= 0 && beside <= kBytesMax, absl::StrCat("--beside_attachment must be 0 to ", kBytesMax)));
+  status.Update(check(LoadFromFlags().has_value(),
+                      "of --rate, --streaming, --caller_drives and --beside_attachment only one can be measured"));
+  status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
+                      "--streaming has no --attachment"));
+  status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
+                      "--caller_drives has one call in flight"));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
@@ -65,8 +97,17 @@ absl::Status CheckFlags() {
 }
 
 size_t DefaultInFlight(const BenchSettings& settings) {
-  if (settings.attachment_bytes > 0) return 8;
-  return settings.rate > 0 ? 4096 : 1;
+  switch (settings.load) {
+    case Load::kClosedLoop:
+      return settings.attachment_bytes > 0 ? 8 : 1;
+    case Load::kOpenLoop:
+      return 4096;
+    case Load::kStream:
+    case Load::kCallerDrives:
+    case Load::kBeside:
+      break;
+  }
+  return 1;
 }
 
 absl::StatusOr<BenchSettings> SettingsFromFlags() {
@@ -82,7 +123,9 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   const bool attachment = settings.attachment_bytes > 0;
   const int64_t payload = absl::GetFlag(FLAGS_payload);
   settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
+  settings.load = *LoadFromFlags();
   settings.rate = absl::GetFlag(FLAGS_rate);
+  settings.beside_attachment_bytes = absl::GetFlag(FLAGS_beside_attachment);
   const int64_t in_flight = absl::GetFlag(FLAGS_in_flight);
   settings.in_flight = in_flight > 0 ? in_flight : DefaultInFlight(settings);
   settings.connections = absl::GetFlag(FLAGS_connections);
@@ -98,6 +141,7 @@ std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::st
           absl::StrCat("--host=", settings.host),
           absl::StrCat("--payload=", settings.payload_bytes),
           absl::StrCat("--attachment=", settings.attachment_bytes),
+          absl::StrCat("--beside_attachment=", settings.beside_attachment_bytes),
           absl::StrCat("--in_flight=", settings.in_flight),
           absl::StrCat("--wait=", AbslUnparseFlag(settings.wait))};
 }
@@ -117,6 +161,7 @@ absl::StatusOr<Report> RunRounds(const BenchSettings& settings) {
   }
   return MakeReport({.device = device,
                      .wait = AbslUnparseFlag(settings.wait),
+                     .load = ToString(settings.load),
                      .payload_bytes = settings.payload_bytes + settings.attachment_bytes,
                      .attachment = settings.attachment_bytes > 0,
                      .in_flight = settings.in_flight,

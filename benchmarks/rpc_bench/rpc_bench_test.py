@@ -11,6 +11,7 @@ import unittest
 KEYS = [
     "device",
     "wait",
+    "load",
     "payload_bytes",
     "in_flight",
     "connections",
@@ -34,6 +35,9 @@ KEYS = [
     "client_cpu_us_per_call",
     "server_cpu_us_per_call",
     "cpu_seconds_per_gib",
+    "reference_p50_us",
+    "reference_p99_us",
+    "beside_gbytes_per_second",
 ]
 PERCENTILES = ["p50_us", "p90_us", "p99_us", "p999_us", "p9999_us", "max_us"]
 PROGRAM = sys.argv.pop()
@@ -52,7 +56,7 @@ def measure(*flags):
 class RpcBench(unittest.TestCase):
     def check(self, figures):
         self.assertEqual(list(figures), KEYS)
-        for key in KEYS[2:]:
+        for key in KEYS[3:]:
             self.assertGreaterEqual(figures[key], 0, key)
         for key in ("calls", "p50_us", "calls_per_second", "raw_p50_us", "ratio_to_raw", "doorbells_per_call",
                     "client_cpu_us_per_call", "server_cpu_us_per_call", "cpu_seconds_per_gib"):
@@ -97,6 +101,34 @@ class RpcBench(unittest.TestCase):
         # Most calls waited for a large part of the round, of 0.1 s, and their latencies say it.
         self.assertGreater(figures["p50_us"], 10000)
 
+    def test_many_connections_do_not_stall(self):
+        for in_flight in (64, 1000):
+            with self.subTest(in_flight=in_flight):
+                one = measure("--wait=busy", f"--in_flight={in_flight}")
+                many = measure("--wait=busy", f"--in_flight={in_flight}", "--connections=100")
+                self.check(many)
+                self.assertGreater(many["calls_per_second"], 0.2 * one["calls_per_second"])
+
+    def test_stream_has_each_message_echoed(self):
+        for in_flight in (1, 64):
+            with self.subTest(in_flight=in_flight):
+                figures = measure("--streaming", f"--in_flight={in_flight}", "--payload=8192")
+                self.check(figures)
+                self.assertEqual(figures["load"], "stream")
+
+    def test_caller_that_drives_is_measured_beside_one_that_does_not(self):
+        for wait in ("busy", "event", "adaptive"):
+            with self.subTest(wait=wait):
+                figures = measure("--caller_drives", f"--wait={wait}")
+                self.check(figures)
+                self.assertGreater(figures["reference_p50_us"], 0)
+
+    def test_small_calls_go_on_beside_a_large_one(self):
+        figures = measure("--beside_attachment=67108864")
+        self.check(figures)
+        self.assertGreater(figures["reference_p99_us"], 0)
+        self.assertGreater(figures["beside_gbytes_per_second"], 0)
+
     def test_text_for_people(self):
         result = run("--device=soft", "--seconds=0.1", "--rounds=1")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -108,10 +140,13 @@ class RpcBench(unittest.TestCase):
             ("--rate=-1", "--rate must be"),
             ("--connections=0", "--connections must be"),
             ("--device=no_such_device", "no RDMA device"),
+            ("--streaming --caller_drives", "only one can be measured"),
+            ("--streaming --attachment=8", "has no --attachment"),
+            ("--caller_drives --in_flight=2", "one call in flight"),
             ("--wait=sometimes", "must be busy, event or adaptive"),
         ):
             with self.subTest(flag=flag):
-                result = run(flag)
+                result = run(*flag.split())
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(words, result.stderr)
 

@@ -1,0 +1,42 @@
+#include "benchmarks/rpc_bench/bulk_calls.h"
+
+#include <utility>
+
+namespace verbena::benchmarks {
+
+absl::Status BulkCalls::Start() {
+  absl::StatusOr<std::unique_ptr<EchoCall>> call =
+      EchoCall::Create({.payload_bytes = 0, .attachment_bytes = attachment_bytes_});
+  if (!call.ok()) return call.status();
+  call_ = *std::move(call);
+  start_ = Clock::now();
+  StartCall();
+  return absl::OkStatus();
+}
+
+void BulkCalls::StartCall() {
+  call_->Renew(Clock::now());
+  stub_.async()->Echo(&call_->context, &call_->request, &call_->reply,
+                      [this](absl::Status status) { OnDone(std::move(status)); });
+}
+
+void BulkCalls::OnDone(absl::Status status) {
+  if (status.ok()) ++done_;
+  if (status.ok() && !stopping_.load()) return StartCall();
+  failure_ = std::move(status);
+  end_ = Clock::now();
+  ended_.Notify();
+}
+
+absl::Status BulkCalls::Stop() {
+  stopping_.store(true);
+  ended_.WaitForNotification();
+  return failure_;
+}
+
+double BulkCalls::gbytes_per_second() const {
+  const double seconds = std::chrono::duration<double>(end_ - start_).count();
+  return static_cast<double>(done_ * attachment_bytes_) / seconds / 1e9;
+}
+
+}  // namespace verbena::benchmarks
