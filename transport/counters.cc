@@ -22,6 +22,7 @@ Registry& GetRegistry() {
 }
 
 std::atomic<int64_t> pinned_bytes = 0;
+std::atomic<int64_t> huge_page_bytes = 0;
 std::atomic<uint64_t> registrations = 0;
 
 void AddTotals(const CounterBlock& block, TransportCounters* sum) {
@@ -61,6 +62,8 @@ CounterBlock::~CounterBlock() {
 
 void AddPinnedBytes(int64_t bytes) { pinned_bytes.fetch_add(bytes, std::memory_order_relaxed); }
 
+void AddHugePageBytes(int64_t bytes) { huge_page_bytes.fetch_add(bytes, std::memory_order_relaxed); }
+
 void CountRegistration() { registrations.fetch_add(1, std::memory_order_relaxed); }
 
 TransportCounters ReadTransportCounters() {
@@ -72,6 +75,7 @@ TransportCounters ReadTransportCounters() {
     AddPresent(*block, &sum);
   }
   sum.pinned_bytes = static_cast<uint64_t>(pinned_bytes.load(std::memory_order_relaxed));
+  sum.huge_page_bytes = static_cast<uint64_t>(huge_page_bytes.load(std::memory_order_relaxed));
   sum.registrations = registrations.load(std::memory_order_relaxed);
   return sum;
 }

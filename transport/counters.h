@@ -50,6 +50,8 @@ struct CounterBlock {
 
 // Registered memory of the process, whoever registered it. Thread: any.
 void AddPinnedBytes(int64_t bytes);
+// Memory on huge pages that were set aside, whoever mapped it. Thread: any.
+void AddHugePageBytes(int64_t bytes);
 // Payload memory was registered. Thread: any.
 void CountRegistration();
 

@@ -69,8 +69,10 @@ absl::Status CheckAddress(absl::string_view address);
 // What the transport of a process counts. Totals since the start unless said otherwise. Exact; safe to read from any
 // thread.
 struct TransportCounters {
-  uint64_t connections = 0;      // Now.
-  uint64_t pinned_bytes = 0;     // Registered memory, now.
+  uint64_t connections = 0;   // Now.
+  uint64_t pinned_bytes = 0;  // Registered memory, now.
+  // Mapped for frame buffers and payloads on huge pages that the administrator has set aside, now.
+  uint64_t huge_page_bytes = 0;
   uint64_t receive_buffers = 0;  // There are, now; without traffic all of them are posted.
   uint64_t receives_posted = 0;  // In shared receive queues, now.
   uint64_t credits_granted = 0;  // Outstanding at peers, now.

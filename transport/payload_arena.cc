@@ -1,10 +1,7 @@
 #include "transport/payload_arena.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -53,36 +50,43 @@ PayloadArena& PayloadArena::Get() {
 absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
   if (size > kSizeMax) return absl::ResourceExhaustedError(absl::StrCat("payload memory: ", size, " bytes asked for"));
   const size_t capacity = PayloadBlockCapacity(size);
-  const std::lock_guard lock(mu_);
-  PayloadBlock* block = nullptr;
-  std::vector<PayloadBlock*>& kept = free_[capacity];
-  if (!kept.empty()) {
-    block = kept.back();
-    kept.pop_back();
-    kept_ -= capacity;
-  } else {
-    absl::StatusOr<PayloadBlock*> mapped = MapLocked(capacity);
-    if (!mapped.ok()) return mapped.status();
-    block = *mapped;
+  {
+    const std::lock_guard lock(mu_);
+    if (BlockRef kept = TakeKeptLocked(capacity)) return kept;
+    if (absl::Status status = ReserveLocked(capacity); !status.ok()) return status;
   }
+  absl::StatusOr<MappedMemory> memory = MappedMemory::Map(capacity, "payload memory");  // May take long.
+  const std::lock_guard lock(mu_);
+  if (!memory.ok()) {
+    mapped_ -= capacity;
+    return memory.status();
+  }
+  auto* const block = new PayloadBlock(this, *std::move(memory));
+  by_address_.emplace(block->data(), block);
   ++in_use_;
   return BlockRef(block);
 }
 
-absl::StatusOr<PayloadBlock*> PayloadArena::MapLocked(size_t capacity) {
+BlockRef PayloadArena::TakeKeptLocked(size_t capacity) {
+  const auto found = free_.find(capacity);
+  if (found == free_.end() || found->second.blocks.empty()) return BlockRef();
+  Kept& kept = found->second;
+  PayloadBlock* const block = kept.blocks.back();
+  kept.blocks.pop_back();
+  kept.unused = std::min(kept.unused, kept.blocks.size());
+  kept_ -= capacity;
+  ++in_use_;
+  return BlockRef(block);
+}
+
+absl::Status PayloadArena::ReserveLocked(size_t capacity) {
   if (capacity > limit_ - std::min(mapped_, limit_)) TrimLocked(0);
   if (capacity > limit_ - std::min(mapped_, limit_)) {
     return absl::ResourceExhaustedError(absl::StrCat("payload memory: ", capacity, " bytes asked for, ", mapped_,
                                                      " in use, limit ", limit_, " (SetPayloadMemoryLimit)"));
   }
-  void* const memory = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    return absl::ResourceExhaustedError(absl::StrCat("payload memory: the system refused ", capacity, " bytes"));
-  }
   mapped_ += capacity;
-  auto* const block = new PayloadBlock(this, static_cast<std::byte*>(memory), capacity);
-  by_address_.emplace(block->data(), block);
-  return block;
+  return absl::OkStatus();
 }
 
 void PayloadArena::Release(PayloadBlock* block) {
@@ -91,22 +95,40 @@ void PayloadArena::Release(PayloadBlock* block) {
   if (block->references_.load(std::memory_order_acquire) != 0) return;
   --in_use_;
   kept_ += block->capacity();
-  free_[block->capacity()].push_back(block);
+  free_[block->capacity()].blocks.push_back(block);
   if (kept_ > kKeptBytesMax) TrimLocked(kKeptBytesMax);
 }
 
 void PayloadArena::TrimLocked(size_t kept_max) {
-  for (auto& [capacity, blocks] : free_) {
-    while (kept_ > kept_max && !blocks.empty()) {
-      const std::unique_ptr<PayloadBlock> block(blocks.front());  // The least recently used of its class.
-      blocks.erase(blocks.begin());
-      by_address_.erase(block->data());
-      kept_ -= capacity;
-      mapped_ -= capacity;
-      block->regions_.Clear();  // Before the memory goes.
-      munmap(block->data(), capacity);
-    }
+  for (auto& [capacity, kept] : free_) {
+    while (kept_ > kept_max && !kept.blocks.empty()) UnmapFirstLocked(kept);
   }
+}
+
+void PayloadArena::UnmapFirstLocked(Kept& kept) {
+  const std::unique_ptr<PayloadBlock> block(kept.blocks.front());
+  kept.blocks.erase(kept.blocks.begin());
+  if (kept.unused > 0) --kept.unused;
+  by_address_.erase(block->data());
+  kept_ -= block->capacity();
+  mapped_ -= block->capacity();
+}
+
+bool PayloadArena::GiveBackUnused(absl::Time now) {
+  const std::lock_guard lock(mu_);
+  if (now < period_end_) return kept_ > kKeptIdle;
+  period_end_ = now + kPeriod;
+  const size_t mapped_before = mapped_;
+  for (auto kept = free_.rbegin(); kept != free_.rend(); ++kept) {
+    auto& [capacity, blocks] = *kept;
+    while (blocks.unused > 0 && kept_ > kKeptIdle) {
+      const size_t given_back = mapped_before - mapped_;
+      if (given_back > 0 && given_back + capacity > kGivenBackMax) return true;  // The rest stays unused.
+      UnmapFirstLocked(blocks);
+    }
+    blocks.unused = blocks.blocks.size();
+  }
+  return kept_ > kKeptIdle;
 }
 
 BlockRef PayloadArena::Find(const void* address, size_t size) {

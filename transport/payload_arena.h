@@ -1,8 +1,9 @@
 // The process's payload memory: page-aligned blocks that large payloads are sent from and fetched into.
 //
 // Blocks come in size classes and are kept for the next use, most recently used first (its bytes and its registration
-// are warm). They are shared by all loops and may be released on any thread: a user may hold a received payload for as
-// long as he likes.
+// are warm). What was kept for some seconds and not needed is given back to the system, little by little, but for the
+// last 16 MiB. They are shared by all loops and may be released on any thread: a user may hold a received payload for
+// as long as he likes.
 //
 // A block is reference counted: a PayloadMemory, a Cord made of it, a landing, an export each hold one reference.
 
@@ -18,7 +19,9 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
+#include "absl/time/time.h"
 #include "transport/device_regions.h"
+#include "transport/mapped_memory.h"
 #include "transport/verbs/protection_domain.h"
 
 namespace verbena::transport {
@@ -28,8 +31,8 @@ class PayloadArena;
 // Thread: Ref and Unref any; the bytes belong to whoever holds the block.
 class PayloadBlock {
  public:
-  std::byte* data() const { return data_; }
-  size_t capacity() const { return capacity_; }
+  std::byte* data() const { return memory_.bytes().data(); }
+  size_t capacity() const { return memory_.bytes().size(); }
 
   // The whole block, registered to land RDMA READs in and to bind windows to; until it is unmapped or the arena is told
   // to deregister.
@@ -38,17 +41,13 @@ class PayloadBlock {
  private:
   friend class PayloadArena;
   friend class BlockRef;
-  PayloadBlock(PayloadArena* arena, std::byte* data, size_t capacity)
-      : arena_(arena),
-        data_(data),
-        capacity_(capacity),
-        regions_(absl::MakeSpan(data, capacity), DeviceRegions::Use::kSendAndLand) {}
+  PayloadBlock(PayloadArena* arena, MappedMemory memory)
+      : arena_(arena), memory_(std::move(memory)), regions_(memory_.bytes(), DeviceRegions::Use::kSendAndLand) {}
 
   PayloadArena* const arena_;
-  std::byte* const data_;
-  const size_t capacity_;
+  const MappedMemory memory_;
   std::atomic<int> references_ = 0;
-  DeviceRegions regions_;
+  DeviceRegions regions_;  // Behind the memory: they go first.
 };
 
 // One reference. Copyable.
@@ -90,6 +89,14 @@ class PayloadArena {
   // uses or asks for a region of it meanwhile.
   void Deregister(const verbs::ProtectionDomain& domain);
 
+  // To be called now and then, by any loop, with its steady clock: gives back blocks that were kept and not needed in
+  // the last kPeriod, the largest first, at most kGivenBackMax at a time, for it takes time to deregister them. True if
+  // more than kKeptIdle is kept still.
+  bool GiveBackUnused(absl::Time now);
+  static constexpr absl::Duration kPeriod = absl::Seconds(5);
+  static constexpr size_t kGivenBackMax = size_t{32} << 20;  // One larger block goes alone.
+  static constexpr size_t kKeptIdle = size_t{16} << 20;
+
   // Memory mapped for blocks, in use and kept, in bytes.
   size_t mapped_bytes() const;
   // Blocks that somebody holds.
@@ -101,16 +108,27 @@ class PayloadArena {
  private:
   friend class BlockRef;
   void Release(PayloadBlock* block);
+  // Blocks of one capacity that nobody holds.
+  struct Kept {
+    std::vector<PayloadBlock*> blocks;  // Back = most recently used.
+    size_t unused = 0;  // The fewest that there were since GiveBackUnused has counted: the first of them.
+  };
+  // Deregisters and unmaps the least recently used of these.
+  void UnmapFirstLocked(Kept& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Unmaps kept blocks until at most `kept_max` bytes are kept.
   void TrimLocked(size_t kept_max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<PayloadBlock*> MapLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Empty: none of that capacity is kept.
+  BlockRef TakeKeptLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Counts `capacity` as mapped, if the limit allows it.
+  absl::Status ReserveLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable std::mutex mu_;
   size_t limit_ ABSL_GUARDED_BY(mu_);
   size_t mapped_ ABSL_GUARDED_BY(mu_) = 0;
   size_t kept_ ABSL_GUARDED_BY(mu_) = 0;
   size_t in_use_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::btree_map<size_t, std::vector<PayloadBlock*>> free_ ABSL_GUARDED_BY(mu_);  // By capacity; back = most recent.
+  absl::btree_map<size_t, Kept> free_ ABSL_GUARDED_BY(mu_);  // By capacity.
+  absl::Time period_end_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   absl::btree_map<const std::byte*, PayloadBlock*> by_address_ ABSL_GUARDED_BY(mu_);
 
   PayloadArena();

@@ -88,6 +88,80 @@ TEST(PayloadArena, CordsMayBeDroppedOnAnyThread) {
   EXPECT_EQ(arena.blocks_in_use(), before);
 }
 
+// The arena is the process's, so each test has a time of its own, later than the others'.
+class KeptBlocks : public testing::Test {
+ protected:
+  // Holds `count` blocks at once, and lets go of them.
+  void Use(size_t count, size_t bytes) {
+    std::vector<BlockRef> blocks;
+    for (size_t i = 0; i < count; ++i) blocks.push_back(*arena_.Allocate(bytes));
+  }
+  bool NextPeriod() {
+    now_ += PayloadArena::kPeriod;
+    return arena_.GiveBackUnused(now_);
+  }
+  void SetUp() override {
+    while (NextPeriod()) {
+    }
+  }
+
+  static inline absl::Time now_ = absl::UnixEpoch();
+  PayloadArena& arena_ = PayloadArena::Get();
+};
+
+constexpr size_t kBlock = size_t{8} << 20;
+
+TEST_F(KeptBlocks, WhatWasNotNeededForAPeriodIsGivenBackButForALittle) {
+  Use(8, kBlock);
+  EXPECT_TRUE(NextPeriod());  // They were in use in it.
+  EXPECT_GE(arena_.mapped_bytes(), 8 * kBlock);
+  int periods = 1;
+  while (NextPeriod()) ++periods;
+  EXPECT_LE(arena_.mapped_bytes(), PayloadArena::kKeptIdle);
+  EXPECT_GE(arena_.mapped_bytes(), PayloadArena::kKeptIdle - kBlock);
+  EXPECT_GE(periods, 2) << "little by little";
+}
+
+TEST_F(KeptBlocks, NoMoreIsGivenBackAtATimeThanTheMost) {
+  Use(12, kBlock);
+  NextPeriod();
+  size_t mapped = arena_.mapped_bytes();
+  do {
+    EXPECT_GE(arena_.mapped_bytes() + PayloadArena::kGivenBackMax, mapped);
+    mapped = arena_.mapped_bytes();
+  } while (NextPeriod());
+}
+
+TEST_F(KeptBlocks, ABlockLargerThanTheMostIsGivenBackAlone) {
+  Use(1, 2 * PayloadArena::kGivenBackMax);
+  NextPeriod();
+  const size_t mapped = arena_.mapped_bytes();
+  NextPeriod();
+  EXPECT_EQ(arena_.mapped_bytes(), mapped - 2 * PayloadArena::kGivenBackMax);
+}
+
+TEST_F(KeptBlocks, WhatIsNeededInEachPeriodStaysAndOnlyTheRestGoes) {
+  Use(9, kBlock);
+  NextPeriod();
+  for (int period = 0; period < 10; ++period) {
+    Use(4, kBlock);
+    NextPeriod();
+  }
+  const size_t mapped = arena_.mapped_bytes();
+  EXPECT_GE(mapped, 4 * kBlock);
+  EXPECT_LT(mapped, 9 * kBlock);
+  Use(4, kBlock);
+  EXPECT_EQ(arena_.mapped_bytes(), mapped) << "they were kept";
+}
+
+TEST_F(KeptBlocks, BetweenPeriodsNothingIsGivenBack) {
+  Use(8, kBlock);
+  NextPeriod();
+  const size_t mapped = arena_.mapped_bytes();
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(arena_.GiveBackUnused(now_ + absl::Milliseconds(i)));
+  EXPECT_EQ(arena_.mapped_bytes(), mapped);
+}
+
 TEST(PayloadMemory, BecomesACordWithoutACopy) {
   PayloadMemory memory = *AllocatePayload(20000);
   std::memset(memory.data(), 'v', memory.size());

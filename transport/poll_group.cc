@@ -74,7 +74,8 @@ PollGroup::PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, con
       headers_(device_->domain(), wire::kFrameHeaderBytes, 0),
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
       landing_loans_(loop, &fetch_budget_),
-      export_budget_(options.export_bytes_max, &counters_.exported_bytes) {}
+      export_budget_(options.export_bytes_max, &counters_.exported_bytes),
+      kept_memory_(loop) {}
 
 PollGroup::~PollGroup() = default;
 
@@ -127,6 +128,7 @@ void PollGroup::Close() {
   deferred_.OnQueueFailed();  // Nothing is waited for any more.
   deferred_.RunRipe();
   loop_->CancelTimer(watch_timer_);
+  kept_memory_.Cancel();
   device_->RemoveUser(this);
   loop_->RemoveSource(this);
   loop_->RemoveFd(device_->cm_event_fd(), this);
@@ -196,6 +198,7 @@ uint32_t PollGroup::AddLink(Link* link) {
   const uint32_t number = free_links_.back();
   free_links_.pop_back();
   links_[number] = link;
+  kept_memory_.OnLink();
   return number;
 }
 
@@ -207,6 +210,7 @@ void PollGroup::RemoveLink(uint32_t number, uint32_t queue_pair_number) {
   link_of_queue_pair_.erase(queue_pair_number);
   links_[number] = nullptr;
   free_links_.push_back(number);
+  kept_memory_.OnLinkGone();
   if (removed_) DropIfUnused();
 }
 

@@ -24,6 +24,7 @@
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
 #include "transport/flight_table.h"
+#include "transport/kept_memory_timer.h"
 #include "transport/landing_loans.h"
 #include "transport/memory_budget.h"
 #include "transport/protocol/ring.h"
@@ -151,6 +152,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
   TimerId watch_timer_ = 0;  // While somebody waits for memory.
+  KeptMemoryTimer kept_memory_;
 
   uint64_t connections_provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
   std::vector<Link*> links_;

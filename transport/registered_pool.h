@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "transport/mapped_memory.h"
 #include "transport/verbs/memory_region.h"
 #include "transport/verbs/protection_domain.h"
 
@@ -69,17 +70,16 @@ class RegisteredPool {
 
  private:
   struct Slab {
-    std::byte* memory;
-    uint32_t first;  // Number of its first buffer.
-    uint32_t count;
-    std::optional<verbs::MemoryRegion> region;
+    MappedMemory memory;
+    uint32_t first;              // Number of its first buffer.
+    verbs::MemoryRegion region;  // Behind the memory: it goes first.
   };
 
   std::byte* data(uint32_t index) const {
     const Slab& slab = slabs_[slab_of_[index]];
-    return slab.memory + size_t{index - slab.first} * buffer_bytes_;
+    return slab.memory.bytes().data() + size_t{index - slab.first} * buffer_bytes_;
   }
-  uint32_t lkey(uint32_t index) const { return slabs_[slab_of_[index]].region->lkey(); }
+  uint32_t lkey(uint32_t index) const { return slabs_[slab_of_[index]].region.lkey(); }
 
   // Constant after construction.
   const verbs::ProtectionDomain& domain_;
