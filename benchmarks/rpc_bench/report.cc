@@ -98,8 +98,11 @@ std::string ToText(const Report& report) {
                           calls.late_calls, calls.unstarted_calls);
   }
   if (calls.reference_p50_us > 0) {
-    absl::StrAppendFormat(&text, "\nreference  p50 %.2f us   p99 %.2f us   beside it went %.3f GB/s",
-                          calls.reference_p50_us, calls.reference_p99_us, calls.beside_gbytes_per_second);
+    absl::StrAppendFormat(&text, "\nreference  p50 %.2f us   p99 %.2f us", calls.reference_p50_us,
+                          calls.reference_p99_us);
+  }
+  if (calls.beside_gbytes_per_second > 0) {
+    absl::StrAppendFormat(&text, "\nbeside it  %.3f GB/s", calls.beside_gbytes_per_second);
   }
   return text;
 }
