@@ -111,7 +111,7 @@ void RdmaConnection::Do(const protocol::FetchFailed& action) {
   const MessageHead head{inbound->kind, inbound->call_id, header, inbound->payload_bytes};
   inbound->failed = true;
   if (inbound->state == Inbound::Landing::kNone) inbound_.Free(action.fetch_id);
-  if (handler_ != nullptr) handler_->OnFetchFailed(head, action.status);
+  if (handler_ != nullptr) handler_->OnFetchFailed(head, machine_.ErrorOf(action));
 }
 
 void RdmaConnection::Do(const protocol::ReleaseLanding& action) {

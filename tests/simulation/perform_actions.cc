@@ -230,18 +230,19 @@ void SimulatedEnd::Perform(const protocol::ReleaseLanding& action) {
 
 void SimulatedEnd::Perform(const protocol::PeerDraining&) { world_.Trace("end ", number_, " sees its peer drain"); }
 
-void SimulatedEnd::Perform(const protocol::Disconnect& action) {
-  world_.Trace("end ", number_, " disconnects: ", action.status.ToString());
+void SimulatedEnd::Perform(const protocol::Disconnect&) {
+  const absl::Status& status = machine_->end_status();
+  world_.Trace("end ", number_, " disconnects: ", status.ToString());
   disconnecting_ = true;
-  if (action.status.code() == absl::StatusCode::kInvalidArgument) {
-    world_.Violation(absl::StrCat("end ", number_, " sees a ", action.status.message()));
+  if (status.code() == absl::StatusCode::kInvalidArgument) {
+    world_.Violation(absl::StrCat("end ", number_, " sees a ", status.message()));
   }
   link_.Break();
 }
 
-void SimulatedEnd::Perform(const protocol::Closed& action) {
-  world_.Trace("end ", number_, " is closed: ", action.status.ToString());
-  closed_ = action.status;
+void SimulatedEnd::Perform(const protocol::Closed&) {
+  closed_ = machine_->end_status();
+  world_.Trace("end ", number_, " is closed: ", closed_->ToString());
 }
 
 }  // namespace verbena::simulation

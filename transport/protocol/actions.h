@@ -11,9 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <variant>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "transport/wire/frame.h"
@@ -136,10 +136,22 @@ struct CheckIdentity {
 struct Deliver {
   uint64_t fetch_id;
 };
-// A fetch that was answered Verdict::kFetch has failed. ReleaseLanding follows or preceded where memory was asked for.
+enum class FetchFailure : uint8_t {
+  kNone,
+  kTooLong,    // Past message_bytes_max: never fetched.
+  kNoMemory,   // To land it in.
+  kWithdrawn,  // By its sender.
+  kCancelled,  // By us.
+  kReadFailed,
+  kBadIdentity,  // What was fetched is not what was announced.
+  kConnectionEnded,
+};
+// A fetch that was answered Verdict::kFetch has failed; ConnectionMachine::ErrorOf says why in words. ReleaseLanding
+// follows or preceded where memory was asked for.
 struct FetchFailed {
   uint64_t fetch_id;
-  absl::Status status;
+  uint64_t payload_bytes;  // As announced.
+  FetchFailure why;
 };
 // The landing memory (or the wait for it) is given up; no READ into it is outstanding.
 struct ReleaseLanding {
@@ -150,19 +162,18 @@ struct ReleaseLanding {
 
 // The peer takes no new message; Sends from here on end as kNotSent.
 struct PeerDraining {};
-// Tear the queue pair down; when it is destroyed and its completion queues are drained, call OnDisconnected.
-struct Disconnect {
-  absl::Status status;
-};
+// Tear the queue pair down, for the reason that is the machine's end_status(); when it is destroyed and its completion
+// queues are drained, call OnDisconnected.
+struct Disconnect {};
 // The last action. Every Send has had its Sent, every accepted fetch its Deliver or FetchFailed.
-struct Closed {
-  absl::Status status;
-};
+struct Closed {};
 
 using Action =
     std::variant<PostEager, PostAnnounce, PostControl, PostAuthenticate, AskAuthenticator, Authenticated, Export,
                  ReleaseExport, RevokeExport, Sent, DeliverEager, AskVerdict, AllocateLanding, PostRead, CheckIdentity,
                  Deliver, FetchFailed, ReleaseLanding, PeerDraining, Disconnect, Closed>;
+// They are passed about for each message, by value.
+static_assert(std::is_trivially_copyable_v<Action>);
 
 }  // namespace verbena::protocol
 

@@ -186,7 +186,7 @@ void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
   const auto reason = static_cast<GoodbyeReason>(frame.header.aux);
   const bool finished = drain_.agreed() && announcer_.empty() && fetcher_.empty() && !eager_.HasFrame();
   if (reason == GoodbyeReason::kClosed && finished) {
-    eager_.OnAllReceived();  // The peer's Goodbye follows our kDrain, which follows our last message.
+    EndPosted(SendOutcome::kDelivered);  // The peer's Goodbye follows our kDrain, which follows our last message.
     StartDisconnect(absl::OkStatus());
     return;
   }
@@ -201,7 +201,7 @@ void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
   now_ = now;
   for (; count > 0 && state_ != State::kClosed; --count) {
     const uint64_t send_id = slots_.Complete();
-    if (send_id != SendSlots::kNoSend) eager_.OnCompleted(send_id);
+    if (send_id != SendSlots::kNoSend) eager_.EndPosted(send_id, SendOutcome::kDelivered);
   }
   if (state_ == State::kGoodbye && !control_.due(ControlFrames::kGoodbye) && slots_.posted() == 0)
     StartDisconnect(goodbye_.status());
@@ -219,9 +219,10 @@ void ConnectionMachine::OnDisconnected(absl::Status status) {
     goodbye_.set_status(status.ok() ? absl::UnavailableError("the connection was lost") : std::move(status));
   }
   state_ = State::kClosed;
+  EndPosted(SendOutcome::kUnknown);
   eager_.Close();
   announcer_.Close();
-  fetcher_.Close(goodbye_.status().ok() ? absl::UnavailableError("the connection was closed") : goodbye_.status());
+  fetcher_.Close();
   credits_.ReleaseShare();
   closed_due_ = true;
 }
@@ -286,14 +287,9 @@ absl::Time ConnectionMachine::NextDeadline() const {
 
 // --- Outputs.
 
-std::optional<Action> ConnectionMachine::NextAction() {
+std::optional<Action> ConnectionMachine::NextDueAction() {
   std::optional<Action> action;
-  if (!actions_.empty()) {
-    action.emplace(std::move(actions_.front()));
-    actions_.DropFront();
-    return action;
-  }
-  if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed{goodbye_.status()});
+  if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed());
   if (state_ == State::kAuthenticating)
     NextAuthentication(action);
   else if (state_ == State::kOpen || state_ == State::kGoodbye)
@@ -370,6 +366,12 @@ void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& ac
 
 // --- The end.
 
+void ConnectionMachine::EndPosted(SendOutcome outcome) {
+  slots_.ForEach([this, outcome](uint64_t send_id) {
+    if (send_id != SendSlots::kNoSend) eager_.EndPosted(send_id, outcome);
+  });
+}
+
 bool ConnectionMachine::DrainedBothWays() const {
   return drain_.agreed() && eager_.empty() && announcer_.empty() && fetcher_.empty() && slots_.posted() == 0;
 }
@@ -385,7 +387,7 @@ void ConnectionMachine::StartDisconnect(absl::Status status) {
   if (state_ == State::kDisconnecting || state_ == State::kClosed) return;
   if (live()) goodbye_.set_status(std::move(status));
   state_ = State::kDisconnecting;
-  actions_.Push(Disconnect{goodbye_.status()});
+  actions_.Push(Disconnect());
 }
 
 }  // namespace verbena::protocol

@@ -118,7 +118,12 @@ class ConnectionMachine {
 
   // --- Outputs.
 
-  std::optional<Action> NextAction();
+  std::optional<Action> NextAction() {
+    if (actions_.empty()) return NextDueAction();
+    std::optional<Action> action(actions_.front());
+    actions_.DropFront();
+    return action;
+  }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
   // Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
   absl::Time NextDeadline() const;
@@ -128,6 +133,10 @@ class ConnectionMachine {
   // Nothing is queued, in flight or in quarantine in either direction.
   bool idle() const;
   bool closed() const { return state_ == State::kClosed; }
+  // How the connection ends, from Disconnect on; OK for the good end, and before.
+  const absl::Status& end_status() const { return goodbye_.status(); }
+  // Why a fetch failed, in words.
+  absl::Status ErrorOf(const FetchFailed& failed) const { return fetcher_.ErrorOf(failed, end_status()); }
   // For tests and counters.
   uint32_t credits_held() const { return credits_.held(); }
   uint32_t credits_granted() const { return credits_.granted(); }
@@ -152,6 +161,8 @@ class ConnectionMachine {
   void OnPeerDrain(absl::Time now);
   void OnPeerGoodbye(const wire::FrameView& frame);
 
+  // When none is queued: a frame, a READ or an end that is due now.
+  std::optional<Action> NextDueAction();
   // Each fills `action` if there is something of its kind to post.
   void NextFrame(std::optional<Action>& action);
   void NextControl(std::optional<Action>& action);
@@ -161,6 +172,7 @@ class ConnectionMachine {
   // Ends the connection with `status`, saying why to the peer if it can be said in time.
   void SayGoodbye(absl::Status status, wire::GoodbyeReason reason, absl::Time now);
   void StartDisconnect(absl::Status status);
+  void EndPosted(SendOutcome outcome);  // Every eager message that is posted.
   bool DrainedBothWays() const;
 
   // Constant after construction.

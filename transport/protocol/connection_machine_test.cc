@@ -99,7 +99,7 @@ TEST_F(ConnectionMachineTest, ADrainWaitsForTheQueuedMessagesAndThePeer) {
   EXPECT_EQ(Find<ReleaseExport>()->send_id, id);
   EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
   CompleteSends();
-  EXPECT_TRUE(Find<Disconnect>()->status.ok());
+  EXPECT_TRUE(EndOf<Disconnect>().ok());
 }
 
 TEST_F(ConnectionMachineTest, AfterADrainSendsAreNotSent) {
@@ -122,24 +122,24 @@ TEST_F(ConnectionMachineTest, AGoodbyeAfterBothDrainsIsAGoodEnd) {
   ASSERT_TRUE(sent.has_value());
   EXPECT_EQ(sent->send_id, id);
   EXPECT_EQ(sent->outcome, SendOutcome::kDelivered);
-  EXPECT_TRUE(Find<Disconnect>()->status.ok());
+  EXPECT_TRUE(EndOf<Disconnect>().ok());
 }
 
 TEST_F(ConnectionMachineTest, AGoodbyeOutOfTheBlueIsUnavailable) {
   SendEager();
   Collect();
   ReceiveGoodbye(wire::GoodbyeReason::kShutdown);
-  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(EndOf<Disconnect>().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(ConnectionMachineTest, ThePeersWordsAreRepeatedInTheStatusFitForALog) {
   ReceiveGoodbye(wire::GoodbyeReason::kShutdown, "gone\n\x1b[31mfishing");
-  EXPECT_EQ(Find<Disconnect>()->status.message(), "the peer closed the connection: shutting down: gone??[31mfishing");
+  EXPECT_EQ(EndOf<Disconnect>().message(), "the peer closed the connection: shutting down: gone??[31mfishing");
 }
 
 TEST_F(ConnectionMachineTest, ThePeersWordsAreCut) {
   ReceiveGoodbye(wire::GoodbyeReason::kShutdown, std::string(900, 'a'));
-  EXPECT_LT(Find<Disconnect>()->status.message().size(), kGoodbyeWordsBytesMax + 100);
+  EXPECT_LT(EndOf<Disconnect>().message().size(), kGoodbyeWordsBytesMax + 100);
 }
 
 TEST_F(ConnectionMachineTest, AGoodbyeSaysWhyInWords) {
@@ -158,7 +158,7 @@ TEST_F(ConnectionMachineTest, ADrainThatTakesTooLongEndsTheConnection) {
   machine_->OnDeadline(now_);
   EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
   CompleteSends();
-  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(EndOf<Disconnect>().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST_F(ConnectionMachineTest, ASilentPeerIsProbedThenGivenUp) {
@@ -167,7 +167,7 @@ TEST_F(ConnectionMachineTest, ASilentPeerIsProbedThenGivenUp) {
   EXPECT_TRUE(FindControl(FrameType::kPing).has_value());
   now_ = machine_->NextDeadline();
   machine_->OnDeadline(now_);
-  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(EndOf<Disconnect>().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(ConnectionMachineTest, AnAbortSaysGoodbyeThenDisconnects) {
@@ -175,7 +175,7 @@ TEST_F(ConnectionMachineTest, AnAbortSaysGoodbyeThenDisconnects) {
   EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
   EXPECT_EQ(Find<Disconnect>(), std::nullopt);
   CompleteSends();
-  EXPECT_EQ(Find<Disconnect>()->status, absl::CancelledError("enough"));
+  EXPECT_EQ(EndOf<Disconnect>(), absl::CancelledError("enough"));
 }
 
 TEST_F(ConnectionMachineTest, AGoodbyeThatCannotLeaveIsGivenUp) {
@@ -208,7 +208,7 @@ TEST_F(ConnectionMachineTest, AClosedConnectionHasReportedEverythingOnce) {
   EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kUnknown);
   EXPECT_TRUE(Find<ReleaseExport>().has_value());
   ASSERT_TRUE(std::holds_alternative<Closed>(actions_.back()));
-  EXPECT_EQ(std::get<Closed>(actions_.back()).status, absl::UnavailableError("cable cut"));
+  EXPECT_EQ(machine_->end_status(), absl::UnavailableError("cable cut"));
   EXPECT_EQ(budget_.outstanding(), 0u);
 }
 
@@ -234,7 +234,7 @@ TEST_F(ConnectionMachineTest, AFailedReadEndsTheConnection) {
   machine_->OnLanding(fetch);
   ASSERT_TRUE(Find<PostRead>().has_value());
   machine_->OnReadCompleted(fetch, false);
-  EXPECT_EQ(Find<Disconnect>()->status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(EndOf<Disconnect>().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

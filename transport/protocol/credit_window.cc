@@ -8,24 +8,8 @@
 
 namespace verbena::protocol {
 
-namespace {
-
-constexpr uint16_t kGrantPerFrameMax = 0xffff;  // The header field's width.
-
-// A window of at least this many credits is refilled when half of it is used, by at least two at a time: one to replace
-// the credit that the grant itself costs, one to gain.
-constexpr uint32_t kRoomyWindow = 4;
-
-}  // namespace
-
 CreditWindow::CreditWindow(bool initiator, uint32_t held, GrantShare share)
     : initiator_(initiator), held_(held), share_(std::move(share)) {}
-
-bool CreditWindow::MaySpend() const {
-  if (held_ != 1) return held_ > 1;
-  if (initiator_ && share_.granted() > 0) return true;
-  return share_.Grantable() > 0;
-}
 
 bool CreditWindow::MaySpendInTurn() {
   if (held_ == 0) return false;
@@ -34,40 +18,21 @@ bool CreditWindow::MaySpendInTurn() {
   return false;
 }
 
-uint16_t CreditWindow::Spend() {
-  assert(held_ > 0);
-  --held_;
-  return share_.Take(kGrantPerFrameMax);
+// The peer holds less than it must have to answer.
+bool CreditWindow::MayRelieveStarved() {
+  const uint32_t wanted = kCreditsPerConnectionMin - share_.granted();
+  if (share_.Grantable() >= wanted) return held_ > 0;
+  share_.WaitFor(wanted);
+  return false;
 }
 
-bool CreditWindow::GrantDue() {
-  const uint32_t granted = share_.granted();
-  const bool starved = initiator_ ? granted < kCreditsPerConnectionMin : granted == 0;
-  if (starved) {
-    const uint32_t wanted = kCreditsPerConnectionMin - granted;
-    if (share_.Grantable() < wanted) {
-      share_.WaitFor(wanted);
-      return false;
-    }
-    return held_ > 0;
-  }
-  const uint32_t target = share_.target();
-  if (target < kRoomyWindow || granted > target / 2) return false;
-  return held_ > 0 && share_.Grantable() >= std::max<uint32_t>(2, target / 4);
-}
-
-absl::Status CreditWindow::OnFrame() {
-  if (share_.OnFrame()) return absl::OkStatus();
+absl::Status CreditWindow::Overdrawn() {
   return absl::InvalidArgumentError("protocol error: the peer sent a frame beyond the credits it was granted");
 }
 
-absl::Status CreditWindow::OnGrant(uint32_t count) {
-  if (held_ + count > kCreditsHeldMax) {
-    return absl::InvalidArgumentError(absl::StrCat("protocol error: the peer granted ", count, " credits beyond ",
-                                                   held_, ", more than ", kCreditsHeldMax, " in all"));
-  }
-  held_ += count;
-  return absl::OkStatus();
+absl::Status CreditWindow::TooManyGranted(uint32_t count) const {
+  return absl::InvalidArgumentError(absl::StrCat("protocol error: the peer granted ", count, " credits beyond ", held_,
+                                                 ", more than ", kCreditsHeldMax, " in all"));
 }
 
 absl::Status CreditWindow::OnReturned(uint32_t count) {

@@ -23,11 +23,14 @@
 #ifndef VERBENA_TRANSPORT_PROTOCOL_CREDIT_WINDOW_H_
 #define VERBENA_TRANSPORT_PROTOCOL_CREDIT_WINDOW_H_
 
+#include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "transport/protocol/grant_budget.h"
+#include "transport/protocol/limits.h"
 
 namespace verbena::protocol {
 
@@ -39,22 +42,40 @@ class CreditWindow {
   // --- Sending.
 
   // May a frame be sent now? (The other gate is SendSlots.)
-  bool MaySpend() const;
+  bool MaySpend() const {
+    if (held_ != 1) return held_ > 1;
+    if (initiator_ && share_.granted() > 0) return true;
+    return share_.Grantable() > 0;
+  }
   // The same in a strict exchange of turns, where no grant travels alone: after the frame the peer, whose turn is next,
   // must hold a credit. If only grants are missing, asks the budget for a wake-up.
   bool MaySpendInTurn();
   // Spends one credit; returns the grant that the frame must carry. MaySpend() or MaySpendInTurn() must hold.
-  uint16_t Spend();
+  uint16_t Spend() {
+    assert(held_ > 0);
+    --held_;
+    return share_.Take(kGrantPerFrameMax);
+  }
   // Is the peer so low that a frame is due for the sake of the grant alone? If it is but nothing can be granted, asks
   // the budget for a wake-up.
-  bool GrantDue();
+  bool GrantDue() {
+    const uint32_t granted = share_.granted();
+    if (initiator_ ? granted < kCreditsPerConnectionMin : granted == 0) return MayRelieveStarved();
+    const uint32_t target = share_.target();
+    if (target < kRoomyWindow || granted > target / 2) return false;
+    return held_ > 0 && share_.Grantable() >= std::max<uint32_t>(2, target / 4);
+  }
 
   // --- Receiving.
 
   // A frame arrived. Error: the peer held no credit for it.
-  absl::Status OnFrame();
+  absl::Status OnFrame() { return share_.OnFrame() ? absl::OkStatus() : Overdrawn(); }
   // It carried `count` credits for us. Error: more than kCreditsHeldMax in all.
-  absl::Status OnGrant(uint32_t count);
+  absl::Status OnGrant(uint32_t count) {
+    if (held_ + count > kCreditsHeldMax) return TooManyGranted(count);
+    held_ += count;
+    return absl::OkStatus();
+  }
   // A message among them: this connection's share is an active one's.
   void OnMessage(absl::Time now) { share_.Touch(now); }
 
@@ -74,6 +95,15 @@ class CreditWindow {
   void ReleaseShare() { share_ = GrantShare(); }
 
  private:
+  static constexpr uint16_t kGrantPerFrameMax = 0xffff;  // The header field's width.
+  // A window of at least this many credits is refilled when half of it is used, by at least two at a time: one to
+  // replace the credit that the grant itself costs, one to gain.
+  static constexpr uint32_t kRoomyWindow = 4;
+
+  bool MayRelieveStarved();
+  static absl::Status Overdrawn();
+  absl::Status TooManyGranted(uint32_t count) const;
+
   const bool initiator_;
   uint32_t held_;
   GrantShare share_;

@@ -17,23 +17,48 @@ namespace verbena::protocol {
 
 class EagerSender {
  public:
-  explicit EagerSender(ActionQueue* actions) : actions_(actions) {}
+  explicit EagerSender(ActionQueue* actions) : actions_(*actions) {}
 
   // Queues a message. Returns its id.
-  uint64_t Add(const SendHead& head);
+  uint64_t Add(const SendHead& head) {
+    const uint32_t index = table_.Allocate();
+    table_[index] = Message{head, false};
+    table_.PushBack(queued_, index);
+    return table_.IdOf(index);
+  }
   // Ends a message that is still queued as kNotSent; one that is posted stays as it is.
-  void Cancel(uint64_t send_id);
+  void Cancel(uint64_t send_id) {
+    const uint32_t index = table_.Find(send_id);
+    if (index == SlotQueue::kNone || table_[index].posted) return;
+    table_.Remove(queued_, index);
+    End(index, SendOutcome::kNotSent);
+  }
 
   bool HasFrame() const { return !queued_.empty(); }
   // The oldest queued message, now posted; the grant is left to the caller. HasFrame() must hold.
-  PostEager NextFrame();
-  // A posted frame has completed.
-  void OnCompleted(uint64_t send_id);
+  PostEager NextFrame() {
+    const uint32_t index = table_.PopFront(queued_);
+    Message& message = table_[index];
+    message.posted = true;
+    PostEager frame{table_.IdOf(index), {}};
+    frame.header.type = wire::FrameType::kEager;
+    frame.header.call_header_bytes = message.head.header_bytes;
+    frame.header.message_kind = message.head.message_kind;
+    frame.header.call_id = message.head.call_id;
+    frame.header.payload_bytes = message.head.payload_bytes;
+    return frame;
+  }
+  // The end of a posted message; nothing if it has ended already. Its frame has completed, or never will: whoever keeps
+  // the posted frames (SendSlots) knows.
+  void EndPosted(uint64_t send_id, SendOutcome outcome) {
+    const uint32_t index = table_.Find(send_id);
+    if (index != SlotQueue::kNone) End(index, outcome);
+  }
 
-  // The peer said that it has received everything: what is posted is delivered.
-  void OnAllReceived() { EndPosted(SendOutcome::kDelivered); }
-  // The connection is gone: queued messages end as kNotSent, posted ones as kUnknown.
-  void Close();
+  // The connection is gone: queued messages end as kNotSent.
+  void Close() {
+    while (!queued_.empty()) End(table_.PopFront(queued_), SendOutcome::kNotSent);
+  }
 
   size_t size() const { return table_.size(); }
   bool empty() const { return table_.empty(); }
@@ -44,13 +69,14 @@ class EagerSender {
     bool posted = false;
   };
 
-  void End(uint32_t index, SendOutcome outcome);
-  void EndPosted(SendOutcome outcome);
+  void End(uint32_t index, SendOutcome outcome) {
+    actions_.Push(Sent{table_.IdOf(index), outcome});
+    table_.Free(index);
+  }
 
-  ActionQueue* const actions_;
+  ActionQueue& actions_;
   SlotTable<Message> table_;
   SlotQueue queued_;
-  SlotQueue posted_;
 };
 
 }  // namespace verbena::protocol

@@ -31,7 +31,7 @@ TEST_F(EagerSenderTest, MessagesAreFramedInOrderOfSending) {
 TEST_F(EagerSenderTest, ACompletedMessageIsDelivered) {
   const uint64_t id = sender_.Add({});
   sender_.NextFrame();
-  sender_.OnCompleted(id);
+  sender_.EndPosted(id, SendOutcome::kDelivered);
   const Sent sent = NextSent();
   EXPECT_EQ(sent.send_id, id);
   EXPECT_EQ(sent.outcome, SendOutcome::kDelivered);
@@ -50,20 +50,30 @@ TEST_F(EagerSenderTest, APostedMessageCannot) {
   sender_.NextFrame();
   sender_.Cancel(id);
   EXPECT_TRUE(actions_.empty());
-  sender_.OnCompleted(id);
+  sender_.EndPosted(id, SendOutcome::kDelivered);
   EXPECT_EQ(NextSent().outcome, SendOutcome::kDelivered);
 }
 
-TEST_F(EagerSenderTest, AClosedConnectionLeavesPostedMessagesInDoubtAndQueuedOnesNotSent) {
+TEST_F(EagerSenderTest, AMessageEndsOnce) {
+  const uint64_t id = sender_.Add({});
+  sender_.NextFrame();
+  sender_.EndPosted(id, SendOutcome::kDelivered);
+  NextSent();
+  sender_.EndPosted(id, SendOutcome::kUnknown);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(EagerSenderTest, AClosedConnectionLeavesQueuedMessagesNotSent) {
   const uint64_t posted = sender_.Add({});
   const uint64_t queued = sender_.Add({});
   sender_.NextFrame();
   sender_.Close();
-  const Sent first = NextSent(), second = NextSent();
-  EXPECT_EQ(first.send_id, posted);
-  EXPECT_EQ(first.outcome, SendOutcome::kUnknown);
-  EXPECT_EQ(second.send_id, queued);
-  EXPECT_EQ(second.outcome, SendOutcome::kNotSent);
+  const Sent sent = NextSent();
+  EXPECT_EQ(sent.send_id, queued);
+  EXPECT_EQ(sent.outcome, SendOutcome::kNotSent);
+  EXPECT_TRUE(actions_.empty());
+  sender_.EndPosted(posted, SendOutcome::kUnknown);
+  EXPECT_TRUE(sender_.empty());
 }
 
 }  // namespace

@@ -9,14 +9,6 @@
 
 namespace verbena::protocol {
 
-namespace {
-
-uint32_t DeficitOf(uint32_t granted) {
-  return granted < kCreditsPerConnectionMin ? kCreditsPerConnectionMin - granted : 0;
-}
-
-}  // namespace
-
 GrantBudget::GrantBudget(const Options& options) : options_(options) {
   assert(options.credits_per_connection_max >= kCreditsPerConnectionMin);
 }
@@ -25,16 +17,12 @@ GrantBudget::~GrantBudget() { assert(member_count_ == 0); }
 
 void GrantBudget::OnReceivesAdded(uint32_t count) {
   receives_ += count;
-  UpdateFairShare();
+  UpdateShares();
 }
 
 void GrantBudget::ProvideFor(uint32_t members) {
   provided_ = members;
-  UpdateFairShare();
-}
-
-uint64_t GrantBudget::KeptForNewcomers() const {
-  return provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
+  UpdateShares();
 }
 
 void GrantBudget::OnReceivesReposted(uint32_t count) {
@@ -61,11 +49,11 @@ absl::StatusOr<GrantShare> GrantBudget::Admit(uint32_t owner, uint16_t initial_w
   member.in_use = true;
   ++member_count_;
   deficit_ += kCreditsPerConnectionMin;
+  UpdateShares();
   const uint64_t wanted = std::clamp<uint64_t>(initial_wanted, kCreditsPerConnectionMin, FairShareMax());
   const uint64_t free_now = posted() - spoken_for;  // At least the minimum; the rest may be kept for others to come.
-  const uint64_t kept = std::min(KeptForNewcomers(), free_now - kCreditsPerConnectionMin);
+  const uint64_t kept = std::min(kept_for_newcomers_, free_now - kCreditsPerConnectionMin);
   SetGranted(member, static_cast<uint32_t>(std::min(wanted, free_now - kept)));
-  UpdateFairShare();
   return GrantShare(this, index);
 }
 
@@ -80,15 +68,7 @@ void GrantBudget::Release(uint32_t index) {
   member.next_free = free_;
   free_ = index;
   --member_count_;
-  UpdateFairShare();
-}
-
-void GrantBudget::SetGranted(Member& member, uint32_t granted) {
-  outstanding_ += granted;
-  outstanding_ -= member.granted;
-  deficit_ += DeficitOf(granted);
-  deficit_ -= DeficitOf(member.granted);
-  member.granted = granted;
+  UpdateShares();
 }
 
 uint32_t GrantBudget::FairShareMax() const {
@@ -96,29 +76,17 @@ uint32_t GrantBudget::FairShareMax() const {
 }
 
 // What is beyond every member's minimum is divided among the active ones.
-void GrantBudget::UpdateFairShare() {
-  const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + KeptForNewcomers();
+void GrantBudget::UpdateShares() {
+  kept_for_newcomers_ =
+      provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
+  const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + kept_for_newcomers_;
   const uint64_t spare = receives_ > reserved ? receives_ - reserved : 0;
   const uint64_t share = kCreditsPerConnectionMin + spare / std::max<uint32_t>(active_count_, 1);
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 
-// Its own minimum is covered by whatever is posted; more only by what no member's minimum needs, nor that of one to
-// come.
-uint32_t GrantBudget::GrantableTo(const Member& member) const {
-  const uint32_t target = TargetOf(member);
-  if (member.granted >= target || posted() <= outstanding_) return 0;
-  const uint64_t free_now = posted() - outstanding_;
-  const uint64_t minimum = std::min<uint64_t>(DeficitOf(member.granted), free_now);
-  const uint64_t kept = deficit_ + KeptForNewcomers();
-  const uint64_t spare = free_now > kept ? free_now - kept : 0;
-  return static_cast<uint32_t>(std::min<uint64_t>(target - member.granted, minimum + spare));
-}
-
-void GrantBudget::Touch(uint32_t index, absl::Time now) {
+void GrantBudget::BecomeNewest(uint32_t index) {
   Member& member = table_[index];
-  member.last_active = now;
-  if (active_.newest == index) return;
   const bool was_active = member.list == ListName::kActive;
   Unlink(index);
   member.reclaim_wanted = false;
@@ -128,7 +96,7 @@ void GrantBudget::Touch(uint32_t index, absl::Time now) {
 
 void GrantBudget::SetActiveCount(uint32_t count) {
   active_count_ = count;
-  UpdateFairShare();
+  UpdateShares();
 }
 
 void GrantBudget::PushNewest(ListName name, uint32_t index) {
@@ -219,32 +187,12 @@ GrantShare::~GrantShare() {
   if (budget_ != nullptr) budget_->Release(index_);
 }
 
-uint16_t GrantShare::Take(uint16_t limit) {
-  GrantBudget::Member& member = budget_->table_[index_];
-  const uint32_t grantable = budget_->GrantableTo(member);
-  const uint32_t target = budget_->TargetOf(member);
-  if (grantable + member.granted < target) budget_->shortage_ = true;
-  const uint32_t taken = std::min<uint32_t>(grantable, limit);
-  if (taken > 0) budget_->SetGranted(member, member.granted + taken);
-  return static_cast<uint16_t>(taken);
-}
-
-bool GrantShare::OnFrame() {
-  GrantBudget::Member& member = budget_->table_[index_];
-  ++budget_->consumed_;
-  if (member.granted == 0) return false;
-  budget_->SetGranted(member, member.granted - 1);
-  return true;
-}
-
 bool GrantShare::OnReturned(uint32_t count) {
   GrantBudget::Member& member = budget_->table_[index_];
   if (count > member.granted) return false;
   budget_->SetGranted(member, member.granted - count);
   return true;
 }
-
-void GrantShare::Touch(absl::Time now) { budget_->Touch(index_, now); }
 
 void GrantShare::WaitFor(uint32_t wanted) { budget_->Starve(index_, wanted); }
 

@@ -16,6 +16,7 @@
 #ifndef VERBENA_TRANSPORT_PROTOCOL_GRANT_BUDGET_H_
 #define VERBENA_TRANSPORT_PROTOCOL_GRANT_BUDGET_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -94,15 +95,37 @@ class GrantBudget {
   };
 
   uint32_t FairShareMax() const;
-  // The minimum of provided members that are not there.
-  uint64_t KeptForNewcomers() const;
-  void UpdateFairShare();
+  // After each change of members or receives: what a member should hold, and what is kept for members to come.
+  void UpdateShares();
   uint32_t TargetOf(const Member& member) const {
     return member.list == ListName::kActive ? fair_share_ : kCreditsPerConnectionMin;
   }
-  uint32_t GrantableTo(const Member& member) const;
-  void SetGranted(Member& member, uint32_t granted);
-  void Touch(uint32_t index, absl::Time now);
+  static uint32_t DeficitOf(uint32_t granted) {
+    return granted < kCreditsPerConnectionMin ? kCreditsPerConnectionMin - granted : 0;
+  }
+  // A member's own minimum is covered by whatever is posted; more only by what no member's minimum needs, nor that of
+  // one to come.
+  uint32_t GrantableTo(const Member& member) const {
+    const uint32_t target = TargetOf(member);
+    if (member.granted >= target || posted() <= outstanding_) return 0;
+    const uint64_t free_now = posted() - outstanding_;
+    const uint64_t minimum = std::min<uint64_t>(DeficitOf(member.granted), free_now);
+    const uint64_t kept = deficit_ + kept_for_newcomers_;
+    const uint64_t spare = free_now > kept ? free_now - kept : 0;
+    return static_cast<uint32_t>(std::min<uint64_t>(target - member.granted, minimum + spare));
+  }
+  void SetGranted(Member& member, uint32_t granted) {
+    outstanding_ += granted;
+    outstanding_ -= member.granted;
+    deficit_ += DeficitOf(granted);
+    deficit_ -= DeficitOf(member.granted);
+    member.granted = granted;
+  }
+  void Touch(uint32_t index, absl::Time now) {
+    table_[index].last_active = now;
+    if (active_.newest != index) BecomeNewest(index);
+  }
+  void BecomeNewest(uint32_t index);
   void Starve(uint32_t index, uint32_t wanted);
   void RemoveStarving(uint32_t index);
   void ExpireActive(absl::Time now);
@@ -130,7 +153,8 @@ class GrantBudget {
   std::vector<Member> table_;
   uint32_t free_ = kNone;
   size_t member_count_ = 0;
-  uint32_t provided_ = 0;  // Members whose minimum is kept back.
+  uint32_t provided_ = 0;            // Members whose minimum is kept back.
+  uint64_t kept_for_newcomers_ = 0;  // The minimum of provided members that are not there.
 };
 
 // One connection's part of the budget: the grants that its peer holds. Move-only; gives everything back when destroyed,
@@ -150,14 +174,27 @@ class GrantShare {
   // How many could be granted now: at most target() - granted().
   uint32_t Grantable() const { return budget_->GrantableTo(budget_->table_[index_]); }
   // Takes up to `limit` of them; they must go out in the next frame.
-  uint16_t Take(uint16_t limit);
+  uint16_t Take(uint16_t limit) {
+    GrantBudget::Member& member = budget_->table_[index_];
+    const uint32_t grantable = budget_->GrantableTo(member);
+    if (grantable + member.granted < budget_->TargetOf(member)) budget_->shortage_ = true;
+    const uint32_t taken = std::min<uint32_t>(grantable, limit);
+    if (taken > 0) budget_->SetGranted(member, member.granted + taken);
+    return static_cast<uint16_t>(taken);
+  }
 
   // A frame has arrived in a posted receive, which is consumed. False: the peer held no grant for it.
-  bool OnFrame();
+  bool OnFrame() {
+    GrantBudget::Member& member = budget_->table_[index_];
+    ++budget_->consumed_;
+    if (member.granted == 0) return false;
+    budget_->SetGranted(member, member.granted - 1);
+    return true;
+  }
   // The peer gives back `count` grants. False: it did not hold that many.
   bool OnReturned(uint32_t count);
   // There is traffic: the share becomes an active member's.
-  void Touch(absl::Time now);
+  void Touch(absl::Time now) { budget_->Touch(index_, now); }
 
   // Asks for a wake-up when `wanted` can be granted.
   void WaitFor(uint32_t wanted);

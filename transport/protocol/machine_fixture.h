@@ -68,6 +68,12 @@ class MachineFixture : public testing::Test {
     }
     return std::nullopt;
   }
+  // How the connection ends, which an `Action` (Disconnect, Closed) among them must say that it does.
+  template <typename Action>
+  absl::Status EndOf() {
+    EXPECT_TRUE(Find<Action>().has_value());
+    return machine_->end_status();
+  }
   // The first posted control frame of this type; it and those before it are taken out.
   std::optional<wire::FrameHeader> FindControl(wire::FrameType type) {
     while (std::optional<PostControl> post = Find<PostControl>()) {

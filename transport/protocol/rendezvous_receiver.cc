@@ -33,7 +33,7 @@ absl::Status RendezvousReceiver::CheckTransfer(uint32_t transfer) const {
 
 void RendezvousReceiver::CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch) {
   fetch.state = State::kOffered;
-  fetch.failure = absl::OkStatus();
+  fetch.failure = FetchFailure::kNone;
   fetch.flags = frame.header.flags;
   fetch.transfer = frame.header.aux;
   fetch.call_id = frame.header.call_id;
@@ -54,8 +54,7 @@ absl::Status RendezvousReceiver::OnAnnounce(const wire::FrameView& frame) {
   transfers_[fetch.transfer & 0xffff] = index;
   if (fetch.payload_bytes > limits_.message_bytes_max) {
     fetch.reason = wire::FinishReason::kRefused;
-    fetch.failure = absl::ResourceExhaustedError(absl::StrCat(
-        "the message has ", fetch.payload_bytes, " bytes; message_bytes_max is ", limits_.message_bytes_max));
+    fetch.failure = FetchFailure::kTooLong;
   }
   actions_->Push(AskVerdict{table_.IdOf(index), frame.header.message_kind, fetch.flags, fetch.call_id,
                             frame.call_header, fetch.payload_bytes});
@@ -72,7 +71,7 @@ absl::Status RendezvousReceiver::OnWithdraw(const wire::FrameHeader& withdraw) {
   if (table_[index].call_id != withdraw.call_id) {
     return absl::InvalidArgumentError("protocol error: the peer withdrew a transfer of another call");
   }
-  Stop(index, wire::FinishReason::kWithdrawn, absl::CancelledError("the sender withdrew the message"));
+  Stop(index, wire::FinishReason::kWithdrawn, FetchFailure::kWithdrawn);
   return absl::OkStatus();
 }
 
@@ -86,9 +85,9 @@ void RendezvousReceiver::OnVerdict(uint64_t fetch_id, bool fetch) {
   if (index == kNone) return;
   Fetch& offered = table_[index];
   if (!fetch) {
-    Finish(index, offered.failure.ok() ? wire::FinishReason::kRefused : offered.reason);
-  } else if (!offered.failure.ok()) {
-    actions_->Push(FetchFailed{fetch_id, offered.failure});
+    Finish(index, offered.failure == FetchFailure::kNone ? wire::FinishReason::kRefused : offered.reason);
+  } else if (offered.failure != FetchFailure::kNone) {
+    ReportFailure(index);
     Finish(index, offered.reason);
   } else {
     offered.state = State::kAllocating;
@@ -106,7 +105,8 @@ void RendezvousReceiver::OnLanding(uint64_t fetch_id) {
 void RendezvousReceiver::OnLandingFailed(uint64_t fetch_id) {
   const uint32_t index = Find(fetch_id, State::kAllocating);
   if (index == kNone) return;
-  actions_->Push(FetchFailed{fetch_id, absl::ResourceExhaustedError("no memory to land the message in")});
+  table_[index].failure = FetchFailure::kNoMemory;
+  ReportFailure(index);
   Finish(index, wire::FinishReason::kNoMemory);
 }
 
@@ -143,7 +143,7 @@ bool RendezvousReceiver::OnReadCompleted(uint64_t fetch_id, bool ok) {
   assert(table_.IdOf(read.fetch) == fetch_id);
   --fetch.reads_in_flight;
   if (!ok && fetch.state == State::kReading) {
-    Stop(read.fetch, wire::FinishReason::kFailed, absl::UnavailableError("an RDMA READ of the message failed"));
+    Stop(read.fetch, wire::FinishReason::kFailed, FetchFailure::kReadFailed);
     return false;
   }
   if (fetch.reads_in_flight > 0) return ok;
@@ -164,14 +164,14 @@ void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {
   const uint32_t index = Find(fetch_id, State::kChecking);
   if (index == kNone) return;
   Fetch& fetch = table_[index];
-  if (ok && fetch.failure.ok()) {
+  if (ok && fetch.failure == FetchFailure::kNone) {
     actions_->Push(Deliver{fetch_id});
     Finish(index, wire::FinishReason::kFetched);
     return;
   }
-  if (fetch.failure.ok()) {
+  if (fetch.failure == FetchFailure::kNone) {
     fetch.reason = wire::FinishReason::kFailed;
-    fetch.failure = absl::DataLossError("what was fetched is not what was announced: its identity does not match");
+    fetch.failure = FetchFailure::kBadIdentity;
   }
   Abandon(index);
 }
@@ -179,15 +179,15 @@ void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {
 void RendezvousReceiver::Cancel(uint64_t call_id) {
   for (uint32_t index = 0; index < table_.capacity(); ++index) {
     if (!table_.in_use(index) || table_[index].call_id != call_id) continue;
-    Stop(index, wire::FinishReason::kRefused, absl::CancelledError("the receiver cancelled the fetch"));
+    Stop(index, wire::FinishReason::kRefused, FetchFailure::kCancelled);
   }
 }
 
-void RendezvousReceiver::Stop(uint32_t index, wire::FinishReason reason, absl::Status failure) {
+void RendezvousReceiver::Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure) {
   Fetch& fetch = table_[index];
-  if (fetch.state == State::kFinishing || !fetch.failure.ok()) return;
+  if (fetch.state == State::kFinishing || fetch.failure != FetchFailure::kNone) return;
   fetch.reason = reason;
-  fetch.failure = std::move(failure);
+  fetch.failure = failure;
   switch (fetch.state) {
     case State::kOffered:   // OnVerdict ends it.
     case State::kChecking:  // OnIdentity ends it.
@@ -206,10 +206,14 @@ void RendezvousReceiver::Stop(uint32_t index, wire::FinishReason reason, absl::S
 }
 
 void RendezvousReceiver::Abandon(uint32_t index) {
-  const uint64_t fetch_id = table_.IdOf(index);
-  actions_->Push(ReleaseLanding{fetch_id});
-  actions_->Push(FetchFailed{fetch_id, table_[index].failure});
+  actions_->Push(ReleaseLanding{table_.IdOf(index)});
+  ReportFailure(index);
   Finish(index, table_[index].reason);
+}
+
+void RendezvousReceiver::ReportFailure(uint32_t index) {
+  const Fetch& fetch = table_[index];
+  actions_->Push(FetchFailed{table_.IdOf(index), fetch.payload_bytes, fetch.failure});
 }
 
 void RendezvousReceiver::Finish(uint32_t index, wire::FinishReason reason) {
@@ -231,7 +235,7 @@ wire::FrameHeader RendezvousReceiver::NextFinish() {
   return header;
 }
 
-void RendezvousReceiver::Close(const absl::Status& status) {
+void RendezvousReceiver::Close() {
   reads_ = Ring<Read>();
   read_bytes_in_flight_ = 0;
   reading_ = SlotQueue();
@@ -240,10 +244,33 @@ void RendezvousReceiver::Close(const absl::Status& status) {
     Fetch& fetch = table_[index];
     if (fetch.state == State::kOffered) Finish(index, wire::FinishReason::kFailed);
     if (fetch.state == State::kFinishing) continue;
-    if (fetch.failure.ok()) fetch.failure = status;
+    if (fetch.failure == FetchFailure::kNone) fetch.failure = FetchFailure::kConnectionEnded;
     Abandon(index);
   }
   while (HasFinish()) NextFinish();
+}
+
+absl::Status RendezvousReceiver::ErrorOf(const FetchFailed& failed, const absl::Status& end) const {
+  switch (failed.why) {
+    case FetchFailure::kNone:
+      break;
+    case FetchFailure::kTooLong:
+      return absl::ResourceExhaustedError(absl::StrCat("the message has ", failed.payload_bytes,
+                                                       " bytes; message_bytes_max is ", limits_.message_bytes_max));
+    case FetchFailure::kNoMemory:
+      return absl::ResourceExhaustedError("no memory to land the message in");
+    case FetchFailure::kWithdrawn:
+      return absl::CancelledError("the sender withdrew the message");
+    case FetchFailure::kCancelled:
+      return absl::CancelledError("the receiver cancelled the fetch");
+    case FetchFailure::kReadFailed:
+      return absl::UnavailableError("an RDMA READ of the message failed");
+    case FetchFailure::kBadIdentity:
+      return absl::DataLossError("what was fetched is not what was announced: its identity does not match");
+    case FetchFailure::kConnectionEnded:
+      return end.ok() ? absl::UnavailableError("the connection was closed") : end;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace verbena::protocol

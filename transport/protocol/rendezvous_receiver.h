@@ -57,11 +57,14 @@ class RendezvousReceiver {
   bool HasFinish() const { return !finishing_.empty(); }
   wire::FrameHeader NextFinish();
 
+  // Why a fetch failed, in words; of a connection that ended, `end`.
+  absl::Status ErrorOf(const FetchFailed& failed, const absl::Status& end) const;
+
   bool empty() const { return table_.empty(); }
   size_t size() const { return table_.size(); }
 
-  // The queue pair is destroyed: no READ is in flight any more. Fetches end with `status`.
-  void Close(const absl::Status& status);
+  // The queue pair is destroyed: no READ is in flight any more. Fetches end as kConnectionEnded.
+  void Close();
 
  private:
   enum class State : uint8_t {
@@ -75,7 +78,7 @@ class RendezvousReceiver {
   struct Fetch {
     State state = State::kOffered;
     wire::FinishReason reason = wire::FinishReason::kFetched;
-    absl::Status failure;  // Not OK: this fetch is to end early.
+    FetchFailure failure = FetchFailure::kNone;  // Any other: this fetch is to end early.
     uint16_t flags = 0;
     uint32_t transfer = 0;
     uint64_t call_id = 0;
@@ -95,9 +98,10 @@ class RendezvousReceiver {
   absl::Status CheckTransfer(uint32_t transfer) const;
   void CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch);
   uint32_t Find(uint64_t fetch_id, State state) const;
-  void Stop(uint32_t index, wire::FinishReason reason, absl::Status failure);
+  void Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure);
   // Ends a fetch that has landing memory (or waits for it) and no READ in flight.
   void Abandon(uint32_t index);
+  void ReportFailure(uint32_t index);
   void Finish(uint32_t index, wire::FinishReason reason);
 
   const Limits limits_;

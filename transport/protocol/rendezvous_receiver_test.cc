@@ -80,7 +80,7 @@ TEST_F(RendezvousReceiverTest, AMessageBeyondTheLimitIsRefusedWhateverTheVerdict
   EXPECT_TRUE(actions_.empty());
   ExpectFinish(1, wire::FinishReason::kRefused);
   receiver_.OnVerdict(Offered(2, 100001), true);
-  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kTooLong);
   ExpectFinish(2, wire::FinishReason::kRefused);
 }
 
@@ -89,7 +89,7 @@ TEST_F(RendezvousReceiverTest, AFetchWithoutMemoryIsFinishedSo) {
   receiver_.OnVerdict(id, true);
   Next<AllocateLanding>();
   receiver_.OnLandingFailed(id);
-  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kNoMemory);
   ExpectFinish(1, wire::FinishReason::kNoMemory);
 }
 
@@ -100,7 +100,7 @@ TEST_F(RendezvousReceiverTest, AnotherIdentityIsDataLoss) {
   Next<CheckIdentity>();
   receiver_.OnIdentity(id, false);
   Next<ReleaseLanding>();
-  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kBadIdentity);
   ExpectFinish(1, wire::FinishReason::kFailed);
 }
 
@@ -129,7 +129,7 @@ TEST_F(RendezvousReceiverTest, AWithdrawnFetchHoldsItsLandingUntilItsReadsAreBac
   EXPECT_FALSE(receiver_.HasFinish());
   receiver_.OnReadCompleted(id, true);
   Next<ReleaseLanding>();
-  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kWithdrawn);
   ExpectFinish(1, wire::FinishReason::kWithdrawn);
 }
 
@@ -163,7 +163,7 @@ TEST_F(RendezvousReceiverTest, ACancelDuringTheCheckFailsTheFetchAfterIt) {
   EXPECT_TRUE(actions_.empty());
   receiver_.OnIdentity(id, true);
   Next<ReleaseLanding>();
-  EXPECT_EQ(Next<FetchFailed>().status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kCancelled);
 }
 
 TEST_F(RendezvousReceiverTest, AFailedReadIsTold) {
@@ -192,13 +192,28 @@ TEST_F(RendezvousReceiverTest, ACloseEndsEveryAcceptedFetchOnce) {
   Offered(1, 1500);  // No verdict yet: nothing to report.
   const uint64_t reading = Reading(2, 5000);
   receiver_.NextRead();
-  receiver_.Close(absl::UnavailableError("gone"));
+  receiver_.Close();
   EXPECT_EQ(Next<ReleaseLanding>().fetch_id, reading);
   const FetchFailed failed = Next<FetchFailed>();
   EXPECT_EQ(failed.fetch_id, reading);
-  EXPECT_EQ(failed.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(failed.why, FetchFailure::kConnectionEnded);
   EXPECT_TRUE(actions_.empty());
   EXPECT_TRUE(receiver_.empty());
+}
+
+TEST_F(RendezvousReceiverTest, AFailureIsPutInWords) {
+  const absl::Status cut = absl::UnavailableError("cable cut");
+  const auto error_of = [&](FetchFailure why) { return receiver_.ErrorOf(FetchFailed{1, 100001, why}, cut); };
+  EXPECT_EQ(error_of(FetchFailure::kTooLong),
+            absl::ResourceExhaustedError("the message has 100001 bytes; message_bytes_max is 100000"));
+  EXPECT_EQ(error_of(FetchFailure::kNoMemory).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(error_of(FetchFailure::kWithdrawn).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(error_of(FetchFailure::kCancelled).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(error_of(FetchFailure::kReadFailed).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(error_of(FetchFailure::kBadIdentity).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(error_of(FetchFailure::kConnectionEnded), cut);
+  EXPECT_EQ(receiver_.ErrorOf(FetchFailed{1, 0, FetchFailure::kConnectionEnded}, absl::OkStatus()).code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ class Ring {
   // Anything that a T can be assigned from.
   template <typename U>
   void Push(U&& value) {
-    if (size_ == slots_.size()) Grow();
-    slots_[(head_ + size_) & (slots_.size() - 1)] = std::forward<U>(value);
+    if (size_ == capacity_) Grow();
+    slots_[At(size_)] = std::forward<U>(value);
     ++size_;
   }
 
@@ -32,6 +32,12 @@ class Ring {
     return slots_[head_];
   }
 
+  // All, the oldest first. `function` neither pushes nor pops.
+  template <typename Function>
+  void ForEach(Function function) const {
+    for (size_t i = 0; i < size_; ++i) function(slots_[At(i)]);
+  }
+
   // Not empty.
   T Pop() {
     assert(size_ > 0);
@@ -39,23 +45,33 @@ class Ring {
     DropFront();
     return value;
   }
+  // The one that was pushed last. Not empty.
+  T PopBack() {
+    assert(size_ > 0);
+    --size_;
+    return std::move(slots_[At(size_)]);
+  }
   void DropFront() {
     assert(size_ > 0);
-    head_ = (head_ + 1) & (slots_.size() - 1);
+    head_ = At(1);
     --size_;
   }
 
  private:
   static constexpr size_t kSlotsInitial = 16;  // Powers of two throughout: positions wrap by a mask.
 
+  size_t At(size_t offset) const { return (head_ + offset) & (capacity_ - 1); }
+
   void Grow() {
     std::vector<T> larger(slots_.empty() ? kSlotsInitial : 2 * slots_.size());
-    for (size_t i = 0; i < size_; ++i) larger[i] = std::move(slots_[(head_ + i) & (slots_.size() - 1)]);
+    for (size_t i = 0; i < size_; ++i) larger[i] = std::move(slots_[At(i)]);
     slots_ = std::move(larger);
+    capacity_ = slots_.size();
     head_ = 0;
   }
 
   std::vector<T> slots_;
+  size_t capacity_ = 0;  // Slots.
   size_t head_ = 0;
   size_t size_ = 0;
 };

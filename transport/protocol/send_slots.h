@@ -39,6 +39,12 @@ class SendSlots {
   // The oldest frame has completed; returns what was given to Post. Not when nothing is posted.
   uint64_t Complete() { return posted_.Pop(); }
 
+  // What was given to Post for each posted frame, the oldest first.
+  template <typename Function>
+  void ForEach(Function function) const {
+    posted_.ForEach(function);
+  }
+
   size_t posted() const { return posted_.size(); }
 
  private:
