@@ -34,7 +34,7 @@ ClientLink::ClientLink(ClientConnection* owner, ClientSession::Epoch epoch,
   connection_->set_handler(this);
 }
 
-uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage message) {
+uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage&& message) {
   message.tag = call_id;
   ++requests_;
   return connection_->Send(std::move(message));
@@ -126,8 +126,7 @@ void ClientLink::OnSent(const transport::SentMessage& sent, transport::SendOutco
     stream_sends_.OnSent(sent.send_id, outcome);
   }
   AnswerDrain();
-  // The usual news, that a request was delivered, asks for nothing.
-  if (outcome != transport::SendOutcome::kDelivered || owner_.SettlingDue()) owner_.Settle();
+  owner_.Settle();
 }
 
 // Behind every request: also behind the large ones, which an answer sent at once would overtake.

@@ -37,7 +37,7 @@ class KeepingConnection : public transport::Connection {
  public:
   explicit KeepingConnection(transport::EventLoop* loop) : loop_(loop) {}
 
-  uint64_t Send(transport::OutboundMessage message) override {
+  uint64_t Send(transport::OutboundMessage&& message) override {
     call_id = message.call_id;
     header_bytes = message.header.size();
     std::copy(message.header.begin(), message.header.end(), header.begin());

@@ -18,7 +18,7 @@ class ConnectionHandle : public Connection {
   explicit ConnectionHandle(std::shared_ptr<RdmaConnection> connection) : connection_(std::move(connection)) {}
   ~ConnectionHandle() override { connection_->Detach(); }
 
-  uint64_t Send(OutboundMessage message) override { return connection_->Send(std::move(message)); }
+  uint64_t Send(OutboundMessage&& message) override { return connection_->Send(std::move(message)); }
   void CancelSend(uint64_t send_id) override { connection_->CancelSend(send_id); }
   void CancelFetch(uint64_t call_id) override { connection_->CancelFetch(call_id); }
   void Drain() override { connection_->Drain(); }

@@ -45,7 +45,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
 
   // --- From the link. Work requests do not exist before the connection is made.
   bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
-  void OnFrameSent() override {}
+  void OnFramesSent(uint32_t) override {}
   void OnReadDone(uint64_t) override {}
   void OnInvalidated() override {}
   void OnFailure(const absl::Status& status) override { Finish(status); }

@@ -31,6 +31,9 @@ class DeadlineTimer {
     });
   }
 
+  // When it is called at the latest; InfiniteFuture: not at all.
+  absl::Time due() const { return due_; }
+
   void Cancel() {
     if (id_ != 0) loop_.CancelTimer(id_);
     Forget();

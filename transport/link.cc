@@ -57,6 +57,7 @@ absl::StatusOr<std::unique_ptr<Link>> Link::Create(PollGroup* group, CmChannel* 
   link->queue_pair_ = *std::move(queue_pair);
   link->inline_headers_ = link->queue_pair_->inline_bytes_max() >= wire::kFrameHeaderBytes;
   link->number_ = group->AddLink(link.get());
+  link->flights_ = &group->flights(link->number_);
   const uint32_t queue_pair_number = link->queue_pair_->number();
   group->BindQueuePair(queue_pair_number, link->number_);
   channel->SetHandler(link->id_, link.get());
@@ -94,9 +95,8 @@ void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
   if (sends_.full()) Post();
   const std::byte* const bytes = buffer.data();
   const uint32_t lkey = buffer.lkey();
-  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kFrame, number_, 0, std::move(buffer)});
+  const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kFrame, 0, std::move(buffer)});
   sends_.QueueSend(token.work_request_id(), bytes, length, lkey, false);
-  ++in_flight_;
   ++send_buffers_held_;
   group_->counters().frames_sent.Add(1);
 }
@@ -113,7 +113,7 @@ void Link::QueueHeader(const wire::FrameHeader& header) {
   if (sends_.full()) Post();
   std::array<std::byte, wire::kFrameHeaderBytes>& bytes = headers_[headers_queued_];
   wire::EncodeFrameHeader(header, bytes.data());
-  Flight flight{WorkKind::kHeader, number_, 0, {}};
+  Flight flight{WorkKind::kHeader, 0, {}};
   const void* source = bytes.data();
   uint32_t lkey = 0;
   if (!inline_headers_) {
@@ -124,19 +124,17 @@ void Link::QueueHeader(const wire::FrameHeader& header) {
     lkey = buffer->lkey();
     flight.buffer = *std::move(buffer);
   }
-  const verbs::CompletionToken token = group_->flights().Add(std::move(flight));
+  const verbs::CompletionToken token = flights().Add(std::move(flight));
   sends_.QueueSend(token.work_request_id(), source, wire::kFrameHeaderBytes, lkey, inline_headers_);
   ++headers_queued_;  // Only now: a header that found no buffer was not queued.
-  ++in_flight_;
   group_->counters().frames_sent.Add(1);
 }
 
 void Link::QueueRead(const ReadRequest& read) {
   if (MustPark()) return parked_.push_back(read);
   if (sends_.full()) Post();
-  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kRead, number_, read.fetch_id, {}});
+  const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kRead, read.fetch_id, {}});
   sends_.QueueRead(token.work_request_id(), read.to, read.length, read.lkey, read.remote_address, read.rkey);
-  ++in_flight_;
   group_->counters().reads.Add(1);
 }
 
@@ -148,9 +146,8 @@ bool Link::MayBind(size_t windows) const {
 uint32_t Link::QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion& region,
                          absl::Span<const std::byte> bytes) {
   if (sends_.full()) Post();
-  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kBind, number_, 0, {}});
+  const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kBind, 0, {}});
   window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &sends_.QueueBare(token.work_request_id()));
-  ++in_flight_;
   ++window_work_;
   return window.rkey();
 }
@@ -161,9 +158,8 @@ void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
     return parked_.push_back(&window);
   }
   if (sends_.full()) Post();
-  const verbs::CompletionToken token = group_->flights().Add(Flight{WorkKind::kInvalidate, number_, 0, {}});
+  const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kInvalidate, 0, {}});
   window.PrepareInvalidate(&sends_.QueueBare(token.work_request_id()));
-  ++in_flight_;
   ++window_work_;
 }
 
@@ -197,11 +193,7 @@ void Link::Post() {
 }
 
 void Link::Forget(const ibv_send_wr* unposted) {
-  for (; unposted != nullptr; unposted = unposted->next) {
-    Flight flight;
-    group_->flights().Remove(verbs::CompletionToken::FromWorkRequestId(unposted->wr_id), &flight);
-    Landed(flight);
-  }
+  for (; unposted != nullptr; unposted = unposted->next) Landed(flights().TakeNewest());
   group_->WakeWaiting();
 }
 
@@ -235,30 +227,30 @@ void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
 }
 
 void Link::Landed(const Flight& flight) {
-  --in_flight_;
   if (flight.kind == WorkKind::kFrame) --send_buffers_held_;
   if (flight.kind == WorkKind::kBind || flight.kind == WorkKind::kInvalidate) --window_work_;
 }
 
-void Link::OnCompletion(const Flight& flight, const ibv_wc& completion) {
-  Landed(flight);
-  if (ending()) {
-    if (phase_ == Phase::kFlushing && in_flight_ == 0) EndSoon();
-    return;
+void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) {
+  FlightQueue& flights = this->flights();
+  uint32_t frames = 0;
+  while (flights.Covers(token)) {
+    const Flight flight = flights.TakeOldest();
+    Landed(flight);
+    if (ending()) continue;
+    // The completion's status is that of the last; those before it have succeeded.
+    if (completion.status != IBV_WC_SUCCESS && !flights.Covers(token)) {
+      Fail(completion, OperationOf(flight.kind));
+    } else if (flight.kind == WorkKind::kFrame || flight.kind == WorkKind::kHeader) {
+      ++frames;
+    } else if (flight.kind == WorkKind::kRead) {
+      owner_->OnReadDone(flight.fetch_id);
+    } else if (flight.kind == WorkKind::kInvalidate) {
+      owner_->OnInvalidated();
+    }
   }
-  if (completion.status != IBV_WC_SUCCESS) return Fail(completion, OperationOf(flight.kind));
-  switch (flight.kind) {
-    case WorkKind::kFrame:
-    case WorkKind::kHeader:
-      return owner_->OnFrameSent();
-    case WorkKind::kRead:
-      return owner_->OnReadDone(flight.fetch_id);
-    case WorkKind::kInvalidate:
-      return owner_->OnInvalidated();
-    case WorkKind::kBind:
-    case WorkKind::kReceive:
-      return;
-  }
+  if (frames > 0) owner_->OnFramesSent(frames);
+  if (phase_ == Phase::kFlushing && flights.size() == 0) EndSoon();
 }
 
 void Link::OnQueueFailed(const absl::Status& status) {
@@ -343,7 +335,8 @@ void Link::Disconnect() {
 void Link::BeginFlushing() {
   phase_ = Phase::kFlushing;
   queue_pair_->ModifyToError().IgnoreError();
-  if (in_flight_ == 0 || group_->failed()) {
+  // After a refusal the last that were posted may ask for no completion, and have succeeded.
+  if (flights().size() == 0 || refused_ || group_->failed()) {
     EndSoon();
   } else {
     end_timer_ = group_->loop()->AddTimer(group_->loop()->Now() + kFlushWait, [this] { FinishWhenDrained(); });
@@ -352,7 +345,7 @@ void Link::BeginFlushing() {
 
 void Link::OnLastReceiveTaken() {
   last_receive_taken_ = true;
-  if (phase_ == Phase::kFlushing && in_flight_ == 0) EndSoon();
+  if (phase_ == Phase::kFlushing && flights().size() == 0) EndSoon();
 }
 
 void Link::EndSoon() {
@@ -389,8 +382,7 @@ void Link::Destroy() {
   windows_.Close();
   queue_pair_.reset();
   if (own_receives_ != nullptr) own_receives_->Retire();
-  if (in_flight_ > 0) group_->DropFlights(number_);
-  in_flight_ = 0;
+  if (flights().size() > 0) group_->DropFlights(number_);
   channel_->RemoveHandler(id_);
   group_->RemoveLink(number_, queue_pair_number);
   phase_ = Phase::kEnded;

@@ -23,7 +23,7 @@
 #include "absl/types/span.h"
 #include "transport/blocking_call.h"
 #include "transport/cm_channel.h"
-#include "transport/flight_table.h"
+#include "transport/flight_queue.h"
 #include "transport/poll_group.h"
 #include "transport/registered_pool.h"
 #include "transport/send_list.h"
@@ -43,7 +43,7 @@ class LinkOwner {
   // A frame arrived. The bytes are valid during the call, unless it returns false: then the owner keeps the buffer and
   // gives it back by ReceiveSupply::Repost.
   virtual bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
-  virtual void OnFrameSent() = 0;  // The oldest frame in flight completed.
+  virtual void OnFramesSent(uint32_t count) = 0;  // The oldest `count` frames in flight completed.
   virtual void OnReadDone(uint64_t fetch_id) = 0;
   virtual void OnInvalidated() = 0;                        // The oldest window that was being invalidated is closed.
   virtual void OnFailure(const absl::Status& status) = 0;  // A work request failed; once. The owner answers with End.
@@ -117,7 +117,7 @@ class Link : private CmHandler {
 
   // --- From the poll group.
   void OnReceive(uint32_t receive, const ibv_wc& completion);
-  void OnCompletion(const Flight& flight, const ibv_wc& completion);
+  void OnCompletion(verbs::CompletionToken token, const ibv_wc& completion);
   void OnQueueFailed(const absl::Status& status);  // The completion queue: nothing completes any more.
   void OnTurnEnd() {
     waiting_ = false;
@@ -150,7 +150,9 @@ class Link : private CmHandler {
   bool MustPark();
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
-  void Landed(const Flight& flight);  // It is not in flight any more.
+  FlightQueue& flights() const { return *flights_; }
+  // The work request is not in flight any more.
+  void Landed(const Flight& flight);
   void FailLater(absl::Status status);
   void AwaitCause(const ibv_wc& flushed);
   void OnConnectReturned(const absl::Status& status);
@@ -166,6 +168,7 @@ class Link : private CmHandler {
   CmChannel* const channel_;
   verbs::ConnectionId id_;
   uint32_t number_ = 0;
+  FlightQueue* flights_ = nullptr;  // The group's for `number_`.
   bool inline_headers_ = false;
 
   // Owned by the loop.
@@ -177,8 +180,7 @@ class Link : private CmHandler {
   std::array<std::array<std::byte, wire::kFrameHeaderBytes>, SendList::kCapacity> headers_;
   size_t headers_queued_ = 0;
   using Parked = std::variant<wire::FrameHeader, ReadRequest, const verbs::MemoryWindow*>;
-  std::vector<Parked> parked_;  // Wait until fewer work requests are in flight in the poll group.
-  uint32_t in_flight_ = 0;
+  std::vector<Parked> parked_;       // Wait until fewer work requests are in flight in the poll group.
   uint32_t send_buffers_held_ = 0;   // In flight, of the group's.
   uint32_t window_work_ = 0;         // In flight: binds and invalidations.
   bool waiting_ = false;             // In the group's list of those that wait for room.

@@ -15,18 +15,19 @@ std::byte* WriteHead(const wire::FrameHeader& header, const Outbound& outbound, 
 
 }  // namespace
 
-void Outbound::Assign(OutboundMessage message) {
+void Outbound::Assign(OutboundMessage&& message) {
   kind = message.kind;
   call_id = message.call_id;
   tag = message.tag;
   header.assign(message.header.begin(), message.header.end());
   payload = message.payload;
-  attachment = std::move(message.attachment);
+  source_bytes = payload == nullptr ? 0 : payload->size();
+  if (!message.attachment.empty()) attachment = std::move(message.attachment);
 }
 
 void Outbound::Clear() {
-  payload = nullptr;
-  attachment.Clear();
+  DropSource();
+  if (!attachment.empty()) attachment.Clear();
   reported = false;
   state = Export::kNone;
   exported.reset();
@@ -36,11 +37,13 @@ uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbou
   std::byte* next = WriteHead(header, outbound, to);
   if (outbound.payload != nullptr) {
     outbound.payload->WriteTo(next);
-    next += outbound.payload->size();
+    next += outbound.source_bytes;
   }
-  for (const absl::string_view chunk : outbound.attachment.Chunks()) {
-    std::memcpy(next, chunk.data(), chunk.size());
-    next += chunk.size();
+  if (!outbound.attachment.empty()) {  // Its iteration is dear.
+    for (const absl::string_view chunk : outbound.attachment.Chunks()) {
+      std::memcpy(next, chunk.data(), chunk.size());
+      next += chunk.size();
+    }
   }
   return static_cast<uint32_t>(next - to);
 }

@@ -32,6 +32,7 @@ struct Outbound {
   uint64_t tag = 0;
   std::vector<std::byte> header;
   PayloadSource* payload = nullptr;
+  uint64_t source_bytes = 0;  // Of `payload`.
   absl::Cord attachment;
   bool reported = false;  // OnSent was made.
   Export state = Export::kNone;
@@ -40,10 +41,14 @@ struct Outbound {
 
   // Nothing is outstanding any more: it was reported, and nothing is exported or waits to be.
   bool done() const { return reported && state == Export::kNone; }
-  void Assign(OutboundMessage message);
+  void Assign(OutboundMessage&& message);
   void Clear();
-  uint64_t source_bytes() const { return payload == nullptr ? 0 : payload->size(); }
-  uint64_t payload_bytes() const { return source_bytes() + attachment.size(); }
+  uint64_t payload_bytes() const { return source_bytes + attachment.size(); }
+  // Its sender is gone, or has been told: nothing reads the source from here on.
+  void DropSource() {
+    payload = nullptr;
+    source_bytes = 0;
+  }
 };
 
 // Writes a frame at `to` and returns its length: header, call header (or words), then the payload or the segments.

@@ -163,6 +163,7 @@ absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
 uint32_t PollGroup::AddLink(Link* link) {
   if (free_links_.empty()) {
     free_links_.push_back(static_cast<uint32_t>(links_.size()));
+    flights_.emplace_back(static_cast<uint32_t>(links_.size()), &in_flight_);
     links_.push_back(nullptr);
   }
   const uint32_t number = free_links_.back();
@@ -178,6 +179,7 @@ void PollGroup::BindQueuePair(uint32_t queue_pair_number, uint32_t link) {
 
 void PollGroup::RemoveLink(uint32_t number, uint32_t queue_pair_number) {
   link_of_queue_pair_.erase(queue_pair_number);
+  recent_[queue_pair_number % recent_.size()] = {};
   links_[number] = nullptr;
   free_links_.push_back(number);
   kept_memory_.OnLinkGone();
@@ -189,13 +191,21 @@ Link* PollGroup::FindLink(uint32_t queue_pair_number) const {
   return found == link_of_queue_pair_.end() ? nullptr : links_[found->second];
 }
 
+Link* PollGroup::FindRecent(uint32_t queue_pair_number) {
+  Recent& recent = recent_[queue_pair_number % recent_.size()];
+  if (recent.link == nullptr || recent.queue_pair != queue_pair_number) {
+    recent = {queue_pair_number, FindLink(queue_pair_number)};
+  }
+  return recent.link;
+}
+
 void PollGroup::MarkDirty(uint32_t link) { dirty_.push_back(link); }
 
 absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
   if (headers_.free() == 0) {
     if (absl::Status status = headers_.Grow(kSlabBuffers); !status.ok()) return status;
   }
-  return *headers_.Take();
+  return headers_.Take();
 }
 
 int PollGroup::Poll() {
@@ -256,23 +266,22 @@ void PollGroup::WakeWaiting() {
 }
 
 void PollGroup::DropFlights(uint32_t link) {
-  flights_.RemoveAll(link);
+  flights_[link].Clear();
   WakeWaiting();
 }
 
 void PollGroup::HandleCompletion(const ibv_wc& completion) {
   const auto token = verbs::CompletionToken::FromWorkRequestId(completion.wr_id);
   if (token.kind<WorkKind>() == WorkKind::kReceive) {
-    Link* const link = FindLink(completion.qp_num);
+    Link* const link = FindRecent(completion.qp_num);
     if (link != nullptr) return link->OnReceive(token.index(), completion);
     if (shared_supply_ == nullptr) return;  // It went with its queue pair.
     shared_supply_->OnCompleted();
     shared_supply_->RepostUnseen(token.index());
     return;
   }
-  Flight flight;
-  if (!flights_.Remove(token, &flight)) return;
-  links_[flight.link]->OnCompletion(flight, completion);
+  Link* const link = links_[token.index()];
+  if (link != nullptr) link->OnCompletion(token, completion);
 }
 
 int PollGroup::RunDirty() {

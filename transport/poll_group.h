@@ -10,7 +10,10 @@
 #ifndef VERBENA_TRANSPORT_POLL_GROUP_H_
 #define VERBENA_TRANSPORT_POLL_GROUP_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,7 +26,7 @@
 #include "transport/device_context.h"
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
-#include "transport/flight_table.h"
+#include "transport/flight_queue.h"
 #include "transport/kept_memory_timer.h"
 #include "transport/landing_loans.h"
 #include "transport/memory_budget.h"
@@ -90,14 +93,14 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // --- Buffers.
 
   uint32_t sends_free() const { return sends_.free(); }
-  std::optional<RegisteredPool::Buffer> TakeSendBuffer() { return sends_.Take(); }
+  RegisteredPool::Buffer TakeSendBuffer() { return sends_.Take(); }  // sends_free() is not 0.
   size_t send_buffer_bytes() const { return sends_.buffer_bytes(); }
   // For frame headers on devices without inline. The pool grows as needed: what is in flight is bounded by
   // TooManyInFlight.
   absl::StatusOr<RegisteredPool::Buffer> TakeHeaderBuffer();
-  FlightTable& flights() { return flights_; }
+  FlightQueue& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
-  bool TooManyInFlight(uint32_t more = 1) const { return flights_.size() + sends_.free() + more > flights_max_; }
+  bool TooManyInFlight(uint32_t more = 1) const { return in_flight_ + sends_.free() + more > flights_max_; }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
   // Once for each link until its OnSendBufferFree, which comes in the order of asking.
@@ -125,6 +128,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void OnDeviceRemoved();
   void DropIfUnused();
   void HandleCompletion(const ibv_wc& completion);
+  Link* FindRecent(uint32_t queue_pair_number);  // As FindLink.
   int RunDirty();
   int ServeWaitingForBuffer();
   void WakeForGrants(ReceiveSupply& supply);
@@ -141,7 +145,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   RegisteredPool receives_;
   RegisteredPool sends_;
   RegisteredPool headers_;
-  FlightTable flights_;
+  size_t in_flight_ = 0;             // In all queues together.
+  std::deque<FlightQueue> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;
   std::optional<verbs::CompletionQueue> completions_;
   std::optional<verbs::SharedReceiveQueue> shared_queue_;
@@ -158,6 +163,12 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   std::vector<Link*> links_;
   std::vector<uint32_t> free_links_;
   absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;
+  // Those whose receives have completed lately, by the low bits of the queue pair's number.
+  struct Recent {
+    uint32_t queue_pair = 0;
+    Link* link = nullptr;
+  };
+  std::array<Recent, 64> recent_;
   std::vector<uint32_t> dirty_;
   std::vector<uint32_t> running_dirty_;
   std::vector<uint32_t> waiting_;                // Links that wait for room in the completion queue; once each.

@@ -51,7 +51,7 @@ RdmaConnection::~RdmaConnection() = default;
 
 // --- From the handle.
 
-uint64_t RdmaConnection::Send(OutboundMessage message) {
+uint64_t RdmaConnection::Send(OutboundMessage&& message) {
   protocol::SendHead head;
   head.message_kind = message.kind;
   head.call_id = message.call_id;
@@ -88,7 +88,7 @@ void RdmaConnection::Detach() {
   handler_ = nullptr;
   // Payloads may go with their sender: nothing reads them from here on. The connection ends before a frame could miss
   // them.
-  outbound_.ForEach([](Outbound& outbound) { outbound.payload = nullptr; });
+  outbound_.ForEach([](Outbound& outbound) { outbound.DropSource(); });
   Abort(absl::CancelledError("the connection was dropped by its owner"));
 }
 
@@ -117,8 +117,8 @@ bool RdmaConnection::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes
   return true;
 }
 
-void RdmaConnection::OnFrameSent() {
-  machine_.OnSendCompleted(1, loop()->Now());
+void RdmaConnection::OnFramesSent(uint32_t count) {
+  machine_.OnSendCompleted(count, loop()->Now());
   MarkDirty();
 }
 
@@ -135,16 +135,18 @@ void RdmaConnection::OnFailure(const absl::Status& status) {
 
 void RdmaConnection::OnTurnEnd() {
   dirty_ = false;
-  std::vector<EarlyFrame> early;
-  early.swap(early_frames_);
-  for (const EarlyFrame& frame : early) {
-    OnFrame(frame.receive, frame.bytes);
-    link_->receives().Repost(frame.receive);
-  }
+  if (!early_frames_.empty()) HandleEarlyFrames();
   BindExports();
   Perform();
   link_->Flush();
   ArmTimer();
+}
+
+void RdmaConnection::HandleEarlyFrames() {
+  for (const EarlyFrame& frame : std::exchange(early_frames_, {})) {
+    OnFrame(frame.receive, frame.bytes);
+    link_->receives().Repost(frame.receive);
+  }
 }
 
 void RdmaConnection::OnGrantsWakeup() {
@@ -180,14 +182,12 @@ void RdmaConnection::MarkDirty() {
 void RdmaConnection::Perform() {
   if (performing_) return;  // A handler that sends from within a call-back: the loop below sees it.
   performing_ = true;
-  const auto held = [this] { return link_->ending() || !link_->MayTakeSendBuffer(); };
-  machine_.HoldMessages(held());
+  machine_.HoldMessages(MessagesHeld());  // Each frame looks again.
   while (std::optional<protocol::Action> action = machine_.NextAction()) {
     std::visit([this](const auto& what) { Do(what); }, *action);
-    machine_.HoldMessages(held());
   }
   performing_ = false;
-  if (held() && !link_->ending() && !machine_.idle()) link_->WaitForSendBuffer();
+  if (MessagesHeld() && !link_->ending() && !machine_.idle()) link_->WaitForSendBuffer();
 }
 
 void RdmaConnection::ArmTimer() {
@@ -206,23 +206,24 @@ void RdmaConnection::Do(const protocol::PeerDraining&) {
   if (handler_ != nullptr) handler_->OnPeerDraining();
 }
 
-void RdmaConnection::Do(const protocol::Disconnect& action) {
-  if (absl::IsInvalidArgument(action.status)) {  // The peer broke the protocol.
+void RdmaConnection::Do(const protocol::Disconnect&) {
+  if (const absl::Status& status = machine_.end_status();
+      absl::IsInvalidArgument(status)) {  // The peer broke the protocol.
     group_.counters().protocol_errors.Add(1);
     if (on_authenticated_ == nullptr) {  // Else it is told, and says so.
-      Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", action.status.message()));
+      Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", status.message()));
     }
   }
   link_->End();
 }
 
-void RdmaConnection::Do(const protocol::Closed& action) {
+void RdmaConnection::Do(const protocol::Closed&) {
   authentication_.reset();
   if (AuthenticatedCallback done = std::exchange(on_authenticated_, nullptr)) {
-    return done(refusal_.ok() ? action.status : refusal_);
+    return done(refusal_.ok() ? machine_.end_status() : refusal_);
   }
   if (ConnectionHandler* const handler = std::exchange(handler_, nullptr); handler != nullptr) {
-    handler->OnClosed(action.status);
+    handler->OnClosed(machine_.end_status());
   }
 }
 

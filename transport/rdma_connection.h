@@ -62,7 +62,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   ~RdmaConnection() override;
 
   // --- From the handle. See connection.h.
-  uint64_t Send(OutboundMessage message);
+  uint64_t Send(OutboundMessage&& message);
   void CancelSend(uint64_t send_id);
   void CancelFetch(uint64_t call_id);
   void Drain();
@@ -77,7 +77,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   // --- From the link.
   void OnCmEvent(verbs::CmEvent& event) override;
   bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
-  void OnFrameSent() override;
+  void OnFramesSent(uint32_t count) override;
   void OnReadDone(uint64_t fetch_id) override;
   void OnInvalidated() override;
   void OnFailure(const absl::Status& status) override;
@@ -88,6 +88,10 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
 
  private:
   void Perform();
+  // Whether frames that need a send buffer have to wait.
+  bool MessagesHeld() const { return link_->ending() || !link_->MayTakeSendBuffer(); }
+  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length);
+  void HandleEarlyFrames();
   void MarkDirty();
   void ArmTimer();
   void OnTimer();

@@ -8,9 +8,9 @@
 namespace verbena::transport {
 
 void RdmaConnection::Do(const protocol::PostAuthenticate& action) {
-  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const uint32_t length = WriteControlFrame(action.header, action.message, buffer.data());
-  link_->QueueFrame(std::move(buffer), length);
+  QueueFrame(std::move(buffer), length);
 }
 
 void RdmaConnection::Do(const protocol::AskAuthenticator& action) {

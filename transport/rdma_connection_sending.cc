@@ -8,27 +8,32 @@
 
 namespace verbena::transport {
 
+void RdmaConnection::QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length) {
+  link_->QueueFrame(std::move(buffer), length);
+  machine_.HoldMessages(MessagesHeld());
+}
+
 void RdmaConnection::Do(const protocol::PostEager& action) {
-  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const Outbound& outbound = *outbound_.Find(action.send_id);
   const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
-  group_.counters().payload_bytes_serialized.Add(outbound.source_bytes());
+  group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
   group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
-  link_->QueueFrame(std::move(buffer), length);
+  QueueFrame(std::move(buffer), length);
 }
 
 void RdmaConnection::Do(const protocol::PostAnnounce& action) {
-  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const Outbound& outbound = *outbound_.Find(action.send_id);
   const uint32_t length = WriteAnnounceFrame(action.header, outbound, action.segments, buffer.data());
-  link_->QueueFrame(std::move(buffer), length);
+  QueueFrame(std::move(buffer), length);
 }
 
 void RdmaConnection::Do(const protocol::PostControl& action) {
   if (action.words.empty() || !link_->MayTakeSendBuffer()) return link_->QueueHeader(action.header);
-  RegisteredPool::Buffer buffer = *group_.TakeSendBuffer();
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
-  link_->QueueFrame(std::move(buffer), length);
+  QueueFrame(std::move(buffer), length);
 }
 
 void RdmaConnection::Do(const protocol::Export& action) {
@@ -53,7 +58,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
       ExportedPayload::Make(group_.device(), &link_->windows(),
                             {epoch_, outbound.call_id, outbound.payload, outbound.attachment, checksum_}, segments_max);
   if (exported.ok()) {
-    group_.counters().payload_bytes_serialized.Add(outbound.source_bytes());
+    group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
     group_.counters().payload_bytes_copied.Add(exported->copied_bytes());
     outbound.exported = *std::move(exported);
     outbound.state = Outbound::Export::kExported;
@@ -134,7 +139,7 @@ void RdmaConnection::Do(const protocol::Sent& action) {
   Outbound* const outbound = outbound_.Find(action.send_id);
   if (outbound == nullptr) return;
   group_.counters().sends_queued.Subtract(1);
-  outbound->payload = nullptr;
+  outbound->DropSource();
   outbound->reported = true;
   const SentMessage sent{action.send_id, outbound->kind, outbound->tag};
   FreeIfDone(action.send_id, *outbound);

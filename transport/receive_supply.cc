@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "transport/flight_table.h"
+#include "transport/flight_queue.h"
 #include "transport/log.h"
 #include "transport/verbs/completion_token.h"
 
@@ -54,7 +54,7 @@ absl::Status ReceiveSupply::Add(uint32_t count) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     Repost(static_cast<uint32_t>(buffers_.size()));
-    buffers_.push_back(*pool_->Take());
+    buffers_.push_back(pool_->Take());
   }
   counters_->receive_buffers.Add(count);
   kept_ += count;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -48,16 +49,12 @@ class RecordTable {
 
   // Of an id that has a record.
   void Free(uint64_t id) {
-    T* const record = Find(id);
-    record->Clear();
-    free_.push_back(record);
-    Slot& slot = GrownSlotOf(id);
+    Slot& slot = slots_[TagOf(id)][IndexOf(id)];
     if (slot.id == id) {
-      slot = Slot();
+      Recycle(std::exchange(slot, Slot()).record);
     } else {
-      crowded_.erase(id);
+      Recycle(crowded_.extract(id).mapped());
     }
-    --size_;
   }
 
   // All records, in no order. `function` neither adds nor frees.
@@ -83,6 +80,12 @@ class RecordTable {
   static constexpr uint32_t kIndexBits = 30;
   static uint32_t IndexOf(uint64_t id) { return static_cast<uint32_t>(id) & ((uint32_t{1} << kIndexBits) - 1); }
   static uint32_t TagOf(uint64_t id) { return static_cast<uint32_t>(id) >> kIndexBits; }
+
+  void Recycle(T* record) {
+    record->Clear();
+    free_.push_back(record);
+    --size_;
+  }
 
   Slot& GrownSlotOf(uint64_t id) {
     std::vector<Slot>& slots = slots_[TagOf(id)];

@@ -18,19 +18,13 @@ absl::Status RegisteredPool::Grow(uint32_t count) {
   absl::StatusOr<verbs::MemoryRegion> region = verbs::MemoryRegion::Register(domain_, memory->bytes(), access_);
   if (!region.ok()) return region.status();
   const uint32_t first = size();
-  slabs_.push_back(Slab{*std::move(memory), first, *std::move(region)});
-  slab_of_.resize(first + count, static_cast<uint32_t>(slabs_.size() - 1));
+  std::byte* const first_byte = memory->bytes().data();
+  for (uint32_t i = 0; i < count; ++i) places_.push_back({first_byte + i * buffer_bytes_, region->lkey()});
+  slabs_.push_back(Slab{*std::move(memory), *std::move(region)});
   free_.reserve(size());
   for (uint32_t i = count; i > 0; --i) free_.push_back(first + i - 1);
   AddPinnedBytes(static_cast<int64_t>(bytes));
   return absl::OkStatus();
-}
-
-std::optional<RegisteredPool::Buffer> RegisteredPool::Take() {
-  if (free_.empty()) return std::nullopt;
-  const uint32_t index = free_.back();
-  free_.pop_back();
-  return Buffer(this, index);
 }
 
 }  // namespace verbena::transport

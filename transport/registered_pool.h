@@ -8,6 +8,7 @@
 #ifndef VERBENA_TRANSPORT_REGISTERED_POOL_H_
 #define VERBENA_TRANSPORT_REGISTERED_POOL_H_
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,8 +40,8 @@ class RegisteredPool {
     }
 
     uint32_t index() const { return index_; }
-    std::byte* data() const { return pool_->data(index_); }
-    uint32_t lkey() const { return pool_->lkey(index_); }
+    std::byte* data() const { return pool_->places_[index_].data; }
+    uint32_t lkey() const { return pool_->places_[index_].lkey; }
 
    private:
     friend class RegisteredPool;
@@ -61,25 +62,28 @@ class RegisteredPool {
   // pinned.
   absl::Status Grow(uint32_t count);
 
-  // Nothing when all are taken.
-  std::optional<Buffer> Take();
+  // One that is free; there is one.
+  Buffer Take() {
+    assert(!free_.empty());
+    const uint32_t index = free_.back();
+    free_.pop_back();
+    return Buffer(this, index);
+  }
 
   size_t buffer_bytes() const { return buffer_bytes_; }
-  uint32_t size() const { return static_cast<uint32_t>(slab_of_.size()); }
+  uint32_t size() const { return static_cast<uint32_t>(places_.size()); }
   uint32_t free() const { return static_cast<uint32_t>(free_.size()); }
 
  private:
   struct Slab {
     MappedMemory memory;
-    uint32_t first;              // Number of its first buffer.
     verbs::MemoryRegion region;  // Behind the memory: it goes first.
   };
 
-  std::byte* data(uint32_t index) const {
-    const Slab& slab = slabs_[slab_of_[index]];
-    return slab.memory.bytes().data() + size_t{index - slab.first} * buffer_bytes_;
-  }
-  uint32_t lkey(uint32_t index) const { return slabs_[slab_of_[index]].region.lkey(); }
+  struct Place {
+    std::byte* data;
+    uint32_t lkey;
+  };
 
   // Constant after construction.
   const verbs::ProtectionDomain& domain_;
@@ -88,7 +92,7 @@ class RegisteredPool {
 
   // Owned by the loop.
   std::vector<uint32_t> free_;  // A stack: the warmest buffer is taken first.
-  std::vector<uint32_t> slab_of_;
+  std::vector<Place> places_;   // By number.
   std::vector<Slab> slabs_;
 };
 

@@ -6,8 +6,8 @@ ibv_send_wr& SendList::Append(uint64_t wr_id, uint64_t address, uint32_t length,
   ibv_sge& segment = segments_[size_];
   segment = {.addr = address, .length = length, .lkey = lkey};
   ibv_send_wr& request = requests_[size_];
-  request = {};
   request.wr_id = wr_id;
+  request.next = nullptr;
   request.sg_list = &segment;
   request.num_sge = 1;
   request.send_flags = IBV_SEND_SIGNALED;
@@ -20,10 +20,13 @@ void SendList::QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uin
   ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(bytes), length, lkey);
   request.opcode = IBV_WR_SEND;
   if (send_inline) request.send_flags |= IBV_SEND_INLINE;
+  if (last_send_ != nullptr) last_send_->send_flags &= ~IBV_SEND_SIGNALED;
+  last_send_ = &request;
 }
 
 ibv_send_wr& SendList::QueueBare(uint64_t wr_id) {
   ibv_send_wr& request = Append(wr_id, 0, 0, 0);
+  last_send_ = nullptr;
   request.sg_list = nullptr;
   request.num_sge = 0;
   return request;
@@ -32,6 +35,7 @@ ibv_send_wr& SendList::QueueBare(uint64_t wr_id) {
 void SendList::QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address,
                          uint32_t rkey) {
   ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(to), length, lkey);
+  last_send_ = nullptr;
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma.remote_addr = remote_address;
   request.wr.rdma.rkey = rkey;
@@ -43,6 +47,7 @@ absl::Status SendList::Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposte
 
 ibv_send_wr* SendList::Discard() {
   size_ = 0;
+  last_send_ = nullptr;
   return &requests_[0];
 }
 

@@ -1,4 +1,5 @@
-// Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once.
+// Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once. Of
+// SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too.
 //
 // Owner: a link. Thread: its loop's. Fixed size: nothing is allocated.
 
@@ -38,7 +39,8 @@ class SendList {
   ibv_send_wr& Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey);
 
   size_t size_ = 0;
-  std::array<ibv_send_wr, kCapacity> requests_;
+  ibv_send_wr* last_send_ = nullptr;  // The one queued last, if it is a SEND.
+  std::array<ibv_send_wr, kCapacity> requests_ = {};
   std::array<ibv_sge, kCapacity> segments_;
 };
 

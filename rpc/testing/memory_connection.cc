@@ -73,7 +73,7 @@ void MemoryConnection::BlackHole() {
 
 void MemoryConnection::PostToSelf(EndTask task) { link_->PostTo(side_, std::move(task)); }
 
-uint64_t MemoryConnection::Send(transport::OutboundMessage message) {
+uint64_t MemoryConnection::Send(transport::OutboundMessage&& message) {
   assert(!draining_ && "no Send after Drain");
   Queued queued{
       ++last_send_id_,

@@ -42,7 +42,7 @@ class MemoryConnection : public transport::Connection {
 
   ~MemoryConnection() override;
 
-  uint64_t Send(transport::OutboundMessage message) override;
+  uint64_t Send(transport::OutboundMessage&& message) override;
   void CancelSend(uint64_t send_id) override;
   void CancelFetch(uint64_t call_id) override;
   void Drain() override;

@@ -1,0 +1,89 @@
+// Work requests of one send queue in flight, in order of posting: what its completions will be about.
+//
+// While a work request is in flight this queue owns the buffer that it names; only a completion (success, error or
+// flush) or the end of its queue pair gives the buffer back. Completions of one send queue come in order of posting,
+// and not every work request asks for one: a completion says of those posted before it that they have succeeded.
+//
+// Owner: a poll group, one for each link number; the count goes on from one link to the next with that number, so that
+// a completion that comes late covers nothing. Thread: its loop's. Recycles its memory: no allocation in the steady
+// state.
+
+#ifndef VERBENA_TRANSPORT_FLIGHT_QUEUE_H_
+#define VERBENA_TRANSPORT_FLIGHT_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "transport/protocol/ring.h"
+#include "transport/registered_pool.h"
+#include "transport/verbs/completion_token.h"
+
+namespace verbena::transport {
+
+// What a work request asked for; and a completion token's kind: kReceive (index: the receive buffer), or any other
+// (index: the link).
+enum class WorkKind : uint8_t {
+  kReceive = 1,     // Not in this queue: receives belong to their ReceiveSupply.
+  kFrame = 2,       // A frame that was sent from a send buffer.
+  kRead = 3,        // A chunk of a fetch.
+  kHeader = 4,      // A frame that is a header alone.
+  kBind = 5,        // A memory window is opened.
+  kInvalidate = 6,  // A memory window is closed.
+};
+
+struct Flight {
+  WorkKind kind = WorkKind::kFrame;
+  uint64_t fetch_id = 0;          // kRead: which fetch.
+  RegisteredPool::Buffer buffer;  // kFrame, kHeader: the bytes, unless they went inline.
+};
+
+class FlightQueue {
+ public:
+  // `total` counts the flights of several queues. Not owned.
+  FlightQueue(uint32_t link, size_t* total) : link_(link), total_(*total) {}
+
+  verbs::CompletionToken Add(Flight&& flight) {
+    const verbs::CompletionToken token = verbs::CompletionToken::Of(flight.kind, link_, first_ + Narrow(size()));
+    flights_.Push(std::move(flight));
+    ++total_;
+    return token;
+  }
+
+  // Whether the completion of the token's work request is about the oldest flight too.
+  bool Covers(verbs::CompletionToken token) const { return token.generation() - first_ < Narrow(size()); }
+
+  // There is one.
+  Flight TakeOldest() {
+    ++first_;
+    --total_;
+    return flights_.Pop();
+  }
+
+  // There is one; it was never posted.
+  Flight TakeNewest() {
+    --total_;
+    return flights_.PopBack();
+  }
+  // All of them: the queue pair is destroyed and can complete no more.
+  void Clear() {
+    while (size() > 0) TakeOldest();
+  }
+
+  size_t size() const { return flights_.size(); }
+
+ private:
+  static uint32_t Narrow(size_t size) { return static_cast<uint32_t>(size); }
+
+  // Constant after construction.
+  const uint32_t link_;
+  size_t& total_;
+
+  // Owned by the loop.
+  protocol::Ring<Flight> flights_;
+  uint32_t first_ = 0;  // The oldest flight's number; the generation of its token.
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_FLIGHT_QUEUE_H_

@@ -1,0 +1,63 @@
+#include "transport/flight_queue.h"
+
+#include "gtest/gtest.h"
+
+namespace verbena::transport {
+namespace {
+
+constexpr uint32_t kLink = 7;
+
+class FlightQueueTest : public testing::Test {
+ protected:
+  size_t total_ = 0;
+  FlightQueue queue_{kLink, &total_};
+};
+
+TEST_F(FlightQueueTest, ATokenNamesTheKindAndTheLink) {
+  const verbs::CompletionToken token = queue_.Add(Flight{WorkKind::kRead, 42, {}});
+  EXPECT_EQ(token.kind<WorkKind>(), WorkKind::kRead);
+  EXPECT_EQ(token.index(), kLink);
+}
+
+TEST_F(FlightQueueTest, ACompletionCoversItsFlightAndThoseBefore) {
+  queue_.Add(Flight{WorkKind::kRead, 1, {}});
+  const verbs::CompletionToken second = queue_.Add(Flight{WorkKind::kRead, 2, {}});
+  queue_.Add(Flight{WorkKind::kRead, 3, {}});
+  ASSERT_TRUE(queue_.Covers(second));
+  EXPECT_EQ(queue_.TakeOldest().fetch_id, 1u);
+  ASSERT_TRUE(queue_.Covers(second));
+  EXPECT_EQ(queue_.TakeOldest().fetch_id, 2u);
+  EXPECT_FALSE(queue_.Covers(second));
+  EXPECT_EQ(queue_.size(), 1u);
+}
+
+TEST_F(FlightQueueTest, ALateCompletionCoversNothingOfTheNextLink) {
+  const verbs::CompletionToken late = queue_.Add(Flight{});
+  queue_.Clear();
+  EXPECT_FALSE(queue_.Covers(late));
+  queue_.Add(Flight{});
+  EXPECT_FALSE(queue_.Covers(late));
+}
+
+TEST_F(FlightQueueTest, WhatWasNeverPostedIsTakenFromTheOtherEnd) {
+  queue_.Add(Flight{WorkKind::kRead, 1, {}});
+  queue_.Add(Flight{WorkKind::kRead, 2, {}});
+  EXPECT_EQ(queue_.TakeNewest().fetch_id, 2u);
+  const verbs::CompletionToken again = queue_.Add(Flight{WorkKind::kRead, 3, {}});
+  queue_.TakeOldest();
+  ASSERT_TRUE(queue_.Covers(again));
+  EXPECT_EQ(queue_.TakeOldest().fetch_id, 3u);
+}
+
+TEST_F(FlightQueueTest, TheTotalIsThatOfAllQueues) {
+  FlightQueue other(kLink + 1, &total_);
+  queue_.Add(Flight{});
+  queue_.Add(Flight{});
+  other.Add(Flight{});
+  EXPECT_EQ(total_, 3u);
+  queue_.Clear();
+  EXPECT_EQ(total_, 1u);
+}
+
+}  // namespace
+}  // namespace verbena::transport

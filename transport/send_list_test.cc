@@ -1,0 +1,68 @@
+#include "transport/send_list.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace verbena::transport {
+namespace {
+
+class SendListTest : public testing::Test {
+ protected:
+  void QueueSend() { list_.QueueSend(++work_, bytes_, sizeof(bytes_), 0, false); }
+  void QueueRead() { list_.QueueRead(++work_, bytes_, sizeof(bytes_), 0, 0, 0); }
+
+  // By work request, in order: whether it asks for a completion. Empties the list.
+  std::vector<bool> Signaled() {
+    std::vector<bool> signaled;
+    for (const ibv_send_wr* request = list_.Discard(); request != nullptr; request = request->next) {
+      signaled.push_back((request->send_flags & IBV_SEND_SIGNALED) != 0);
+    }
+    return signaled;
+  }
+
+  SendList list_;
+  uint64_t work_ = 0;
+  char bytes_[8] = {};
+};
+
+TEST_F(SendListTest, OfSendsInARowTheLastAsksForACompletion) {
+  for (int i = 0; i < 3; ++i) QueueSend();
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, false, true}));
+}
+
+TEST_F(SendListTest, EachListHasACompletion) {
+  QueueSend();
+  EXPECT_EQ(Signaled(), std::vector<bool>({true}));
+  QueueSend();
+  EXPECT_EQ(Signaled(), std::vector<bool>({true}));
+}
+
+TEST_F(SendListTest, ASendDoesNotWaitForAReadBehindIt) {
+  QueueSend();
+  QueueSend();
+  QueueRead();
+  QueueSend();
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, true, true, true}));
+}
+
+TEST_F(SendListTest, WhatTheUserSaysByHimselfKeepsItsCompletion) {
+  QueueSend();
+  list_.QueueBare(++work_).opcode = IBV_WR_LOCAL_INV;
+  QueueSend();
+  EXPECT_EQ(Signaled(), std::vector<bool>({true, true, true}));
+}
+
+TEST_F(SendListTest, ARequestIsNothingOfWhatStoodThereBefore) {
+  QueueRead();
+  Signaled();
+  QueueSend();
+  const ibv_send_wr* const request = list_.Discard();
+  EXPECT_EQ(request->opcode, IBV_WR_SEND);
+  EXPECT_EQ(request->send_flags, static_cast<unsigned>(IBV_SEND_SIGNALED));
+  EXPECT_EQ(request->num_sge, 1);
+  EXPECT_EQ(request->next, nullptr);
+}
+
+}  // namespace
+}  // namespace verbena::transport
