@@ -60,8 +60,9 @@ absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::
 
 // Decode a whole call header that came with a payload of `payload_bytes`. Everything is checked: version, lengths,
 // ranges, reserved bits, the fields' form. InvalidArgument says in words what is wrong; the peer does not speak the
-// protocol.
-absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes);
+// protocol. `known_method`: a name that is not looked at once more, if that is the one.
+absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes,
+                                                  absl::string_view known_method = {});
 absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes);
 
 }  // namespace verbena::rpc

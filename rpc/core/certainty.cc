@@ -5,13 +5,11 @@
 
 namespace verbena {
 
-void SetCertainty(absl::Status* status, Certainty certainty) {
-  if (status->ok()) return;
+void SetCertaintyOfError(absl::Status* status, Certainty certainty) {
   status->SetPayload(kCertaintyTypeUrl, absl::Cord(ToString(certainty)));
 }
 
-Certainty GetCertainty(const absl::Status& status) {
-  if (status.ok()) return Certainty::kExecuted;
+Certainty GetCertaintyOfError(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kCertaintyTypeUrl);
   if (!payload.has_value()) return Certainty::kOutcomeUnknown;
   for (Certainty certainty : {Certainty::kNotSent, Certainty::kExecuted}) {

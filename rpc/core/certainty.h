@@ -24,7 +24,10 @@ enum class Certainty : uint8_t {
 inline constexpr absl::string_view kCertaintyTypeUrl = "verbena.dev/certainty";
 
 // Nothing happens to an OK status: it is always kExecuted.
-void SetCertainty(absl::Status* status, Certainty certainty);
+void SetCertaintyOfError(absl::Status* status, Certainty certainty);
+inline void SetCertainty(absl::Status* status, Certainty certainty) {
+  if (!status->ok()) SetCertaintyOfError(status, certainty);
+}
 
 inline absl::Status WithCertainty(absl::Status status, Certainty certainty) {
   SetCertainty(&status, certainty);
@@ -32,7 +35,10 @@ inline absl::Status WithCertainty(absl::Status status, Certainty certainty) {
 }
 
 // OK: kExecuted. Without a payload, or with one that is not ours: kOutcomeUnknown, the answer that is never wrong.
-Certainty GetCertainty(const absl::Status& status);
+Certainty GetCertaintyOfError(const absl::Status& status);
+inline Certainty GetCertainty(const absl::Status& status) {
+  return status.ok() ? Certainty::kExecuted : GetCertaintyOfError(status);
+}
 
 // "not sent", "outcome unknown", "executed".
 absl::string_view ToString(Certainty certainty);

@@ -2,11 +2,9 @@
 
 #include <cassert>
 
-#include "rpc/core/call_table.h"
-
 namespace verbena::rpc {
 
-void DeadlineQueue::Set(uint64_t call_id, absl::Time deadline) {
+void DeadlineQueue::Replace(uint64_t call_id, absl::Time deadline) {
   const uint32_t position = PositionOf(call_id);
   if (position != kNowhere) RemoveAt(position);
   if (deadline == absl::InfiniteFuture()) return;
@@ -17,25 +15,11 @@ void DeadlineQueue::Set(uint64_t call_id, absl::Time deadline) {
   SiftUp(heap_.size() - 1);
 }
 
-void DeadlineQueue::Remove(uint64_t call_id) {
-  const uint32_t position = PositionOf(call_id);
-  if (position != kNowhere && heap_[position].call_id == call_id) RemoveAt(position);
-}
-
-absl::Time DeadlineQueue::NextDeadline() const {
-  return heap_.empty() ? absl::InfiniteFuture() : heap_.front().deadline;
-}
-
 std::optional<uint64_t> DeadlineQueue::PopExpired(absl::Time now) {
   if (heap_.empty() || heap_.front().deadline > now) return std::nullopt;
   const uint64_t call_id = heap_.front().call_id;
   RemoveAt(0);
   return call_id;
-}
-
-uint32_t DeadlineQueue::PositionOf(uint64_t call_id) const {
-  const uint32_t index = CallIndex(call_id);
-  return index < positions_.size() ? positions_[index] : kNowhere;
 }
 
 void DeadlineQueue::Place(const Entry& entry, size_t position) {

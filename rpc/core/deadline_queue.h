@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "rpc/core/call_table.h"
 
 namespace verbena::rpc {
 
@@ -23,13 +24,18 @@ class DeadlineQueue {
  public:
   // Sets or moves the call's deadline. InfiniteFuture: it has none and is removed. An older call in the same slot is
   // forgotten.
-  void Set(uint64_t call_id, absl::Time deadline);
+  void Set(uint64_t call_id, absl::Time deadline) {
+    if (PositionOf(call_id) != kNowhere || deadline != absl::InfiniteFuture()) Replace(call_id, deadline);
+  }
 
   // Nothing happens if the call is not there.
-  void Remove(uint64_t call_id);
+  void Remove(uint64_t call_id) {
+    const uint32_t position = PositionOf(call_id);
+    if (position != kNowhere && heap_[position].call_id == call_id) RemoveAt(position);
+  }
 
   // InfiniteFuture if no call has a deadline.
-  absl::Time NextDeadline() const;
+  absl::Time NextDeadline() const { return heap_.empty() ? absl::InfiniteFuture() : heap_.front().deadline; }
 
   // Removes and returns the call whose deadline comes first, if it is at or before `now`. Ask until nullopt.
   std::optional<uint64_t> PopExpired(absl::Time now);
@@ -45,7 +51,11 @@ class DeadlineQueue {
   };
 
   // Where the slot of this call stands in the heap, whatever its generation.
-  uint32_t PositionOf(uint64_t call_id) const;
+  uint32_t PositionOf(uint64_t call_id) const {
+    const uint32_t index = CallIndex(call_id);
+    return index < positions_.size() ? positions_[index] : kNowhere;
+  }
+  void Replace(uint64_t call_id, absl::Time deadline);
   void Place(const Entry& entry, size_t position);
   void RemoveAt(size_t position);
   void SiftUp(size_t position);

@@ -44,9 +44,14 @@ ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLo
       share_(tally->shares.Join(client)),
       calls_(options.calls_max) {}
 
-std::optional<uint64_t> ServerSession::LocalOf(uint64_t call_id) const {
-  const auto found = locals_.find(call_id);
-  return found == locals_.end() ? std::nullopt : std::optional(found->second);
+absl::StatusOr<uint32_t> ServerSession::FindMethod(absl::string_view name) {
+  if (name == last_method_) return last_method_index_;
+  const absl::StatusOr<uint32_t> method = methods_->Find(name);
+  if (method.ok()) {
+    last_method_.assign(name.data(), name.size());
+    last_method_index_ = *method;
+  }
+  return method;
 }
 
 uint64_t ServerSession::CallIdOf(uint64_t local) {
@@ -56,13 +61,13 @@ uint64_t ServerSession::CallIdOf(uint64_t local) {
 
 ServerSession::Decision ServerSession::OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header,
                                                    uint64_t payload_bytes, absl::Time now) {
-  if (locals_.contains(call_id)) return Drop();  // The peer uses an id twice.
+  if (locals_.Find(call_id).has_value()) return Drop();  // The peer uses an id twice.
   return Admit(call_id, header, payload_bytes, State::kFetching, now);
 }
 
 ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<const std::byte> header,
                                                  uint64_t payload_bytes, absl::Time now) {
-  const std::optional<uint64_t> local = LocalOf(call_id);
+  const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
   return FinishFetch(*local, *calls_.Find(*local), header, payload_bytes, now);
 }
@@ -80,8 +85,8 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
     case State::kResponding:
       return Drop();  // The peer uses an id twice.
   }
-  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes);
-  const absl::StatusOr<uint32_t> method = decoded.ok() ? methods_->Find(decoded->method) : decoded.status();
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_);
+  const absl::StatusOr<uint32_t> method = decoded.ok() ? FindMethod(decoded->method) : decoded.status();
   if (!method.ok()) {  // It was well when it was announced.
     Release(local);
     return Reject(absl::InternalError("the request arrived with another header than it was announced with"));
@@ -93,9 +98,9 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
 
 ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const std::byte> header,
                                              uint64_t payload_bytes, State state, absl::Time now) {
-  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes);
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_);
   if (!decoded.ok()) return Reject(decoded.status());
-  const absl::StatusOr<uint32_t> method = methods_->Find(decoded->method);
+  const absl::StatusOr<uint32_t> method = FindMethod(decoded->method);
   if (!method.ok()) return Reject(method.status());
   if (absl::Status kind = CheckKind(*decoded, methods_->kind(*method), payload_bytes); !kind.ok()) {
     return Reject(std::move(kind));
@@ -112,7 +117,7 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
 
   const absl::Duration timeout = TimeoutOf(*decoded);
   const uint64_t local = *calls_.Emplace(Call{state, call_id, now + timeout});
-  locals_.emplace(call_id, local);
+  locals_.Add(call_id, local);
   share_.Take();
   ++tally_->accepted;
   deadlines_.Set(local, now + timeout);
@@ -159,7 +164,7 @@ ServerSession::Decision ServerSession::Drop() {
 }
 
 ServerSession::Decision ServerSession::OnFetchFailed(uint64_t call_id, const absl::Status& status) {
-  const std::optional<uint64_t> local = LocalOf(call_id);
+  const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value()) return Decision();
   const State state = calls_.Find(*local)->state;
   if (state != State::kFetching && state != State::kAbandonedFetch) return Decision();
@@ -170,7 +175,7 @@ ServerSession::Decision ServerSession::OnFetchFailed(uint64_t call_id, const abs
 }
 
 void ServerSession::OnCancel(uint64_t call_id) {
-  if (const std::optional<uint64_t> local = LocalOf(call_id)) Abandon(*local, *calls_.Find(*local));
+  if (const std::optional<uint64_t> local = locals_.Find(call_id)) Abandon(*local, *calls_.Find(*local));
 }
 
 void ServerSession::OnTime(absl::Time now) {
@@ -208,7 +213,7 @@ void ServerSession::OnClosed() {
 }
 
 std::optional<uint64_t> ServerSession::FindRunning(uint64_t call_id) {
-  const std::optional<uint64_t> local = LocalOf(call_id);
+  const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value() || calls_.Find(*local)->state != State::kRunning) return std::nullopt;
   return local;
 }
@@ -239,7 +244,7 @@ void ServerSession::OnResponseSent(uint64_t local) {
 
 void ServerSession::Release(uint64_t local) {
   deadlines_.Remove(local);
-  locals_.erase(calls_.Find(local)->call_id);
+  locals_.Remove(calls_.Find(local)->call_id);
   calls_.Erase(local);
   share_.GiveBack();
 }

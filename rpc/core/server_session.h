@@ -20,8 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -33,6 +33,7 @@
 #include "rpc/core/deadline_queue.h"
 #include "rpc/core/overload/call_shares.h"
 #include "rpc/core/overload/client_id.h"
+#include "rpc/core/peer_calls.h"
 
 namespace verbena::rpc {
 
@@ -139,6 +140,7 @@ class ServerSession {
   bool idle() const { return calls_.empty() && rejections_ == 0; }
 
   std::optional<Action> NextAction() { return actions_.Pop(); }
+  bool has_actions() const { return !actions_.empty(); }
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
   uint64_t CallIdOf(uint64_t local);  // The peer's.
@@ -167,7 +169,7 @@ class ServerSession {
   absl::Status CheckLimits(uint64_t payload_bytes) const;
   void Abandon(uint64_t local, Call& call);
   void Release(uint64_t local);
-  std::optional<uint64_t> LocalOf(uint64_t call_id) const;
+  absl::StatusOr<uint32_t> FindMethod(absl::string_view name);
 
   // Constant after construction.
   const ServerSessionOptions options_;
@@ -178,7 +180,10 @@ class ServerSession {
 
   CallShares::Share share_;
   CallTable<Call> calls_;
-  absl::flat_hash_map<uint64_t, uint64_t> locals_;  // By the peer's call id.
+  PeerCalls locals_;
+  // Of the last request: most are of the method that the one before was of.
+  std::string last_method_;
+  uint32_t last_method_index_ = 0;
   DeadlineQueue deadlines_;
   ActionQueue<Action> actions_;
   uint32_t rejections_ = 0;  // Answers under way to calls that were rejected.
