@@ -39,7 +39,7 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   // Hands the user's part over; what is left is a source of nothing.
   UserCall Take() {
     measured_ = nullptr;
-    return std::exchange(user_, UserCall());
+    return std::move(user_);
   }
 
   const UserCall& user() const { return user_; }

@@ -85,7 +85,7 @@ void ClientConnection::Start(UserCall&& call) {
     return FailLater(std::move(call), absl::CancelledError("the call was cancelled before it was made"));
   }
   const absl::Time now = loop_.Now();
-  if (refused(now)) return FailLater(std::move(call), session_.last_connect_error());
+  if (link_ == nullptr && refused(now)) return FailLater(std::move(call), session_.last_connect_error());
   const std::optional<uint64_t> call_id =
       session_.Start(call.deadline, now, ClientCallBinding::WaitsForReady(*call.context));
   if (!call_id.has_value()) {
@@ -117,7 +117,7 @@ void ClientConnection::FailCallLater(uint64_t call_id, absl::Status status) {
   });
 }
 
-void ClientConnection::Settle() {
+void ClientConnection::SettleNow() {
   if (settling_) return;
   const CallbackScope scope(this);  // Completions run in here, whatever it follows.
   settling_ = true;
@@ -232,7 +232,7 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   message.call_id = call_id;
   message.header = absl::MakeConstSpan(header_).first(*header_bytes);
   if (user.request != nullptr) message.payload = &call;
-  message.attachment = attachment;
+  if (!attachment.empty()) message.attachment = attachment;
   call.OnSend(link_, call_id, link_->SendRequest(call_id, std::move(message)));
   return absl::OkStatus();
 }

@@ -85,15 +85,22 @@ class ClientConnection {
   void FailCallLater(uint64_t call_id, absl::Status status);
   void OnLinkDraining(ClientLink& link);
   void OnLinkClosed(ClientLink& link, const absl::Status& status);  // Destroys it.
-  // What follows every event, but a delivered send that left nothing to do: the session's actions, the next connect,
-  // the timer. Within one, returns at once: the outer one goes on.
-  void Settle();
-  // Whether an event that sets no deadline left anything for it.
-  bool SettlingDue() const { return session_.has_actions() || session_.calls() != calls_in_flight(); }
+  // What follows every event: the session's actions, the next connect, the timer. Within one, returns at once: the
+  // outer one goes on.
+  void Settle() {
+    if (SettlingDue()) SettleNow();
+  }
 
  private:
   class Handle;
 
+  // False in the usual case: calls are in flight on a connection, and nothing is to be done for them.
+  bool SettlingDue() const {
+    return session_.has_actions() || session_.calls() != calls_in_flight() || link_ == nullptr ||
+           connectivity_ != ConnectivityState::kReady || unused_since_ != absl::InfiniteFuture() ||
+           session_.NextDeadline() < timer_.due();
+  }
+  void SettleNow();
   void Perform(ClientSession::Action action);
   void SendRequest(uint64_t call_id);
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);

@@ -293,7 +293,7 @@ void ServerConnection::Abort(absl::Status status) {
   connection_->Abort(std::move(status));
 }
 
-void ServerConnection::Settle() {
+void ServerConnection::SettleNow() {
   if (settling_) return;
   settling_ = true;
   while (const std::optional<ServerSession::Action> action = session_.NextAction()) {

@@ -106,7 +106,14 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   // What follows every event: the session's actions, its timer, and the end of a drain or of this object. Within one (a
   // handler that is told of its cancel may finish its call), returns at once: the outer one goes on.
-  void Settle();
+  void Settle() {
+    if (SettlingDue()) SettleNow();
+  }
+  bool SettlingDue() const {
+    return session_.has_actions() || session_.NextDeadline() < timer_.due() ||
+           (session_.idle() && (draining_ || closed()));
+  }
+  void SettleNow();
   void Perform(const ServerSession::Action& action);
   void OnTime();
   Slot& SlotOf(uint64_t local) {
