@@ -119,7 +119,7 @@ class ConnectionMachine {
   // --- Outputs.
 
   std::optional<Action> NextAction() {
-    if (actions_.empty()) return NextDueAction();
+    if (actions_.empty()) return NothingDue() ? std::nullopt : NextDueAction();
     std::optional<Action> action(actions_.front());
     actions_.DropFront();
     return action;
@@ -161,6 +161,12 @@ class ConnectionMachine {
   void OnPeerDrain(absl::Time now);
   void OnPeerGoodbye(const wire::FrameView& frame);
 
+  // The usual case, when no action is queued: no frame, no READ and no end is due.
+  bool NothingDue() {
+    return state_ == State::kOpen && !eager_.HasFrame() && !announcer_.HasAnnounce() && !announcer_.HasWithdraw() &&
+           !fetcher_.HasFinish() && !fetcher_.HasRead() && control_.empty() && !drain_.requested() &&
+           !credits_.GrantDue();
+  }
   // When none is queued: a frame, a READ or an end that is due now.
   std::optional<Action> NextDueAction();
   // Each fills `action` if there is something of its kind to post.

@@ -51,6 +51,8 @@ class RendezvousReceiver {
   // Ends every fetch of this call.
   void Cancel(uint64_t call_id);
 
+  // Whether there is one to be made; perhaps not within the budget yet.
+  bool HasRead() const { return !reading_.empty(); }
   // The next READ within the budget, if there is one.
   std::optional<PostRead> NextRead();
   // The next answer to an announcement. HasFinish() must hold.
