@@ -21,7 +21,8 @@ CompletionQueue::CompletionQueue(ibv_context* device_context, uint32_t index, ui
       unattended_(progress_thread->enabled()),
       watched_(published->watched),
       capacity_(capacity),
-      entries_(capacity),
+      place_(capacity),
+      entries_(place_.places()),
       armed_(&published->armed) {
   context = device_context;
   channel = event_channel;
@@ -67,7 +68,7 @@ int CompletionQueue::Pop(int count, ibv_wc* completions, uint64_t* times_ns) {
   if (size == kOverrunAndEmpty) return -EIO;
   uint32_t taken = std::min(size, static_cast<uint32_t>(std::max(count, 0)));
   for (uint32_t i = 0; i < taken; ++i) {
-    size_t slot = head_++ % capacity_;
+    size_t slot = place_[head_++];
     completions[i] = entries_[slot];
     if (times_ns != nullptr && !times_ns_.empty()) times_ns[i] = times_ns_[slot];
   }
@@ -81,16 +82,18 @@ int CompletionQueue::Resize(uint32_t capacity) {
   std::lock_guard lock(entries_mu_);
   uint32_t size = size_.load(std::memory_order_relaxed);
   if (overrun_ || size > capacity) return EINVAL;
-  std::vector<ibv_wc> entries(capacity);
-  std::vector<uint64_t> times_ns(times_ns_.empty() ? 0 : capacity);
+  const RingIndex place(capacity);
+  std::vector<ibv_wc> entries(place.places());
+  std::vector<uint64_t> times_ns(times_ns_.empty() ? 0 : place.places());
   for (uint32_t i = 0; i < size; ++i) {
-    size_t slot = (head_ + i) % capacity_;
+    size_t slot = place_[head_ + i];
     entries[i] = entries_[slot];
     if (!times_ns.empty()) times_ns[i] = times_ns_[slot];
   }
   entries_ = std::move(entries);
   times_ns_ = std::move(times_ns);
   capacity_ = capacity;
+  place_ = place;
   head_ = 0;
   cqe = static_cast<int>(capacity);
   return 0;
@@ -98,7 +101,7 @@ int CompletionQueue::Resize(uint32_t capacity) {
 
 void CompletionQueue::EnableExtendedPoll(bool with_times, bool single_threaded) {
   std::lock_guard lock(entries_mu_);
-  if (with_times) times_ns_.resize(capacity_);
+  if (with_times) times_ns_.resize(place_.places());
   extended_poll_ = std::make_unique<ExtendedPoll>(this, single_threaded);
 }
 
@@ -119,7 +122,7 @@ bool CompletionQueue::Push(const ibv_wc& completion, bool solicited) {
     async_events_->RaiseForCompletionQueue(IBV_EVENT_CQ_ERR, this);
     return false;
   }
-  size_t slot = (head_ + size) % capacity_;
+  size_t slot = place_[head_ + size];
   entries_[slot] = completion;
   if (!times_ns_.empty()) times_ns_[slot] = DeviceClockNs();
   size_.store(size + 1, std::memory_order_relaxed);

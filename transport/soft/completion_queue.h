@@ -32,6 +32,7 @@
 #include "transport/soft/fault_injector.h"
 #include "transport/soft/progress_thread.h"
 #include "transport/soft/ready_map.h"
+#include "transport/soft/ring_index.h"
 #include "transport/soft/spin_lock.h"
 #include "transport/soft/wire_set.h"
 
@@ -176,6 +177,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::atomic<uint32_t> size_{0};  // Written under entries_mu_; read without it as a hint.
   SpinLock entries_mu_;
   uint32_t capacity_ ABSL_GUARDED_BY(entries_mu_);
+  RingIndex place_ ABSL_GUARDED_BY(entries_mu_);                 // In entries_, and in times_ns_.
   std::vector<ibv_wc> entries_ ABSL_GUARDED_BY(entries_mu_);     // A ring of that capacity.
   std::vector<uint64_t> times_ns_ ABSL_GUARDED_BY(entries_mu_);  // Of the entries; empty: nobody wants them.
   uint64_t head_ ABSL_GUARDED_BY(entries_mu_) = 0;

@@ -5,39 +5,16 @@
 namespace verbena::soft {
 namespace {
 
-constexpr int kTagBits = 8;
-
 static_assert(kMemoryRegionsMax == 1u << 16, "a key's middle half is a table index");
 
-uint32_t IndexOf(uint32_t key) { return key >> kTagBits & 0xffff; }
-
 // The 24 bits of a key that stay for an object's life.
-uint32_t NameOf(uint32_t key) { return key >> kTagBits; }
+uint32_t NameOf(uint32_t key) { return key >> kKeyTagBits; }
 
 uint32_t MakeKey(uint32_t index, uint16_t generation) {
-  return uint32_t{generation} >> 8 << 24 | index << kTagBits | (generation & 0xff);
-}
-
-bool Contains(MemoryRange outer, MemoryRange inner) {
-  return inner.address >= outer.address && inner.length <= outer.length &&
-         inner.address - outer.address <= outer.length - inner.length;
-}
-
-MemoryRange RangeOf(const PublishedRegion& region) {
-  return {.address = region.address.load(std::memory_order_relaxed),
-          .length = region.length.load(std::memory_order_relaxed)};
+  return uint32_t{generation} >> 8 << 24 | index << kKeyTagBits | (generation & 0xff);
 }
 
 }  // namespace
-
-bool KeyAllows(const PublishedMemory& memory, uint32_t key, KeyUser user, MemoryRange range, uint32_t access) {
-  const PublishedRegion& region = memory.regions[IndexOf(key)];
-  if (key == 0 || region.key.load() != key) return false;
-  uint32_t queue_pair = region.queue_pair.load(std::memory_order_relaxed);
-  return region.domain.load(std::memory_order_relaxed) == user.domain &&
-         (queue_pair == 0 || queue_pair == user.queue_pair) &&
-         (region.access.load(std::memory_order_relaxed) & access) == access && Contains(RangeOf(region), range);
-}
 
 // A multiplier of the form 4n + 1 and an odd increment give the recurrence its full period.
 KeyTable::KeyTable(PublishedMemory* memory, uint32_t seed)
@@ -75,7 +52,7 @@ uint32_t KeyTable::AddWindow(uint32_t domain) {
 }
 
 void KeyTable::Publish(uint32_t key, KeyUser user, MemoryRange range, uint32_t access) {
-  PublishedRegion& region = memory_->regions[IndexOf(key)];
+  PublishedRegion& region = memory_->regions[KeyIndex(key)];
   region.domain.store(user.domain, std::memory_order_relaxed);
   region.queue_pair.store(user.queue_pair, std::memory_order_relaxed);
   region.address.store(range.address, std::memory_order_relaxed);
@@ -86,7 +63,7 @@ void KeyTable::Publish(uint32_t key, KeyUser user, MemoryRange range, uint32_t a
 
 std::optional<uint32_t> KeyTable::Revoke(uint32_t key) {
   std::lock_guard lock(mu_);
-  uint32_t index = IndexOf(key);
+  uint32_t index = KeyIndex(key);
   if (places_[index].windows != 0) return std::nullopt;
   uint32_t used = memory_->regions[index].key.load();
   if (places_[index].queue_pair != 0) Unbind(index);
@@ -96,14 +73,14 @@ std::optional<uint32_t> KeyTable::Revoke(uint32_t key) {
 
 void KeyTable::Release(uint32_t key) {
   std::lock_guard lock(mu_);
-  Place& place = places_[IndexOf(key)];
+  Place& place = places_[KeyIndex(key)];
   auto next = static_cast<uint16_t>(uint32_t{place.generation} * multiplier_ + increment_);
   place = {.generation = next};
-  resting_.push_back(IndexOf(key));
+  resting_.push_back(KeyIndex(key));
 }
 
 bool KeyTable::Names(uint32_t key, Place::Kind kind) const {
-  uint32_t index = IndexOf(key);
+  uint32_t index = KeyIndex(key);
   return index < places_.size() && places_[index].kind == kind &&
          NameOf(MakeKey(index, places_[index].generation)) == NameOf(key);
 }
@@ -112,8 +89,8 @@ bool KeyTable::MayBind(const WindowBinding& binding, KeyUser user) const {
   if (!Names(binding.window_key, Place::Kind::kWindow) || !Names(binding.region_key, Place::Kind::kRegion)) {
     return false;
   }
-  const Place& window = places_[IndexOf(binding.window_key)];
-  const PublishedRegion& region = memory_->regions[IndexOf(binding.region_key)];
+  const Place& window = places_[KeyIndex(binding.window_key)];
+  const PublishedRegion& region = memory_->regions[KeyIndex(binding.region_key)];
   if (window.queue_pair != 0 || window.domain != user.domain) return false;
   constexpr uint32_t kWrites = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
   uint32_t needed = IBV_ACCESS_MW_BIND | ((binding.access & kWrites) != 0 ? uint32_t{IBV_ACCESS_LOCAL_WRITE} : 0);
@@ -125,9 +102,9 @@ bool KeyTable::MayBind(const WindowBinding& binding, KeyUser user) const {
 bool KeyTable::Bind(const WindowBinding& binding, KeyUser user) {
   std::lock_guard lock(mu_);
   if (!MayBind(binding, user)) return false;
-  Place& window = places_[IndexOf(binding.window_key)];
+  Place& window = places_[KeyIndex(binding.window_key)];
   window.queue_pair = user.queue_pair;
-  window.region = IndexOf(binding.region_key);
+  window.region = KeyIndex(binding.region_key);
   ++places_[window.region].windows;
   Publish(binding.window_key, user, binding.range, binding.access);
   return true;
@@ -135,7 +112,7 @@ bool KeyTable::Bind(const WindowBinding& binding, KeyUser user) {
 
 bool KeyTable::Invalidate(uint32_t key, KeyUser user) {
   std::lock_guard lock(mu_);
-  uint32_t index = IndexOf(key);
+  uint32_t index = KeyIndex(key);
   if (!Names(key, Place::Kind::kWindow) || places_[index].queue_pair != user.queue_pair ||
       places_[index].domain != user.domain || memory_->regions[index].key.load() != key) {
     return false;

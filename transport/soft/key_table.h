@@ -18,7 +18,9 @@
 #ifndef VERBENA_TRANSPORT_SOFT_KEY_TABLE_H_
 #define VERBENA_TRANSPORT_SOFT_KEY_TABLE_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -41,9 +43,31 @@ struct KeyUser {
   uint32_t queue_pair = 0;
 };
 
+inline constexpr int kKeyTagBits = 8;
+
+// The place in the table.
+inline uint32_t KeyIndex(uint32_t key) { return key >> kKeyTagBits & 0xffff; }
+
+inline bool Contains(MemoryRange outer, MemoryRange inner) {
+  return inner.address >= outer.address && inner.length <= outer.length &&
+         inner.address - outer.address <= outer.length - inner.length;
+}
+
+inline MemoryRange RangeOf(const PublishedRegion& region) {
+  return {.address = region.address.load(std::memory_order_relaxed),
+          .length = region.length.load(std::memory_order_relaxed)};
+}
+
 // Whether `key` names a region, or a window bound to this queue pair, of the same protection domain that contains
 // `range` and allows every bit of `access`.
-bool KeyAllows(const PublishedMemory& memory, uint32_t key, KeyUser user, MemoryRange range, uint32_t access);
+inline bool KeyAllows(const PublishedMemory& memory, uint32_t key, KeyUser user, MemoryRange range, uint32_t access) {
+  const PublishedRegion& region = memory.regions[KeyIndex(key)];
+  if (key == 0 || region.key.load() != key) return false;
+  const uint32_t queue_pair = region.queue_pair.load(std::memory_order_relaxed);
+  return region.domain.load(std::memory_order_relaxed) == user.domain &&
+         (queue_pair == 0 || queue_pair == user.queue_pair) &&
+         (region.access.load(std::memory_order_relaxed) & access) == access && Contains(RangeOf(region), range);
+}
 
 // What an IBV_WR_BIND_MW asks for.
 struct WindowBinding {

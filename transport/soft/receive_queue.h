@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "transport/soft/ring_index.h"
 
 namespace verbena::soft {
 
@@ -39,7 +40,7 @@ class ReceiveQueue {
   void Resize(uint32_t capacity);
 
   uint32_t size() const { return static_cast<uint32_t>(tail_ - head_); }
-  uint32_t capacity() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t capacity() const { return capacity_; }
   uint32_t segments_max() const { return segments_max_; }
 
  private:
@@ -49,6 +50,8 @@ class ReceiveQueue {
   };
 
   const uint32_t segments_max_;
+  uint32_t capacity_;
+  RingIndex index_;
   std::vector<Slot> slots_;
   std::vector<ibv_sge> segments_;  // segments_max_ for each slot.
   uint64_t head_ = 0;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "transport/soft/key_table.h"
-
 namespace verbena::soft {
 namespace {
 
@@ -25,19 +23,6 @@ void ForEachPiece(Segments segments, uint64_t offset, uint64_t length, CopyPiece
 }
 
 }  // namespace
-
-uint64_t TotalBytes(Segments segments) {
-  uint64_t total = 0;
-  for (const ibv_sge& segment : segments) total += segment.length;
-  return total;
-}
-
-bool SegmentsAllowed(const PublishedMemory& memory, uint32_t domain, Segments segments, uint32_t access) {
-  return std::all_of(segments.begin(), segments.end(), [&](const ibv_sge& segment) {
-    MemoryRange range = {.address = segment.addr, .length = segment.length};
-    return segment.length == 0 || KeyAllows(memory, segment.lkey, {.domain = domain}, range, access);
-  });
-}
 
 void Gather(Segments segments, uint64_t offset, uint64_t length, std::byte* to) {
   ForEachPiece(segments, offset, length, [&to](const std::byte* from, uint64_t bytes) {

@@ -12,16 +12,27 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "transport/soft/key_table.h"
 #include "transport/soft/shared_layout.h"
 
 namespace verbena::soft {
 
 using Segments = absl::Span<const ibv_sge>;
 
-uint64_t TotalBytes(Segments segments);
+inline uint64_t TotalBytes(Segments segments) {
+  uint64_t total = 0;
+  for (const ibv_sge& segment : segments) total += segment.length;
+  return total;
+}
 
 // Whether every segment lies in a region of protection domain `domain` that allows `access`.
-bool SegmentsAllowed(const PublishedMemory& memory, uint32_t domain, Segments segments, uint32_t access);
+inline bool SegmentsAllowed(const PublishedMemory& memory, uint32_t domain, Segments segments, uint32_t access) {
+  for (const ibv_sge& segment : segments) {
+    const MemoryRange range = {.address = segment.addr, .length = segment.length};
+    if (segment.length != 0 && !KeyAllows(memory, segment.lkey, {.domain = domain}, range, access)) return false;
+  }
+  return true;
+}
 
 // Bytes [offset, offset + length) of the list, which must have them.
 void Gather(Segments segments, uint64_t offset, uint64_t length, std::byte* to);

@@ -68,11 +68,13 @@ Target TargetOf(const ibv_send_wr& request) {
 }  // namespace
 
 SendQueue::SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_bytes_max)
-    : segments_max_(segments_max),
+    : capacity_(capacity),
+      segments_max_(segments_max),
       inline_bytes_max_(inline_bytes_max),
-      slots_(capacity),
-      segments_(size_t{capacity} * segments_max),
-      inline_bytes_(size_t{capacity} * inline_bytes_max) {}
+      index_(capacity),
+      slots_(index_.places()),
+      segments_(index_.places() * segments_max),
+      inline_bytes_(index_.places() * inline_bytes_max) {}
 
 int SendQueue::Check(const ibv_send_wr& request) const {
   if (request.opcode == IBV_WR_BIND_MW) return CheckBinding(request);
@@ -97,7 +99,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
   Segments segments(request.sg_list, static_cast<size_t>(request.num_sge));
   Target target = TargetOf(request);
-  size_t index = tail_++ % slots_.size();
+  size_t index = index_[tail_++];
   absl::Span<ibv_sge> own_segments(&segments_[index * segments_max_], segments.size());
   std::copy(segments.begin(), segments.end(), own_segments.begin());
   SendEntry& entry = slots_[index];  // In place: to copy what was just written in pieces stalls the processor.
@@ -128,7 +130,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
 }
 
 void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {
-  SendEntry& entry = slots_[tail_++ % slots_.size()];
+  SendEntry& entry = slots_[index_[tail_++]];
   entry = {};
   entry.wr_id = request.wr_id;
   entry.opcode = request.opcode;
@@ -141,7 +143,7 @@ void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {
 
 void SendQueue::KeepInlineBytes() {
   for (kept_ = std::max(kept_, unsent_); kept_ < tail_; ++kept_) {
-    size_t index = kept_ % slots_.size();
+    size_t index = index_[kept_];
     SendEntry& entry = slots_[index];
     if (!entry.is_inline || entry.length == 0) continue;
     std::byte* own = &inline_bytes_[index * inline_bytes_max_];
@@ -167,7 +169,7 @@ void SendQueue::PopHead() {
 SendEntry& SendQueue::oldest_unanswered() {
   for (unanswered_ = std::max(unanswered_, head_);; ++unanswered_) {
     assert(unanswered_ < unsent_);
-    SendEntry& entry = slots_[unanswered_ % slots_.size()];
+    SendEntry& entry = slots_[index_[unanswered_]];
     if (WantsAnswer(entry.opcode) && entry.state == SendEntry::State::kSent && !entry.answered) return entry;
   }
 }
@@ -175,7 +177,7 @@ SendEntry& SendQueue::oldest_unanswered() {
 uint64_t SendQueue::FirstSignaledAfter(uint64_t accepted) {
   uint64_t number = 0;
   for (uint64_t i = head_; i < unsent_; ++i) {
-    const SendEntry& entry = slots_[i % slots_.size()];
+    const SendEntry& entry = slots_[index_[i]];
     if (entry.state == SendEntry::State::kSent) number = entry.number;
     if (entry.signaled && number > accepted) return number;
   }

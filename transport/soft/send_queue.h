@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "transport/soft/direct_memory.h"
 #include "transport/soft/key_table.h"
+#include "transport/soft/ring_index.h"
 
 namespace verbena::soft {
 
@@ -88,17 +89,15 @@ class SendQueue {
 
   bool empty() const { return head_ == tail_; }
   bool full() const { return free_places() == 0; }
-  uint32_t free_places() const { return static_cast<uint32_t>(slots_.size() - (tail_ - head_)); }
+  uint32_t free_places() const { return capacity_ - static_cast<uint32_t>(tail_ - head_); }
   bool has_unsent() const { return unsent_ != tail_; }
-  SendEntry& head() { return slots_[head_ % slots_.size()]; }
-  SendEntry& first_unsent() { return slots_[unsent_ % slots_.size()]; }
+  SendEntry& head() { return slots_[index_[head_]]; }
+  SendEntry& first_unsent() { return slots_[index_[unsent_]]; }
 
-  SendEntry& newest() { return slots_[(tail_ - 1) % slots_.size()]; }
+  SendEntry& newest() { return slots_[index_[tail_ - 1]]; }
 
   // Whether everything that was begun is completed.
-  bool nothing_begun() const {
-    return head_ == unsent_ && (unsent_ == tail_ || !slots_[head_ % slots_.size()].begun());
-  }
+  bool nothing_begun() const { return head_ == unsent_ && (unsent_ == tail_ || !slots_[index_[head_]].begun()); }
 
   // The oldest READ or atomic that was sent and is not answered. There is one.
   SendEntry& oldest_unanswered();
@@ -113,15 +112,17 @@ class SendQueue {
   // `accepted`: it is that request itself, or is done and behind it. 0 if there is none.
   uint64_t FirstSignaledAfter(uint64_t accepted);
 
-  uint32_t capacity() const { return static_cast<uint32_t>(slots_.size()); }
+  uint32_t capacity() const { return capacity_; }
   uint32_t segments_max() const { return segments_max_; }
   uint32_t inline_bytes_max() const { return inline_bytes_max_; }
 
  private:
   void AppendLocal(const ibv_send_wr& request, bool signaled);
 
+  const uint32_t capacity_;
   const uint32_t segments_max_;
   const uint32_t inline_bytes_max_;
+  const RingIndex index_;
   std::vector<SendEntry> slots_;
   std::vector<ibv_sge> segments_;        // segments_max_ for each slot.
   std::vector<std::byte> inline_bytes_;  // inline_bytes_max_ for each slot.
