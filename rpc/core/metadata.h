@@ -6,7 +6,7 @@
 // within it included. What breaks a rule does not get in. An empty value is a value.
 //
 // How much of it a message takes is decided when it is sent: kMetadataBytesMax at most for each list, and what the call
-// header of the connection has room for; with a receive buffer of 8 KiB, the usual, that is some 7,900 bytes in all.
+// header of the connection has room for; with the usual receive buffers that is some 8,400 bytes in all.
 //
 // A value: copies are equal and independent. An empty list holds no memory. Pure. Users include rpc/metadata.h.
 
