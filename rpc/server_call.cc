@@ -76,12 +76,11 @@ ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_
       request_(method->new_request()),
       reply_(method->new_reply()) {}
 
-void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::string& peer,
-                       const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Time deadline) {
-  context_.peer_identity_ = peer_identity;
+void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::shared_ptr<const CallPeer>& peer,
+                       absl::Time deadline) {
   connection_ = connection;
   local_ = local;
-  context_.peer_ = peer;
+  if (context_.peer_ != peer) context_.peer_ = peer;  // Its count is the dearest of all that a call touches.
   context_.deadline_ = deadline;
 }
 
@@ -272,7 +271,6 @@ bool ServerCall::Recycle() {
   context_.client_metadata_.Clear();
   context_.response_metadata_.Clear();
   context_.signal_.Reset();
-  context_.peer_identity_ = nullptr;
   return true;
 }
 

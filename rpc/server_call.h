@@ -36,8 +36,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   ~ServerCall() override = default;
 
   // A new life. `local` is the session's id; `deadline` is on the wall clock.
-  void Begin(ServerConnection* connection, uint64_t local, const std::string& peer,
-             const std::shared_ptr<const PeerIdentity>& peer_identity, absl::Time deadline);
+  void Begin(ServerConnection* connection, uint64_t local, const std::shared_ptr<const CallPeer>& peer,
+             absl::Time deadline);
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }

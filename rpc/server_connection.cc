@@ -28,13 +28,12 @@ ClientId ClientOf(const PeerIdentity& identity, const ServerConnection* connecti
 
 ServerConnection::ServerConnection(ServerLoop* loop, std::unique_ptr<transport::Connection> connection)
     : loop_(*loop),
-      peer_(connection->peer()),
+      peer_(std::make_shared<CallPeer>(CallPeer{connection->peer(), connection->peer_identity()})),
       header_(loop->header_room().first(
           std::clamp(connection->header_bytes_max(), kResponseHeaderRoomMin, kResponseHeaderRoomMax))),
       weak_self_(std::make_shared<ServerConnection*>(this)),
       connection_(std::move(connection)),
-      peer_identity_(connection_->peer_identity()),
-      client_(ClientOf(*peer_identity_, this)),
+      client_(ClientOf(*peer_->identity, this)),
       guard_(loop->access() == nullptr ? nullptr : std::make_unique<CallGuard>(loop->access(), connection_.get())),
       session_(loop->session_options(), &loop->methods(), &loop->tally(), client_, guard_.get(), this),
       timer_(&loop->event_loop(), this),
@@ -117,7 +116,7 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
                                   : loop_.event_loop().WallNow() + decision.timeout;
-  call->Begin(this, decision.local, peer_, peer_identity_, deadline);
+  call->Begin(this, decision.local, peer_, deadline);
   SlotOf(decision.local).running = call.get();
   const absl::Span<const std::byte> bytes = payload.bytes();
   call->ReadClientMetadata(decision.fields);

@@ -125,13 +125,12 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   // Constant after construction.
   ServerLoop& loop_;
-  const std::string peer_;
+  const std::shared_ptr<const CallPeer> peer_;
   const absl::Span<std::byte> header_;  // Room for an answer's: the loop's, used by all its connections in turn.
 
   const std::shared_ptr<ServerConnection*> weak_self_;  // For tasks of the loop: points at null once this is gone.
 
   std::unique_ptr<transport::Connection> connection_;  // Null: closed.
-  const std::shared_ptr<const PeerIdentity> peer_identity_;
   const ClientId client_;
   const std::unique_ptr<CallGuard> guard_;  // Null: everybody may call everything. Not asked once it is closed.
   ServerSession session_;

@@ -27,6 +27,12 @@ class ClientContext;
 namespace rpc {
 class MessageStream;
 class ServerCall;
+
+// Who calls.
+struct CallPeer {
+  std::string address;                           // For people.
+  std::shared_ptr<const PeerIdentity> identity;  // Never null.
+};
 }  // namespace rpc
 
 class ServerContext {
@@ -75,10 +81,10 @@ class ServerContext {
   }
 
   // Who the server's authenticator found the caller to be; nobody (!authenticated()) without one.
-  const PeerIdentity& peer_identity() const { return *peer_identity_; }
+  const PeerIdentity& peer_identity() const { return *peer_->identity; }
 
   // For people: "soft://127.0.0.1:40112".
-  const std::string& peer() const { return peer_; }
+  const std::string& peer() const { return peer_->address; }
 
  private:
   // What it is from here on.
@@ -95,8 +101,8 @@ class ServerContext {
   std::shared_ptr<rpc::MessageStream> stream_;  // Null: unary.
   std::mutex initial_mu_;                       // The handler adds while the loop takes.
   bool initial_is_fixed_ = false;               // Under that lock, as the list is until then.
-  std::string peer_;
-  std::shared_ptr<const PeerIdentity> peer_identity_;  // Shared with the connection, which may be gone.
+  // Shared with the connection, which may be gone. A context that is used again for the same one keeps it.
+  std::shared_ptr<const rpc::CallPeer> peer_;
   mutable rpc::CancelSignal signal_;
 };
 
