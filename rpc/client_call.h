@@ -39,7 +39,10 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   // Hands the user's part over; what is left is a source of nothing.
   UserCall Take() {
     measured_ = nullptr;
-    return std::move(user_);
+    UserCall taken = std::move(user_);
+    user_.context = nullptr;
+    user_.request = nullptr;
+    return taken;
   }
 
   const UserCall& user() const { return user_; }

@@ -1,12 +1,13 @@
 // Work requests of one send queue in flight, in order of posting: what its completions will be about.
 //
-// While a work request is in flight this queue owns the buffer that it names; only a completion (success, error or
-// flush) or the end of its queue pair gives the buffer back. Completions of one send queue come in order of posting,
-// and not every work request asks for one: a completion says of those posted before it that they have succeeded.
+// While a work request is in flight it is kept here, with the buffer that it names; only a completion (success, error
+// or flush) or the end of its queue pair gives the buffer back. Not every work request asks for a completion: one says
+// of those posted before it that they have succeeded. READs stand apart: siw completes a SEND when it has been written
+// to the stream, while the answer to a READ posted before is still on its way. In themselves both are in order.
 //
-// Owner: a poll group, one for each link number; the count goes on from one link to the next with that number, so that
-// a completion that comes late covers nothing. Thread: its loop's. Recycles its memory: no allocation in the steady
-// state.
+// Owner: a poll group, a pair of queues for each link number; the count goes on from one link to the next with that
+// number, so that a completion that comes late covers nothing. Thread: its loop's. Recycles its memory: no allocation
+// in the steady state.
 
 #ifndef VERBENA_TRANSPORT_FLIGHT_QUEUE_H_
 #define VERBENA_TRANSPORT_FLIGHT_QUEUE_H_
@@ -82,6 +83,26 @@ class FlightQueue {
   // Owned by the loop.
   protocol::Ring<Flight> flights_;
   uint32_t first_ = 0;  // The oldest flight's number; the generation of its token.
+};
+
+// Those of one link.
+class LinkFlights {
+ public:
+  LinkFlights(uint32_t link, size_t* total) : reads_(link, total), others_(link, total) {}
+
+  verbs::CompletionToken Add(Flight&& flight) { return Of(flight.kind).Add(std::move(flight)); }
+  // The queue in which work of this kind stands.
+  FlightQueue& Of(WorkKind kind) { return kind == WorkKind::kRead ? reads_ : others_; }
+
+  size_t size() const { return reads_.size() + others_.size(); }
+  void Clear() {
+    reads_.Clear();
+    others_.Clear();
+  }
+
+ private:
+  FlightQueue reads_;
+  FlightQueue others_;
 };
 
 }  // namespace verbena::transport

@@ -49,6 +49,20 @@ TEST_F(FlightQueueTest, WhatWasNeverPostedIsTakenFromTheOtherEnd) {
   EXPECT_EQ(queue_.TakeOldest().fetch_id, 3u);
 }
 
+TEST(LinkFlights, ASendThatOvertakesAReadSaysNothingOfIt) {
+  size_t total = 0;
+  LinkFlights flights(kLink, &total);
+  const verbs::CompletionToken read = flights.Add(Flight{WorkKind::kRead, 1, {}});
+  const verbs::CompletionToken send = flights.Add(Flight{WorkKind::kFrame, 0, {}});
+  ASSERT_TRUE(flights.Of(WorkKind::kFrame).Covers(send));
+  EXPECT_EQ(flights.Of(WorkKind::kFrame).TakeOldest().kind, WorkKind::kFrame);
+  EXPECT_FALSE(flights.Of(WorkKind::kFrame).Covers(send));
+  EXPECT_EQ(flights.size(), 1u);
+  ASSERT_TRUE(flights.Of(WorkKind::kRead).Covers(read));
+  EXPECT_EQ(flights.Of(WorkKind::kRead).TakeOldest().fetch_id, 1u);
+  EXPECT_EQ(total, 0u);
+}
+
 TEST_F(FlightQueueTest, TheTotalIsThatOfAllQueues) {
   FlightQueue other(kLink + 1, &total_);
   queue_.Add(Flight{});

@@ -193,7 +193,10 @@ void Link::Post() {
 }
 
 void Link::Forget(const ibv_send_wr* unposted) {
-  for (; unposted != nullptr; unposted = unposted->next) Landed(flights().TakeNewest());
+  for (; unposted != nullptr; unposted = unposted->next) {
+    const auto token = verbs::CompletionToken::FromWorkRequestId(unposted->wr_id);
+    Landed(flights().Of(token.kind<WorkKind>()).TakeNewest());
+  }
   group_->WakeWaiting();
 }
 
@@ -232,7 +235,8 @@ void Link::Landed(const Flight& flight) {
 }
 
 void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) {
-  FlightQueue& flights = this->flights();
+  FlightQueue& flights = this->flights().Of(token.kind<WorkKind>());
+  if (!flights.Covers(token)) return;  // It comes late, from a link that is gone.
   uint32_t frames = 0;
   while (flights.Covers(token)) {
     const Flight flight = flights.TakeOldest();
@@ -250,7 +254,7 @@ void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) 
     }
   }
   if (frames > 0) owner_->OnFramesSent(frames);
-  if (phase_ == Phase::kFlushing && flights.size() == 0) EndSoon();
+  if (phase_ == Phase::kFlushing && this->flights().size() == 0) EndSoon();
 }
 
 void Link::OnQueueFailed(const absl::Status& status) {

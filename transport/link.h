@@ -150,7 +150,7 @@ class Link : private CmHandler {
   bool MustPark();
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
-  FlightQueue& flights() const { return *flights_; }
+  LinkFlights& flights() const { return *flights_; }
   // The work request is not in flight any more.
   void Landed(const Flight& flight);
   void FailLater(absl::Status status);
@@ -168,7 +168,7 @@ class Link : private CmHandler {
   CmChannel* const channel_;
   verbs::ConnectionId id_;
   uint32_t number_ = 0;
-  FlightQueue* flights_ = nullptr;  // The group's for `number_`.
+  LinkFlights* flights_ = nullptr;  // The group's for `number_`.
   bool inline_headers_ = false;
 
   // Owned by the loop.

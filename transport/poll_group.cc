@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <memory>
 #include <utility>
 
@@ -259,12 +260,6 @@ int PollGroup::Reap() {
   return reaped;
 }
 
-void PollGroup::WakeWaiting() {
-  buffers_came_back_ = true;
-  dirty_.insert(dirty_.end(), waiting_.begin(), waiting_.end());
-  waiting_.clear();
-}
-
 void PollGroup::DropFlights(uint32_t link) {
   flights_[link].Clear();
   WakeWaiting();
@@ -280,6 +275,7 @@ void PollGroup::HandleCompletion(const ibv_wc& completion) {
     shared_supply_->RepostUnseen(token.index());
     return;
   }
+  assert(token.index() < links_.size());  // Every token is made with the number of a link.
   Link* const link = links_[token.index()];
   if (link != nullptr) link->OnCompletion(token, completion);
 }
@@ -292,18 +288,6 @@ int PollGroup::RunDirty() {
   }
   running_dirty_.clear();
   return count;
-}
-
-// Only while there are buffers: to wake hundreds of links for each that comes back costs more than what is sent. Who is
-// left over waits for completions of those that have them all.
-int PollGroup::ServeWaitingForBuffer() {
-  if (!std::exchange(buffers_came_back_, false)) return 0;
-  int served = 0;
-  for (size_t left = waiting_for_buffer_.size(); left > 0 && sends_.free() > 0; --left, ++served) {
-    Link* const link = links_[waiting_for_buffer_.Pop()];
-    if (link != nullptr) link->OnSendBufferFree();
-  }
-  return served;
 }
 
 void PollGroup::Fail(const absl::Status& status) {
@@ -330,42 +314,6 @@ void PollGroup::DropIfUnused() {
   loop_->Post([weak = weak_from_this()] {  // When nothing of this is on the stack.
     if (const auto group = weak.lock(); group != nullptr) group->loop_->DropLocal(group->device_.get());
   });
-}
-
-void PollGroup::WakeForGrants(ReceiveSupply& supply) {
-  while (const std::optional<uint32_t> number = supply.grants().NextWakeup(loop_->Now())) {
-    if (links_[*number] != nullptr) links_[*number]->OnGrantsWakeup();
-  }
-}
-
-void PollGroup::WatchBudgets() {
-  if (watch_timer_ != 0) return;
-  const absl::Time since = std::min(fetch_budget_.waiting_since().value_or(absl::InfiniteFuture()),
-                                    export_budget_.waiting_since().value_or(absl::InfiniteFuture()));
-  if (since == absl::InfiniteFuture()) return;
-  // What was done for one may take a while to help: looked at again a few times in the span that is allowed.
-  const absl::Duration timeout = options_.memory_wait_timeout;
-  watch_timer_ = loop_->AddTimer(std::max(since + timeout, loop_->Now() + timeout / 4), [this] {
-    watch_timer_ = 0;
-    RelieveBudgets();
-    WatchBudgets();
-  });
-}
-
-void PollGroup::RelieveBudgets() {
-  const absl::Time long_ago = loop_->Now() - options_.memory_wait_timeout;
-  const auto waits_too_long = [long_ago](const MemoryBudget& budget) {
-    const std::optional<absl::Time> since = budget.waiting_since();
-    return since.has_value() && *since <= long_ago;
-  };
-  while (waits_too_long(fetch_budget_) && fetch_budget_.FirstWaitsForLent()) fetch_budget_.DenyFirst();
-  if (!waits_too_long(export_budget_)) return;
-  const std::optional<ExportHolders::Holder> holder = export_holders_.MostStalled(long_ago);
-  if (!holder.has_value() || links_[holder->link] == nullptr) return;
-  links_[holder->link]->OnExportsStalled(absl::ResourceExhaustedError(
-      absl::StrCat("the peer has finished none of the ", holder->bytes, " bytes exported to it within the ",
-                   "memory_wait_timeout of ", absl::FormatDuration(options_.memory_wait_timeout),
-                   ", and others wait for exported memory")));
 }
 
 void PollGroup::Arm() {

@@ -98,7 +98,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // For frame headers on devices without inline. The pool grows as needed: what is in flight is bounded by
   // TooManyInFlight.
   absl::StatusOr<RegisteredPool::Buffer> TakeHeaderBuffer();
-  FlightQueue& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
+  LinkFlights& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
   bool TooManyInFlight(uint32_t more = 1) const { return in_flight_ + sends_.free() + more > flights_max_; }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
@@ -145,8 +145,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   RegisteredPool receives_;
   RegisteredPool sends_;
   RegisteredPool headers_;
-  size_t in_flight_ = 0;             // In all queues together.
-  std::deque<FlightQueue> flights_;  // By link number.
+  size_t in_flight_ = 0;             // Of all links together.
+  std::deque<LinkFlights> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;
   std::optional<verbs::CompletionQueue> completions_;
   std::optional<verbs::SharedReceiveQueue> shared_queue_;

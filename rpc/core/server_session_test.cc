@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -22,9 +23,12 @@ using ::testing::IsEmpty;
 constexpr ClientId kClient{1};
 constexpr ClientId kOtherClient{2};
 
-struct OneMethod : MethodLookup {
+constexpr absl::string_view kOtherMethod = "demo.Greeter/SayGoodbye";
+
+struct TwoMethods : MethodLookup {
   absl::StatusOr<uint32_t> Find(absl::string_view full_name) const override {
     if (full_name == "demo.Greeter/SayHello") return 7;
+    if (full_name == kOtherMethod) return 8;
     return absl::UnimplementedError(absl::StrCat("no method ", full_name));
   }
   MethodKind kind(uint32_t) const override { return kind_of_method; }
@@ -70,7 +74,7 @@ class ServerSessionTest : public ::testing::Test {
 
   absl::Time now_ = absl::UnixEpoch();
   std::array<std::byte, 256> header_;
-  OneMethod methods_;
+  TwoMethods methods_;
   CallTally tally_{3};
   ServerSession session_{ServerSessionOptions{.calls_max = 2, .message_bytes_max = 1000}, &methods_, &tally_, kClient};
 };
@@ -87,6 +91,19 @@ TEST_F(ServerSessionTest, CallIsAdmittedAnsweredAndReleased) {
   session_.OnResponseSent(decision.local);
   EXPECT_TRUE(session_.idle());
   EXPECT_EQ(tally_.calls(), 0u);
+}
+
+TEST_F(ServerSessionTest, EachRequestFindsItsOwnMethod) {
+  for (const auto& [method, index] : {std::pair("demo.Greeter/SayHello", 7u), std::pair(kOtherMethod.data(), 8u)}) {
+    for (int i = 0; i < 2; ++i) {
+      const ServerSession::Decision decision = Arrive(index, {.method = method});
+      ASSERT_EQ(decision.admission, Admission::kAdmit);
+      EXPECT_EQ(decision.method, index);
+      session_.OnHandlerDone(decision.local);
+      session_.OnResponseSent(decision.local);
+    }
+    ExpectRejected(Arrive(index, {.method = "demo.Greeter/SayHi"}), absl::StatusCode::kUnimplemented, "SayHi");
+  }
 }
 
 TEST_F(ServerSessionTest, UnknownMethodIsRejectedUnfetched) {

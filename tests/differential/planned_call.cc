@@ -6,16 +6,17 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "rpc/options.h"
 
 namespace verbena::differential {
 namespace {
 
 constexpr size_t kCalls = 48;
 constexpr int kUsualBytesBits = 20;  // Most are far below 2^20 bytes, as many in each power of two.
-constexpr uint64_t kReceiveBufferBytes = 8192;
+const uint64_t kReceiveBufferBytes = TransportOptions().receive_buffer_bytes;
 constexpr size_t kCancelAfterMax = 2;
 constexpr int64_t kTimeoutMsMax = 60;
-constexpr std::array kSizesOfNote = {uint64_t{0}, uint64_t{1}, kReceiveBufferBytes - 64, kReceiveBufferBytes};
+const std::array kSizesOfNote = {uint64_t{0}, uint64_t{1}, kReceiveBufferBytes - 64, kReceiveBufferBytes};
 
 // The first four are what the longest call of a seed may be.
 constexpr std::array kReplied = {CallKind::kAttachment, CallKind::kBody, CallKind::kLent, CallKind::kFetch};

@@ -4,7 +4,7 @@
 // two are never derived from each other. The last kControlSendSlots slots are for control frames: a queue full of
 // messages never stops a grant, a finish or a goodbye.
 //
-// Remembers what was posted, in order: completions of one queue pair's send queue come in the order of posting.
+// Remembers what was posted, in order: SENDs of one queue pair complete in the order of posting.
 //
 // Owner: the connection machine. Thread: its loop's. Invariant: posted frames <= slots.
 

@@ -1,7 +1,8 @@
 // A completion queue: where finished work requests are reported.
 //
 // The hot path is Poll: inline, straight into the device's own code, no allocation. The order between two queues is
-// undefined; within one queue completions of one send queue come in order of posting.
+// undefined; within one queue completions of one send queue come in order of posting, but for siw's, whose SENDs may
+// overtake READs.
 //
 // Unacknowledged events: destroying a completion queue waits until every event that was read for it is acknowledged.
 // The count stands in this handle, is raised by CompletionChannel::NextEvent, and is paid off in batches and by the

@@ -1,10 +1,10 @@
-// What a work request's wr_id says: the kind of work, the slot of the table that holds its state, and the slot's
-// generation. Encoded and decoded here and nowhere else; never a pointer, so a stale or forged completion finds a slot
-// of another generation instead of freed memory.
+// What a work request's wr_id says: the kind of work, where its state stands, and which of those that stood there it
+// is. Encoded and decoded here and nowhere else; never a pointer, so a stale or forged completion finds nothing instead
+// of freed memory.
 //
 //   bits 63..56  kind        meaning belongs to the caller; an enum of at most 256 values
-//   bits 55..32  index       slot in that kind's table
-//   bits 31..0   generation  incremented each time the slot is reused
+//   bits 55..32  index       in that kind's table: of receives, of links
+//   bits 31..0   generation  a number that comes back only after 2^32 others of that index
 //
 // A pure value. Thread: any.
 

@@ -103,7 +103,7 @@ FrameHeader ReadHeader(const std::byte* from) {
   if (!usage.call_id && header.call_id != 0) return malformed("has a call id");
   if (!usage.message && header.payload_bytes != 0) return malformed("has a payload length");
   if (!usage.message && !usage.words && header.call_header_bytes != 0) return malformed("has a call header");
-  return absl::OkStatus();
+  return malformed("uses a field that it may not");
 }
 
 // By type at compile time: a few comparisons for the frames that are many.
