@@ -11,12 +11,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "transport/soft/direct_memory.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/ring_index.h"
+#include "transport/soft/untouched_array.h"
 
 namespace verbena::soft {
 
@@ -123,9 +123,9 @@ class SendQueue {
   const uint32_t segments_max_;
   const uint32_t inline_bytes_max_;
   const RingIndex index_;
-  std::vector<SendEntry> slots_;
-  std::vector<ibv_sge> segments_;        // segments_max_ for each slot.
-  std::vector<std::byte> inline_bytes_;  // inline_bytes_max_ for each slot.
+  UntouchedArray<SendEntry> slots_;
+  UntouchedArray<ibv_sge> segments_;        // segments_max_ for each slot.
+  UntouchedArray<std::byte> inline_bytes_;  // inline_bytes_max_ for each slot.
   uint64_t head_ = 0;
   uint64_t unsent_ = 0;
   uint64_t tail_ = 0;

@@ -1,0 +1,41 @@
+// An array of zero bytes whose pages take memory only when they are touched: most of a queue is never used at once, and
+// a process has thousands of queues.
+//
+// Owner: whoever has it. Thread: the owner's.
+
+#ifndef VERBENA_TRANSPORT_SOFT_UNTOUCHED_ARRAY_H_
+#define VERBENA_TRANSPORT_SOFT_UNTOUCHED_ARRAY_H_
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace verbena::soft {
+
+// T must be valid as zero bytes: its objects come to be by being touched.
+template <typename T>
+class UntouchedArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  // std::bad_alloc: the system refuses so much.
+  explicit UntouchedArray(size_t size) : elements_(static_cast<T*>(std::calloc(size, sizeof(T)))) {
+    if (elements_ == nullptr && size > 0) throw std::bad_alloc();
+  }
+
+  T& operator[](size_t index) { return elements_.get()[index]; }
+  const T& operator[](size_t index) const { return elements_.get()[index]; }
+
+ private:
+  struct Free {
+    void operator()(T* elements) const { std::free(elements); }
+  };
+
+  std::unique_ptr<T, Free> elements_;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_UNTOUCHED_ARRAY_H_
