@@ -27,7 +27,8 @@ constexpr char kInitialKey[] = "x-grpc-test-echo-initial";
 constexpr char kTrailingKey[] = "x-grpc-test-echo-trailing-bin";
 const std::string kBinaryValue = "\xab\xab\xab";
 constexpr size_t kLargeBytes = 1 << 20;
-constexpr size_t kHeaderRoom = 7968;  // Of a connection with the usual receive buffers: see docs/wire.md, "Limits".
+constexpr uint32_t kReceiveBufferBytes = 8192;  // So that what has no room in a header is within a list's limit.
+constexpr size_t kHeaderRoom = 7968;            // Of a connection with such buffers: see docs/wire.md, "Limits".
 
 // Echoes the entries under the two keys as the metadata that they name.
 class MetadataEcho : public ProbeService {
@@ -49,11 +50,14 @@ class MetadataTest : public testing::Test {
     Server::Builder builder;
     ServerOptions options;
     options.transport.rnr_retry_count = 0;
+    options.transport.receive_buffer_bytes = kReceiveBufferBytes;
     builder.AddListeningAddress(integration::AddressUnderTest()).SetOptions(options).RegisterService(&service_);
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
-    stub_ = std::make_unique<Probe::Stub>(OpenChannel(server_->addresses().front(), {}));
+    ChannelOptions channel;
+    channel.transport.receive_buffer_bytes = kReceiveBufferBytes;
+    stub_ = std::make_unique<Probe::Stub>(OpenChannel(server_->addresses().front(), channel));
   }
 
   absl::Status Echo(ClientContext& context, size_t attachment_bytes = 0) {
