@@ -186,6 +186,20 @@ TEST_P(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
 }
 
+// As soon as it is posted, such a READ is done: who posts one for each completion never finds the queue empty.
+TEST(OneSidedPolicy, WhoAlwaysFindsCompletionsHearsThePeerToo) {
+  LinkedPair pair;
+  ASSERT_EQ(pair.left.Receive(1), 0);
+  ASSERT_EQ(pair.right.Send(2), 0);
+  bool heard = false;
+  for (int i = 0; i < 100 && !heard; ++i) {
+    pair.left.OneSided(5, IBV_WR_RDMA_READ, 0, 64, pair.right.Address(300), pair.right.region->rkey);
+    ASSERT_TRUE(pair.left.PollSends().has_value());
+    heard = pair.right.PollSends().has_value();
+  }
+  EXPECT_TRUE(heard);
+}
+
 TEST(OneSidedPolicy, UnknownNameIsRefusedInWords) {
   setenv("VERBENA_SOFT_ONE_SIDED", "sometimes", 1);
   TestEnd end;
