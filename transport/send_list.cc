@@ -8,6 +8,7 @@ ibv_send_wr& SendList::Append(uint64_t wr_id, uint64_t address, uint32_t length,
   ibv_send_wr& request = requests_[size_];
   request.wr_id = wr_id;
   request.next = nullptr;
+  request.imm_data = 0;  // Nobody's here; but Soft-RoCE refuses a bind in whose place an invalidation's key was left.
   request.sg_list = &segment;
   request.num_sge = 1;
   request.send_flags = IBV_SEND_SIGNALED;

@@ -53,6 +53,13 @@ TEST_F(SendListTest, WhatTheUserSaysByHimselfKeepsItsCompletion) {
   EXPECT_EQ(Signaled(), std::vector<bool>({true, true, true}));
 }
 
+TEST_F(SendListTest, ABindHasNothingOfTheInvalidationThatStoodThereBefore) {
+  list_.QueueBare(++work_).invalidate_rkey = 7;
+  Signaled();
+  list_.QueueBare(++work_);
+  EXPECT_EQ(list_.Discard()->imm_data, 0u);
+}
+
 TEST_F(SendListTest, ARequestIsNothingOfWhatStoodThereBefore) {
   QueueRead();
   Signaled();

@@ -31,7 +31,8 @@ int CheckBinding(const ibv_send_wr& request) {
   const ibv_mw* window = request.bind_mw.mw;
   const ibv_mw_bind_info& wish = request.bind_mw.bind_info;
   constexpr unsigned kAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-  if (window == nullptr || window->type != IBV_MW_TYPE_2 || wish.mr == nullptr ||
+  // Immediate data have no place in a bind; Soft-RoCE says so too.
+  if (window == nullptr || window->type != IBV_MW_TYPE_2 || wish.mr == nullptr || request.imm_data != 0 ||
       (wish.mw_access_flags & ~kAccess) != 0) {
     return EINVAL;
   }
