@@ -32,12 +32,18 @@ class ServerCall;
 struct CallPeer {
   std::string address;                           // For people.
   std::shared_ptr<const PeerIdentity> identity;  // Never null.
+
+  static const std::shared_ptr<const CallPeer>& Nobody() {
+    static const auto* const nobody =
+        new std::shared_ptr<const CallPeer>(std::make_shared<CallPeer>(CallPeer{"", std::make_shared<PeerIdentity>()}));
+    return *nobody;
+  }
 };
 }  // namespace rpc
 
 class ServerContext {
  public:
-  ServerContext() = default;
+  ServerContext() = default;  // Of a call that nobody made: for tests of handlers.
   ServerContext(const ServerContext&) = delete;
   ServerContext& operator=(const ServerContext&) = delete;
 
@@ -102,7 +108,7 @@ class ServerContext {
   std::mutex initial_mu_;                       // The handler adds while the loop takes.
   bool initial_is_fixed_ = false;               // Under that lock, as the list is until then.
   // Shared with the connection, which may be gone. A context that is used again for the same one keeps it.
-  std::shared_ptr<const rpc::CallPeer> peer_;
+  std::shared_ptr<const rpc::CallPeer> peer_ = rpc::CallPeer::Nobody();
   mutable rpc::CancelSignal signal_;
 };
 

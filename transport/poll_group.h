@@ -172,7 +172,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   std::vector<uint32_t> dirty_;
   std::vector<uint32_t> running_dirty_;
   std::vector<uint32_t> waiting_;                // Links that wait for room in the completion queue; once each.
-  protocol::Ring<uint32_t> waiting_for_buffer_;  // Links; once each.
+  protocol::Ring<uint32_t> waiting_for_buffer_;  // Links; also some that have ended.
   bool buffers_came_back_ = false;               // Since those were last served.
   DeferredTasks deferred_;
   uint32_t flights_max_ = 0;   // Set once, by Initialize.

@@ -50,6 +50,8 @@ TEST(GeneratedService, BlockingHandlerIsCalledWithItsOwnTypes) {
   const auto reply = method.new_reply();
   dynamic_cast<demo::HelloRequest&>(*request).set_name("Ada");
   verbena::ServerContext context;
+  EXPECT_EQ(context.peer(), "");
+  EXPECT_FALSE(context.peer_identity().authenticated());
   EXPECT_TRUE(method.blocking(&context, *request, reply.get()).ok());
   EXPECT_EQ(dynamic_cast<demo::HelloReply&>(*reply).text(), "hello, Ada");
   EXPECT_EQ(service.seen, &context);

@@ -1,5 +1,5 @@
-// An array of zero bytes whose pages take memory only when they are touched: most of a queue is never used at once, and
-// a process has thousands of queues.
+// An array whose pages take memory only when they are touched: most of a queue is never used at once, and a process has
+// thousands of queues. What stands in an element before it is first assigned is nothing in particular.
 //
 // Owner: whoever has it. Thread: the owner's.
 
@@ -14,14 +14,13 @@
 
 namespace verbena::soft {
 
-// T must be valid as zero bytes: its objects come to be by being touched.
 template <typename T>
 class UntouchedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
   // std::bad_alloc: the system refuses so much.
-  explicit UntouchedArray(size_t size) : elements_(static_cast<T*>(std::calloc(size, sizeof(T)))) {
+  explicit UntouchedArray(size_t size) : elements_(static_cast<T*>(std::malloc(size * sizeof(T)))) {
     if (elements_ == nullptr && size > 0) throw std::bad_alloc();
   }
 
