@@ -15,7 +15,7 @@ namespace verbena::soft {
 class RingIndex {
  public:
   // Of a ring that holds `capacity` things at least.
-  explicit RingIndex(uint32_t capacity) : mask_(std::bit_ceil(size_t{capacity} + (capacity == 0 ? 1 : 0)) - 1) {}
+  explicit RingIndex(uint32_t capacity) : mask_(std::bit_ceil(size_t{capacity}) - 1) {}
 
   // How many places the ring needs: a power of two.
   size_t places() const { return mask_ + 1; }
