@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kLimitDefault = size_t{16} << 30;
 // Freed blocks kept for the next use; more are given back to the system.
-constexpr size_t kKeptBytesMax = size_t{512} << 20;
+constexpr size_t kKeptBytesMax = size_t{2} << 30;
 // The largest size whose rounding up cannot overflow.
 constexpr size_t kSizeMax = size_t{1} << 60;
 

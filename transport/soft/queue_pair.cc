@@ -261,16 +261,16 @@ bool QueuePair::MayHaveNews() const {
 void QueuePair::AdvanceSends(Requester::Look look) {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
   if (link_ != nullptr && surroundings_.health->port_is_up()) {
-    Settle(AdvanceRequester(look));
+    Settle(AdvanceRequester(look, Requester::Haste::kSomebodyWaits));
   }
   NoticeDrain();
   if (!requester_.idle()) AskForSupervision();
 }
 
 // What may end the queue pair does not wait until somebody asks; and a plan counts turns that are all alike.
-bool QueuePair::AdvanceRequester(Requester::Look look) {
+bool QueuePair::AdvanceRequester(Requester::Look look, Requester::Haste haste) {
   if (link_->peer_refused() || faults_ != nullptr) look = Requester::Look::kAlways;
-  return requester_.Advance(*link_, look);
+  return requester_.Advance(*link_, look, haste);
 }
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
@@ -281,8 +281,9 @@ void QueuePair::AdvanceBoth(Requester::Look look) {
   link_->Pull(Wire::Reach::kWhatIsThere);
   link_->requests_in().Refresh();
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
-  if (link_->requests_in().available() == 0) look = Requester::Look::kAlways;
-  bool healthy = AdvanceRequester(look);
+  bool arrived = link_->requests_in().available() != 0;
+  if (!arrived) look = Requester::Look::kAlways;
+  bool healthy = AdvanceRequester(look, arrived ? Requester::Haste::kSomebodyWaits : Requester::Haste::kNone);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy);
   NoticeDrain();

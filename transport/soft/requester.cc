@@ -10,8 +10,12 @@
 namespace verbena::soft {
 namespace {
 
-// One turn of a long copy: the other queue pairs of a polling thread wait no longer than this takes.
-constexpr uint64_t kCopyBytesPerTurn = 1024 * 1024;
+// One turn of writing into the ring: the other queue pairs of a polling thread wait no longer than this takes.
+constexpr uint64_t kRingBytesPerTurn = 1024 * 1024;
+// And of copying by ourselves, which may go on for long, so that small messages come in between. A few microseconds;
+// with half of it, large READs lose a tenth.
+constexpr uint64_t kCopyBytesPerTurn = 16 * 1024;
+constexpr uint64_t kCopyBytesInHaste = 4 * 1024;
 
 ibv_wc_opcode CompletionOpcode(ibv_wr_opcode opcode) {
   switch (opcode) {
@@ -53,6 +57,14 @@ bool IsDirect(PairLink& link, const SendEntry& entry) {
          (!IsAtomic(entry.opcode) || link.direct()->same_process());
 }
 
+// It has its place among what the peer accepts only once it is in the ring, which it may never be.
+bool MayBeOvertaken(const SendEntry& entry) { return entry.opcode == IBV_WR_RDMA_READ && entry.number == 0; }
+
+bool MayOvertake(PairLink& link, const SendEntry& entry) {
+  return (entry.opcode == IBV_WR_SEND || entry.opcode == IBV_WR_SEND_WITH_IMM) && !entry.fenced &&
+         !entry.planned.any() && entry.length <= FragmentBytesMax(link.requests_out());
+}
+
 }  // namespace
 
 Requester::Requester(const Options& options)
@@ -63,8 +75,9 @@ int Requester::Append(const ibv_send_wr& request) {
   return queue_.Append(request, options_.signal_all || (request.send_flags & IBV_SEND_SIGNALED) != 0);
 }
 
-bool Requester::Advance(PairLink& link, Look look) {
-  copy_budget_ = kCopyBytesPerTurn;
+bool Requester::Advance(PairLink& link, Look look, Haste haste) {
+  copy_budget_ = haste == Haste::kSomebodyWaits ? kCopyBytesInHaste : kCopyBytesPerTurn;
+  ring_budget_ = kRingBytesPerTurn;
   for (bool looks = look == Look::kAlways || WantsAcceptances();; looks = true) {
     if (looks && !TakeIn(link)) return false;
     if (!Transmit(link) && !UpdateWatch(link)) return !link.broken();
@@ -102,13 +115,18 @@ bool Requester::TakeAcceptances(PairLink& link) {
 
 bool Requester::IsComplete(SendEntry& entry) const {
   if (entry.state == SendEntry::State::kDone) return true;
-  if (entry.number == 0) return false;
-  if (refusal_ != IBV_WC_SUCCESS && entry.number == accepted_ + 1) {
+  if (refusal_ != IBV_WC_SUCCESS && IsRefused(entry)) {
     entry.outcome.status = refusal_;
     return true;
   }
+  if (entry.number == 0) return false;
   if (entry.state != SendEntry::State::kSent) return false;
   return WantsAnswer(entry.opcode) ? entry.answered : entry.number <= accepted_;
+}
+
+// What overtook a READ and is refused fails the READ: nothing completes before that.
+bool Requester::IsRefused(const SendEntry& entry) const {
+  return entry.number == accepted_ + 1 || (entry.state == SendEntry::State::kQueued && accepted_ >= last_in_order_);
 }
 
 bool Requester::Retire() {
@@ -136,23 +154,50 @@ void Requester::Complete(const SendEntry& entry) {
 
 bool Requester::Transmit(PairLink& link) {
   bool finished = false;
+  TransmitAhead(link);
   blocked_on_acceptance_ = blocked_on_answer_ = blocked_on_space_ = unfinished_copy_ = false;
   while (!failed_ && queue_.has_unsent()) {
     SendEntry& entry = queue_.first_unsent();
-    if (paused_ && !entry.begun()) break;
-    bool handed_over = TransmitOne(link, entry);
+    if (paused_ && !entry.begun() && !overtaken()) break;
+    bool handed_over = entry.state == SendEntry::State::kSent || TransmitOne(link, entry);
     finished = finished || entry.state == SendEntry::State::kDone;
     if (!handed_over) break;
+    if (entry.number != 0) last_in_order_ = entry.number;
     queue_.AdvanceUnsent();
   }
   writer_.Publish(link);
   return finished;
 }
 
+void Requester::TransmitAhead(PairLink& link) {
+  if (failed_ || paused_ || !queue_.has_unsent() || !MayBeOvertaken(queue_.first_unsent())) return;
+  for (SendEntry* entry = queue_.next_ahead(); entry != nullptr; entry = queue_.next_ahead()) {
+    if (!MayBeOvertaken(*entry) && !TransmitOneAhead(link, *entry)) break;
+    queue_.PassAhead();
+  }
+  writer_.Publish(link);  // Before anything is copied.
+}
+
+bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
+  if (!MayOvertake(link, entry) || !CheckLocal(entry).ok()) return false;
+  entry.number = last_number_ + 1;
+  uint64_t budget = entry.length;
+  if (writer_.Write(link, entry, 0, &budget) != RequestWriter::Written::kWholly) {
+    entry.number = 0;
+    return false;
+  }
+  last_number_ = entry.number;
+  entry.state = SendEntry::State::kSent;
+  return true;
+}
+
 bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
   const PlannedFaults& planned = entry.planned;
   if (planned.failure != IBV_WC_SUCCESS) return Fail(entry, {.status = planned.failure});
-  if (planned.bytes_per_turn != 0) copy_budget_ = std::min<uint64_t>(copy_budget_, planned.bytes_per_turn);
+  if (planned.bytes_per_turn != 0) {
+    copy_budget_ = std::min<uint64_t>(copy_budget_, planned.bytes_per_turn);
+    ring_budget_ = std::min<uint64_t>(ring_budget_, planned.bytes_per_turn);
+  }
   if (planned.drops_empty && entry.opcode == IBV_WR_SEND && entry.length == 0) {
     entry.state = SendEntry::State::kDone;
     return true;
@@ -207,10 +252,8 @@ WorkOutcome Requester::CheckLocal(const SendEntry& entry) const {
 }
 
 bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
-  if (accepted_ != last_number_) {
-    blocked_on_acceptance_ = true;
-    return false;
-  }
+  blocked_on_acceptance_ = accepted_ < last_in_order_;
+  if (blocked_on_acceptance_) return false;
   WorkOutcome outcome = CopyDirectly(*link.direct(), entry);
   if (IsLeftToPeer(outcome.status)) {
     entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
@@ -260,7 +303,7 @@ bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
     if (blocked_on_answer_) return false;
     entry.number = ++last_number_;
   }
-  auto written = writer_.Write(link, entry, wants_answer ? answers_.in_flight() + 1 : 0, &copy_budget_);
+  auto written = writer_.Write(link, entry, wants_answer ? answers_.in_flight() + 1 : 0, &ring_budget_);
   blocked_on_space_ = written == RequestWriter::Written::kNoRoom;
   unfinished_copy_ = written == RequestWriter::Written::kThisTurn;
   if (written != RequestWriter::Written::kWholly) return false;
@@ -289,8 +332,8 @@ bool Requester::UpdateWatch(PairLink& link) {
   RequestSenderLine& line = link.own().requests_out;
   uint64_t watch = watch_ > accepted_ ? watch_ : 0;
   if (watch == 0 && queue_.signaled_handed_over() != 0) watch = queue_.FirstSignaledAfter(accepted_);
-  bool blocked = blocked_on_acceptance_ || ((failed_ || paused_) && accepted_ != last_number_);
-  if (watch == 0 && blocked) watch = last_number_;
+  uint64_t awaited = failed_ || paused_ ? last_number_ : blocked_on_acceptance_ ? last_in_order_ : 0;
+  if (watch == 0 && awaited > accepted_) watch = awaited;
   if (watch != watch_) {
     line.accept_watch.store(watch);
     look_again = watch != 0;

@@ -11,6 +11,10 @@
 // At most `read_depth` READs and atomics are in the ring without an answer; those behind them wait, and everything
 // behind those. A fenced request waits until there are none.
 //
+// But a SEND that is not fenced waits for no READ in front of it, which RC promises nobody: it goes ahead of READs that
+// wait or that we are copying. A small message is not late because a large one is fetched. Its completion keeps its
+// place behind theirs.
+//
 // Owner: the queue pair. Thread: its lock.
 
 #ifndef VERBENA_TRANSPORT_SOFT_REQUESTER_H_
@@ -66,9 +70,15 @@ class Requester {
     kIfWanted,  // Only if a completion, room or a turn waits for it; then also before anything else.
   };
 
+  // How much of a long copy is done at a time.
+  enum class Haste {
+    kNone,
+    kSomebodyWaits,  // For the posting call's return, or for messages that have arrived.
+  };
+
   // Hands over what can be, and completes what is done. False if a request failed (its completion is out) or the link
   // is broken: the queue pair must go to ERR. Copies a bounded number of bytes: see unfinished_copy.
-  bool Advance(PairLink& link, Look look);
+  bool Advance(PairLink& link, Look look, Haste haste);
   // Completes what the peer has carried out, and no more. False as Advance.
   bool TakeIn(PairLink& link);
 
@@ -84,7 +94,7 @@ class Requester {
   // After Pause nothing is begun any more, what is begun is finished: then it is drained.
   void Pause() { paused_ = true; }
   void Resume() { paused_ = false; }
-  bool drained() const { return queue_.nothing_begun(); }
+  bool drained() const { return queue_.nothing_begun() && !overtaken(); }
 
   void set_read_depth(uint8_t depth) { read_depth_ = depth; }
   bool idle() const { return queue_.empty(); }
@@ -99,6 +109,7 @@ class Requester {
   bool TakeAcceptances(PairLink& link);
   bool Retire();
   bool IsComplete(SendEntry& entry) const;
+  bool IsRefused(const SendEntry& entry) const;  // There is a refusal.
   void Complete(const SendEntry& entry);
 
   // True if a request was finished or failed, so that there may be something to retire.
@@ -107,6 +118,12 @@ class Requester {
   bool TransmitOne(PairLink& link, SendEntry& entry);
   bool ExecuteDirectly(PairLink& link, SendEntry& entry);
   bool TransmitInRing(PairLink& link, SendEntry& entry);
+
+  // SENDs ahead of the READs that stand first, for as long as there is room in the ring.
+  void TransmitAhead(PairLink& link);
+  bool TransmitOneAhead(PairLink& link, SendEntry& entry);  // True if it is handed over, wholly.
+  // A request in the ring has one in front of it that is not handed over.
+  bool overtaken() const { return last_number_ != last_in_order_; }
 
   bool PerformLocally(PairLink& link, SendEntry& entry);
   bool PeerStillCopies(PairLink& link, uint32_t key);
@@ -123,9 +140,11 @@ class Requester {
   RequestWriter writer_;
   AnswerReader answers_;
   uint64_t last_number_ = 0;                // Of the newest request begun.
+  uint64_t last_in_order_ = 0;              // Of the newest that is handed over with everything before it.
   uint64_t accepted_ = 0;                   // Requests the peer has accepted, as last read.
   uint64_t watch_ = 0;                      // As published; 0 = none.
-  uint64_t copy_budget_ = 0;                // Bytes that may yet be copied in this Advance.
+  uint64_t copy_budget_ = 0;                // Bytes that may yet be copied directly in this Advance,
+  uint64_t ring_budget_ = 0;                // and into the ring.
   ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the request after accepted_.
   uint8_t read_depth_ = 1;
   bool blocked_on_acceptance_ = false;  // A direct copy waits for earlier requests.

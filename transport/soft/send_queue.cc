@@ -160,11 +160,17 @@ void SendQueue::AdvanceUnsent() {
   ++unsent_;
 }
 
+SendEntry* SendQueue::next_ahead() {
+  ahead_ = std::max(ahead_, unsent_ + 1);
+  return ahead_ < tail_ ? &slots_[index_[ahead_]] : nullptr;
+}
+
 void SendQueue::PopHead() {
   if (head_ != unsent_ && head().signaled) --signaled_handed_over_;
   ++head_;
   unsent_ = std::max(unsent_, head_);
-  if (empty()) head_ = unsent_ = tail_ = unanswered_ = kept_ = 0;  // The places in use stay few, and in the cache.
+  if (empty())
+    head_ = unsent_ = tail_ = ahead_ = unanswered_ = kept_ = 0;  // The places in use stay few, and in the cache.
 }
 
 SendEntry& SendQueue::oldest_unanswered() {

@@ -1,8 +1,8 @@
 // Posted send-queue work in order of posting, until it is completed.
 //
-// Indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail; and, between head and
-// unsent, the oldest that waits for an answer. Bounded by the capacity it was made with; no allocation after that. No
-// lock: the queue pair's.
+// Indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail; between head and
+// unsent, the oldest that waits for an answer; and behind unsent, how far requests have gone ahead of their turn.
+// Bounded by the capacity it was made with; no allocation after that. No lock: the queue pair's.
 
 #ifndef VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
 #define VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
@@ -28,6 +28,8 @@ struct PlannedFaults {
   ibv_wc_status failure = IBV_WC_SUCCESS;  // Instead of being carried out.
   bool drops_empty = false;                // A SEND of no bytes is done without being sent.
   uint32_t bytes_per_turn = 0;             // Of the request, in one Advance; 0 = as many as usual.
+
+  bool any() const { return failure != IBV_WC_SUCCESS || drops_empty || bytes_per_turn != 0; }
 };
 
 struct SendEntry {
@@ -106,6 +108,10 @@ class SendQueue {
   // The first unsent request is handed over: it is in the ring, or done.
   void AdvanceUnsent();
 
+  // Of the requests behind the first unsent one, the first that PassAhead has not passed; null if there is none.
+  SendEntry* next_ahead();
+  void PassAhead() { ++ahead_; }
+
   // Signaled requests that are handed over and not completed.
   uint32_t signaled_handed_over() const { return signaled_handed_over_; }
   // The number of the request with whose acceptance the oldest of them completes that waits for one later than
@@ -129,6 +135,7 @@ class SendQueue {
   uint64_t head_ = 0;
   uint64_t unsent_ = 0;
   uint64_t tail_ = 0;
+  uint64_t ahead_ = 0;       // What is before it and behind unsent_ was looked at for going ahead.
   uint64_t unanswered_ = 0;  // Nothing before it waits for an answer.
   uint32_t signaled_handed_over_ = 0;
   uint64_t kept_ = 0;  // Inline bytes before this entry are kept, or handed over.

@@ -1,0 +1,165 @@
+// A SEND goes ahead of the READs in front of it: never ahead of anything else, and its completion keeps its place.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "transport/soft/device.h"
+#include "transport/soft/one_sided_policy.h"
+#include "transport/soft/testing/linked_pair.h"
+
+namespace verbena::soft {
+namespace {
+
+constexpr size_t kLargeBytes = 3'500'000;  // Many turns of copying.
+constexpr size_t kSmallAt = kLargeBytes;   // Behind them, for small messages.
+constexpr uint64_t kRead = 1;
+constexpr uint64_t kSend = 2;
+constexpr uint64_t kAnotherRead = 3;
+
+class Overtaking : public testing::Test {
+ protected:
+  ~Overtaking() override { DropAsyncEvents(); }
+
+  void Read(uint64_t wr_id, size_t offset = 0, uint32_t length = kLargeBytes) {
+    ASSERT_EQ(left_.OneSided(wr_id, IBV_WR_RDMA_READ, offset, length, right_.Address(0), right_.region->rkey), 0);
+  }
+  void Send(const std::string& text, unsigned flags = IBV_SEND_SIGNALED) {
+    left_.Fill(kSmallAt, text);
+    ASSERT_EQ(left_.Send(kSend, kSmallAt, static_cast<uint32_t>(text.size()), flags), 0);
+  }
+  // The ids of the left end's sends, in the order of their completion, all of which succeeded.
+  std::vector<uint64_t> CompletedSends(size_t count) {
+    std::vector<uint64_t> ids;
+    while (ids.size() < count) {
+      std::optional<ibv_wc> done = pair_.AwaitSend();
+      if (!done.has_value()) break;
+      EXPECT_EQ(done->status, IBV_WC_SUCCESS);
+      ids.push_back(done->wr_id);
+    }
+    return ids;
+  }
+
+  LinkedPair pair_{{.memory_bytes = kLargeBytes + 300'000}, {.rnr_retry_count = 7}};
+  TestEnd& left_ = pair_.left;
+  TestEnd& right_ = pair_.right;
+};
+
+TEST_F(Overtaking, SendArrivesWhileALargeReadIsCopied) {
+  right_.Receive(7, kSmallAt);
+  Read(kRead);
+  Send("small");
+  ASSERT_TRUE(right_.PollReceives().has_value());
+  EXPECT_EQ(right_.Text(kSmallAt, 5), "small");
+  EXPECT_FALSE(left_.PollSends().has_value());
+  EXPECT_EQ(CompletedSends(2), (std::vector<uint64_t>{kRead, kSend}));
+}
+
+TEST_F(Overtaking, InlineBytesAreTheCallersAgain) {
+  right_.Receive(7, kSmallAt);
+  Read(kRead);
+  Send("small", IBV_SEND_SIGNALED | IBV_SEND_INLINE);
+  left_.Fill(kSmallAt, "other");
+  EXPECT_EQ(CompletedSends(2).size(), 2u);
+  right_.PollReceives();
+  EXPECT_EQ(right_.Text(kSmallAt, 5), "small");
+}
+
+TEST_F(Overtaking, ReadBehindASendStillWaitsForIt) {
+  Read(kRead);
+  Send("small");
+  Read(kAnotherRead, 100, 6);
+  right_.Fill(0, "before");
+  EXPECT_EQ(CompletedSends(1), std::vector<uint64_t>{kRead});
+  pair_.Turn();
+  EXPECT_FALSE(left_.PollSends().has_value()) << "there is no receive yet";
+  right_.Fill(0, "after.");
+  right_.Receive(7, kSmallAt);
+  EXPECT_EQ(CompletedSends(2), (std::vector<uint64_t>{kSend, kAnotherRead}));
+  EXPECT_EQ(left_.Text(100, 6), "after.");
+}
+
+TEST_F(Overtaking, SendOfAReadThatWaitsItselfGoesAhead) {
+  right_.Receive(6, kSmallAt);
+  Read(kRead);
+  Read(kAnotherRead);
+  Send("small");
+  EXPECT_TRUE(right_.PollReceives().has_value());
+  EXPECT_EQ(CompletedSends(3), (std::vector<uint64_t>{kRead, kAnotherRead, kSend}));
+}
+
+TEST_F(Overtaking, FencedSendWaits) {
+  right_.Receive(7, kSmallAt);
+  Read(kRead);
+  Send("small", IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+  EXPECT_FALSE(right_.PollReceives().has_value());
+  EXPECT_EQ(CompletedSends(2).size(), 2u);
+  EXPECT_TRUE(right_.PollReceives().has_value());
+}
+
+TEST_F(Overtaking, SendBehindAWriteWaits) {
+  right_.Receive(7, kSmallAt);
+  Read(kRead);
+  left_.Fill(kSmallAt, "write");
+  left_.OneSided(kAnotherRead, IBV_WR_RDMA_WRITE, kSmallAt, 5, right_.Address(kSmallAt + 100), right_.region->rkey);
+  Send("small");
+  EXPECT_FALSE(right_.PollReceives().has_value());
+  EXPECT_EQ(CompletedSends(3).size(), 3u);
+  EXPECT_TRUE(right_.PollReceives().has_value());
+}
+
+TEST_F(Overtaking, LongSendWaits) {
+  constexpr uint32_t kLong = 200'000;  // More than the ring has room for.
+  right_.Receive(7, kSmallAt, kLong);
+  Read(kRead);
+  ASSERT_EQ(left_.Send(kSend, kSmallAt, kLong), 0);
+  right_.Turn();
+  EXPECT_FALSE(right_.PollReceives().has_value());
+  EXPECT_EQ(CompletedSends(2).size(), 2u);
+  EXPECT_EQ(right_.PollReceives()->byte_len, kLong);
+}
+
+TEST_F(Overtaking, FullRingPutsNothingOutOfOrder) {
+  constexpr uint32_t kBytes = 8000;
+  constexpr uint64_t kCount = 40;  // More than the ring has room for.
+  Read(kRead);
+  for (uint64_t id = 0; id < kCount; ++id) ASSERT_EQ(left_.Send(100 + id, kSmallAt + id, kBytes), 0);
+  for (uint64_t id = 0; id < kCount; ++id) right_.Receive(id, kSmallAt, kBytes);
+  std::vector<uint64_t> done = CompletedSends(kCount + 1);
+  ASSERT_EQ(done.size(), kCount + 1);
+  for (uint64_t id = 0; id < kCount; ++id) {
+    EXPECT_EQ(done[id + 1], 100 + id);
+    EXPECT_EQ(right_.PollReceives()->wr_id, id);
+  }
+}
+
+// As a NIC's READ behind which the peer's queue pair is in ERR: what is not complete has failed.
+TEST(OvertakingRefused, ReadFailsWithTheRefusal) {
+  LinkedPair pair({.memory_bytes = kLargeBytes}, {.rnr_retry_count = 0});
+  pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, kLargeBytes, pair.right.Address(0), pair.right.region->rkey);
+  pair.left.Send(kSend);
+  auto failed = pair.AwaitSend();
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->wr_id, kRead);
+  EXPECT_EQ(failed->status, IBV_WC_RNR_RETRY_EXC_ERR);
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_WR_FLUSH_ERR);
+  DropAsyncEvents();
+}
+
+// The first SEND waits for a receive, so the READ is not begun; the one behind the READ is.
+TEST_F(Overtaking, DrainingFinishesWhatWasOvertaken) {
+  ASSERT_EQ(left_.Send(9, kSmallAt, 5), 0);
+  Read(kRead, 0, 64);
+  Send("small");
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_SQD;
+  ASSERT_EQ(ModifyQueuePair(left_.queue_pair, &attributes, IBV_QP_STATE), 0);
+  Read(kAnotherRead, 0, 64);
+  right_.Receive(7, kSmallAt);
+  right_.Receive(8, kSmallAt);
+  EXPECT_EQ(CompletedSends(4), (std::vector<uint64_t>{9, kRead, kSend})) << "what was posted later waits";
+}
+
+}  // namespace
+}  // namespace verbena::soft
