@@ -10,7 +10,7 @@ namespace verbena::transport {
 namespace {
 
 // Frames of one connection in flight at once, control frames included.
-constexpr uint32_t kSendSlots = 64;
+constexpr uint32_t kSendSlots = 128;
 // Grants that a new connection is given at once, where there are enough.
 constexpr uint16_t kInitialCredits = 16;
 // The part of a loop's exported memory that one connection may have in quarantine: what is withdrawn cannot serve

@@ -47,7 +47,7 @@ struct TransportOptions {
   // which the peer has finished nothing in that time, is ended; for landing memory, if what the program holds lent
   // leaves no room for the message, it is refused.
   absl::Duration memory_wait_timeout = absl::Seconds(30);
-  uint32_t read_chunk_bytes = 1 << 20;  // Of one READ; no more than the device's longest message.
+  uint32_t read_chunk_bytes = 256 << 10;  // Of one READ; no more than the device's longest message.
   uint16_t read_depth = 16;
   bool checksum_payloads = false;  // CRC32C over fetched payloads, where both ends want it.
   // Retries after "receiver not ready", 7 = for ever. Credits leave nothing to retry; this is for faults.

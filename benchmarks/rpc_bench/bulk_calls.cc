@@ -9,9 +9,9 @@ absl::Status BulkCalls::Start() {
       EchoCall::Create({.payload_bytes = 0, .attachment_bytes = attachment_bytes_});
   if (!call.ok()) return call.status();
   call_ = *std::move(call);
-  start_ = Clock::now();
   StartCall();
-  return absl::OkStatus();
+  warm_.WaitForNotification();
+  return first_;
 }
 
 void BulkCalls::StartCall() {
@@ -21,6 +21,12 @@ void BulkCalls::StartCall() {
 }
 
 void BulkCalls::OnDone(absl::Status status) {
+  if (!warm_.HasBeenNotified()) {
+    first_ = std::move(status);
+    start_ = Clock::now();
+    if (first_.ok()) StartCall();
+    return warm_.Notify();
+  }
   if (status.ok()) ++done_;
   if (status.ok() && !stopping_.load()) return StartCall();
   failure_ = std::move(status);

@@ -25,11 +25,12 @@ class BulkCalls {
   BulkCalls(const BulkCalls&) = delete;
   BulkCalls& operator=(const BulkCalls&) = delete;
 
-  // The first call is under way; each is followed by another until Stop. ResourceExhausted: no memory. Once.
+  // Waits for a first call, by which both ends have their memory; the next is under way then, and each is followed by
+  // another until Stop. ResourceExhausted: no memory. The first call's error. Once.
   absl::Status Start();
   // Waits for the call that is under way. The error of one that failed, which was the last then. After Start.
   absl::Status Stop();
-  // What the server has fetched from Start to Stop.
+  // What the server has fetched since Start.
   double gbytes_per_second() const;
 
  private:
@@ -41,10 +42,14 @@ class BulkCalls {
   const size_t attachment_bytes_;
   Bench::Stub stub_;
   std::unique_ptr<EchoCall> call_;
-  Clock::time_point start_;
   std::atomic<bool> stopping_ = false;
 
-  // The loop's until the notification.
+  // The loop's until the first notification.
+  Clock::time_point start_;
+  absl::Status first_;
+  absl::Notification warm_;
+
+  // The loop's until the second.
   uint64_t done_ = 0;
   Clock::time_point end_;
   absl::Status failure_;

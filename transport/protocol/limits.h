@@ -30,8 +30,9 @@ inline constexpr uint32_t kReceiveBufferBytesMin = 512;
 static_assert(kReceiveBufferBytesMin >= wire::kFrameHeaderBytes + kSegmentsRoomMin * wire::kSegmentBytes + 128,
               "an announcement must have room for a call header");
 
-// READ bytes in flight on one connection, in chunks: what a small fetch waits for behind a large one.
-inline constexpr uint32_t kReadChunksInFlightMax = 4;
+// READ bytes in flight on one connection, in chunks: what a small fetch waits for behind a large one, and what the
+// slots of SENDs posted behind these READs are not free before.
+inline constexpr uint32_t kReadChunksInFlightMax = 2;
 
 // The reason in words that a kGoodbye carries, in bytes: what is longer is cut, by either side.
 inline constexpr size_t kGoodbyeWordsBytesMax = 256;

@@ -105,10 +105,11 @@ TEST_F(RendezvousReceiverTest, AnotherIdentityIsDataLoss) {
 }
 
 TEST_F(RendezvousReceiverTest, ASmallFetchTakesItsTurnBehindOneChunkOfALargeOne) {
-  Reading(1, 50000);
+  const uint64_t large = Reading(1, 50000);
   receiver_.NextRead();
   const uint64_t small = Reading(2, 100);
   receiver_.NextRead();
+  receiver_.OnReadCompleted(large, true);
   EXPECT_EQ(receiver_.NextRead()->fetch_id, small);
 }
 

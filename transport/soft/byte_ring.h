@@ -92,6 +92,9 @@ class RingReader {
     __builtin_prefetch(next + kCacheLineBytes);
   }
 
+  // Whether the writer has come further since.
+  bool HasMore() const { return peer_->tail.load(std::memory_order_relaxed) != tail_; }
+
   size_t available() const { return broken_ ? 0 : tail_ - head_; }
   // Whether a Refresh has ever seen anything.
   bool touched() const { return tail_ != 0; }

@@ -261,16 +261,16 @@ bool QueuePair::MayHaveNews() const {
 void QueuePair::AdvanceSends(Requester::Look look) {
   if (state == IBV_QPS_ERR) return requester_.Flush(IBV_WC_WR_FLUSH_ERR);
   if (link_ != nullptr && surroundings_.health->port_is_up()) {
-    Settle(AdvanceRequester(look, Requester::Haste::kSomebodyWaits));
+    Settle(AdvanceRequester(look, CopyPace::Occasion::kPost));
   }
   NoticeDrain();
   if (!requester_.idle()) AskForSupervision();
 }
 
 // What may end the queue pair does not wait until somebody asks; and a plan counts turns that are all alike.
-bool QueuePair::AdvanceRequester(Requester::Look look, Requester::Haste haste) {
+bool QueuePair::AdvanceRequester(Requester::Look look, CopyPace::Occasion occasion) {
   if (link_->peer_refused() || faults_ != nullptr) look = Requester::Look::kAlways;
-  return requester_.Advance(*link_, look, haste);
+  return requester_.Advance(*link_, look, occasion);
 }
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
@@ -283,7 +283,7 @@ void QueuePair::AdvanceBoth(Requester::Look look) {
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
   bool arrived = link_->requests_in().available() != 0;
   if (!arrived) look = Requester::Look::kAlways;
-  bool healthy = AdvanceRequester(look, arrived ? Requester::Haste::kSomebodyWaits : Requester::Haste::kNone);
+  bool healthy = AdvanceRequester(look, arrived ? CopyPace::Occasion::kArrival : CopyPace::Occasion::kTurn);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy);
   NoticeDrain();

@@ -168,7 +168,7 @@ class QueuePair final : public ExtensibleQueuePair, public ProgressTarget, publi
   void LosePeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceSends(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AdvanceBoth(Requester::Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool AdvanceRequester(Requester::Look look, Requester::Haste haste) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool AdvanceRequester(Requester::Look look, CopyPace::Occasion occasion) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Settle(bool healthy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EnterError(ibv_wc_status oldest_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void PushWire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -12,11 +12,6 @@ namespace {
 
 // One turn of writing into the ring: the other queue pairs of a polling thread wait no longer than this takes.
 constexpr uint64_t kRingBytesPerTurn = 1024 * 1024;
-// And of copying by ourselves, which may go on for long, so that small messages come in between. A few microseconds;
-// with half of it, large READs lose a tenth.
-constexpr uint64_t kCopyBytesPerTurn = 16 * 1024;
-constexpr uint64_t kCopyBytesInHaste = 4 * 1024;
-
 ibv_wc_opcode CompletionOpcode(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_RDMA_READ:
@@ -75,8 +70,8 @@ int Requester::Append(const ibv_send_wr& request) {
   return queue_.Append(request, options_.signal_all || (request.send_flags & IBV_SEND_SIGNALED) != 0);
 }
 
-bool Requester::Advance(PairLink& link, Look look, Haste haste) {
-  copy_budget_ = haste == Haste::kSomebodyWaits ? kCopyBytesInHaste : kCopyBytesPerTurn;
+bool Requester::Advance(PairLink& link, Look look, CopyPace::Occasion occasion) {
+  copy_pace_.BeginTurn(occasion);
   ring_budget_ = kRingBytesPerTurn;
   for (bool looks = look == Look::kAlways || WantsAcceptances();; looks = true) {
     if (looks && !TakeIn(link)) return false;
@@ -195,7 +190,7 @@ bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
   const PlannedFaults& planned = entry.planned;
   if (planned.failure != IBV_WC_SUCCESS) return Fail(entry, {.status = planned.failure});
   if (planned.bytes_per_turn != 0) {
-    copy_budget_ = std::min<uint64_t>(copy_budget_, planned.bytes_per_turn);
+    copy_pace_.Limit(planned.bytes_per_turn);
     ring_budget_ = std::min<uint64_t>(ring_budget_, planned.bytes_per_turn);
   }
   if (planned.drops_empty && entry.opcode == IBV_WR_SEND && entry.length == 0) {
@@ -254,7 +249,7 @@ WorkOutcome Requester::CheckLocal(const SendEntry& entry) const {
 bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
   blocked_on_acceptance_ = accepted_ < last_in_order_;
   if (blocked_on_acceptance_) return false;
-  WorkOutcome outcome = CopyDirectly(*link.direct(), entry);
+  WorkOutcome outcome = CopyDirectly(link, entry);
   if (IsLeftToPeer(outcome.status)) {
     entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
     return true;
@@ -266,7 +261,8 @@ bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
   return true;
 }
 
-WorkOutcome Requester::CopyDirectly(DirectMemory& memory, SendEntry& entry) {
+WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
+  DirectMemory& memory = *link.direct();
   if (IsAtomic(entry.opcode)) {
     AtomicOperation operation = {
         .compares = entry.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, .operand = entry.operand, .swap = entry.swap};
@@ -276,7 +272,7 @@ WorkOutcome Requester::CopyDirectly(DirectMemory& memory, SendEntry& entry) {
     return outcome;
   }
   while (entry.copied_bytes < entry.length) {
-    uint64_t bytes = std::min(entry.length - entry.copied_bytes, copy_budget_);
+    uint64_t bytes = std::min(entry.length - entry.copied_bytes, copy_pace_.NextSlice());
     unfinished_copy_ = bytes == 0;
     if (unfinished_copy_) return {};
     WorkOutcome outcome = memory.Copy({
@@ -290,7 +286,7 @@ WorkOutcome Requester::CopyDirectly(DirectMemory& memory, SendEntry& entry) {
     });
     if (!outcome.ok()) return outcome;
     entry.copied_bytes += bytes;
-    copy_budget_ -= bytes;
+    copy_pace_.Copied(bytes, link.requests_in().HasMore() || options_.completions->ready().AnyReady());
   }
   return {};
 }

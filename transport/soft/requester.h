@@ -27,6 +27,7 @@
 
 #include "transport/soft/answer_reader.h"
 #include "transport/soft/completion_queue.h"
+#include "transport/soft/copy_pace.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/pair_link.h"
 #include "transport/soft/request_writer.h"
@@ -70,15 +71,9 @@ class Requester {
     kIfWanted,  // Only if a completion, room or a turn waits for it; then also before anything else.
   };
 
-  // How much of a long copy is done at a time.
-  enum class Haste {
-    kNone,
-    kSomebodyWaits,  // For the posting call's return, or for messages that have arrived.
-  };
-
   // Hands over what can be, and completes what is done. False if a request failed (its completion is out) or the link
   // is broken: the queue pair must go to ERR. Copies a bounded number of bytes: see unfinished_copy.
-  bool Advance(PairLink& link, Look look, Haste haste);
+  bool Advance(PairLink& link, Look look, CopyPace::Occasion occasion);
   // Completes what the peer has carried out, and no more. False as Advance.
   bool TakeIn(PairLink& link);
 
@@ -129,8 +124,8 @@ class Requester {
   bool PeerStillCopies(PairLink& link, uint32_t key);
 
   WorkOutcome CheckLocal(const SendEntry& entry) const;
-  WorkOutcome CopyDirectly(DirectMemory& memory, SendEntry& entry);
-  bool Fail(SendEntry& entry, WorkOutcome outcome);  // Returns false.
+  WorkOutcome CopyDirectly(PairLink& link, SendEntry& entry);  // There is a direct way.
+  bool Fail(SendEntry& entry, WorkOutcome outcome);            // Returns false.
   void WatchAcceptanceOf(PairLink& link, const SendEntry& entry);
   // True if what we wait for changed after the peer may have looked: look once more.
   bool UpdateWatch(PairLink& link);
@@ -139,12 +134,12 @@ class Requester {
   SendQueue queue_;
   RequestWriter writer_;
   AnswerReader answers_;
-  uint64_t last_number_ = 0;                // Of the newest request begun.
-  uint64_t last_in_order_ = 0;              // Of the newest that is handed over with everything before it.
-  uint64_t accepted_ = 0;                   // Requests the peer has accepted, as last read.
-  uint64_t watch_ = 0;                      // As published; 0 = none.
-  uint64_t copy_budget_ = 0;                // Bytes that may yet be copied directly in this Advance,
-  uint64_t ring_budget_ = 0;                // and into the ring.
+  uint64_t last_number_ = 0;    // Of the newest request begun.
+  uint64_t last_in_order_ = 0;  // Of the newest that is handed over with everything before it.
+  uint64_t accepted_ = 0;       // Requests the peer has accepted, as last read.
+  uint64_t watch_ = 0;          // As published; 0 = none.
+  CopyPace copy_pace_;
+  uint64_t ring_budget_ = 0;                // Bytes that may yet be written into the ring in this Advance.
   ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the request after accepted_.
   uint8_t read_depth_ = 1;
   bool blocked_on_acceptance_ = false;  // A direct copy waits for earlier requests.

@@ -34,9 +34,9 @@ class RequesterAlone : public testing::Test {
       read.send_flags = IBV_SEND_SIGNALED;
       ASSERT_EQ(requester_.Append(read), 0);
     }
-    ASSERT_TRUE(requester_.Advance(link_, Requester::Look::kAlways, Requester::Haste::kNone));
+    ASSERT_TRUE(requester_.Advance(link_, Requester::Look::kAlways, CopyPace::Occasion::kTurn));
     peer_.state.refusal.store(IBV_WC_REM_ACCESS_ERR);
-    ASSERT_FALSE(requester_.Advance(link_, Requester::Look::kAlways, Requester::Haste::kNone));
+    ASSERT_FALSE(requester_.Advance(link_, Requester::Look::kAlways, CopyPace::Occasion::kTurn));
     auto failed = end_.PollSends();
     ASSERT_TRUE(failed.has_value());
     ASSERT_EQ(failed->wr_id, 1u);

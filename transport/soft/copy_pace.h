@@ -1,0 +1,71 @@
+// How much of a long copy a requester does at a time, so that small messages need not wait for it.
+//
+// On a NIC a READ of many megabytes delays nobody: here it takes the processor that everything else needs too. So it is
+// copied in slices, between which the requester looks whether something has come. Slices are short after a message,
+// since the next one is likely to come soon, and grow when none comes: each costs a system call. While a message is
+// answered, nothing is copied: who polls once more before he posts the answer gets nothing from that.
+//
+// Pure. Owner: a requester. Thread: its lock.
+
+#ifndef VERBENA_TRANSPORT_SOFT_COPY_PACE_H_
+#define VERBENA_TRANSPORT_SOFT_COPY_PACE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace verbena::soft {
+
+class CopyPace {
+ public:
+  // In bytes. The shortest take about as long as a small message; one turn's as long as other queue pairs may wait.
+  static constexpr uint64_t kSliceMin = 8 * 1024;
+  static constexpr uint64_t kSliceMax = 128 * 1024;
+  static constexpr uint64_t kTurnMax = 1024 * 1024;
+  // What there is time for even when messages arrive with every turn.
+  static constexpr uint64_t kInHaste = 4 * 1024;
+  static constexpr int kShortSlices = 2;  // After a message, before they grow.
+
+  enum class Occasion {
+    kTurn,
+    kArrival,  // A turn in which there are messages to be delivered.
+    kPost,     // The posting call is to return: it copies nothing.
+  };
+
+  void BeginTurn(Occasion occasion) {
+    const bool may_be_answering = std::exchange(may_be_answering_, occasion == Occasion::kArrival);
+    const bool had_time = slices_ > 0;
+    if (occasion == Occasion::kTurn) {
+      turn_end_ = copied_ + (may_be_answering ? 0 : kTurnMax);
+    } else {
+      slices_ = 0;
+      turn_end_ = copied_ + (occasion == Occasion::kPost || had_time ? 0 : kInHaste);
+    }
+  }
+  // No more than this in the turn.
+  void Limit(uint64_t bytes) { turn_end_ = std::min(turn_end_, copied_ + bytes); }
+
+  // The bytes to copy next, at most; 0: no more in this turn.
+  uint64_t NextSlice() const {
+    const int doublings = std::max(slices_ - kShortSlices, 0);
+    return std::min(turn_end_ - copied_, std::min(kSliceMin << doublings, kSliceMax));
+  }
+  // So many were copied. `something_waits`: it has come since the turn began.
+  void Copied(uint64_t bytes, bool something_waits) {
+    copied_ += bytes;
+    slices_ = std::min(slices_ + 1, kSlicesCounted);
+    if (something_waits) turn_end_ = copied_;
+  }
+
+ private:
+  static constexpr int kSlicesCounted = kShortSlices + 8;  // The slices are longest by then.
+
+  uint64_t copied_ = 0;    // Ever.
+  uint64_t turn_end_ = 0;  // How far it may go in this turn.
+  int slices_ = 0;         // Since the last message.
+  bool may_be_answering_ = false;
+};
+
+}  // namespace verbena::soft
+
+#endif  // VERBENA_TRANSPORT_SOFT_COPY_PACE_H_
