@@ -82,6 +82,11 @@ uint16_t DeviceContext::read_depth_max() const {
   return static_cast<uint16_t>(std::clamp(depth, 1, int{std::numeric_limits<uint8_t>::max()}));
 }
 
+int DeviceContext::TakeCompletionVector() {
+  const auto vectors = static_cast<uint32_t>(std::max(device_.completion_vectors(), 1));
+  return static_cast<int>(completion_vectors_taken_.fetch_add(1, std::memory_order_relaxed) % vectors);
+}
+
 void DeviceContext::DispatchEvents() {
   const bool failed = DispatchAsyncEvents();
   if (ReadAnchorsEvents() || failed) OnRemoved();

@@ -11,6 +11,7 @@
 #ifndef VERBENA_TRANSPORT_DEVICE_CONTEXT_H_
 #define VERBENA_TRANSPORT_DEVICE_CONTEXT_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +51,9 @@ class DeviceContext {
   int lent_access() const { return has_windows_ ? IBV_ACCESS_MW_BIND : 0; }
   // RDMA READs that a queue pair may have in flight, here and as the answering side.
   uint16_t read_depth_max() const;
+  // The completion vector of the next completion queue: each in turn, so that the device's interrupts, which the system
+  // spreads over processors, are spread over the event loops.
+  int TakeCompletionVector();
 
   // Events. Any loop may watch both descriptors, and calls this when one is readable. Each asynchronous event goes to
   // the handler of the queue pair that it is about, and is dropped if there is none. The removal of the device is told
@@ -86,6 +90,7 @@ class DeviceContext {
   verbs::Device device_;
   const verbs::ProtectionDomain domain_;
   const bool has_windows_;
+  std::atomic<uint32_t> completion_vectors_taken_ = 0;
   std::mutex mu_;
   absl::flat_hash_map<uint32_t, QueuePairHandler> queue_pairs_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<const void*, std::function<void()>> users_ ABSL_GUARDED_BY(mu_);

@@ -19,6 +19,14 @@ constexpr size_t kBytes = 10000;
 
 TEST_F(DeviceContextTest, OneDeviceHasOne) { EXPECT_EQ(Get(), device_); }
 
+TEST_F(DeviceContextTest, CompletionVectorsAreTakenInTurn) {
+  const int vectors = device_->device().completion_vectors();
+  ASSERT_GT(vectors, 1);
+  const int first = device_->TakeCompletionVector();
+  for (int i = 1; i < vectors; ++i) EXPECT_EQ(device_->TakeCompletionVector(), (first + i) % vectors);
+  EXPECT_EQ(device_->TakeCompletionVector(), first);
+}
+
 TEST_F(DeviceContextTest, ItsRemovalIsToldToItsUsersOnce) {
   int told = 0;
   ASSERT_EQ(device_->AddUser(&told, [&] { ++told; }), absl::OkStatus());

@@ -67,8 +67,8 @@ absl::Status PollGroup::Initialize() {
                      flights_max_ + options_.receive_buffers, " entries; ", name, " has ", completions_max));
   }
   receives_max_ = static_cast<uint32_t>(std::min(receives_wanted, completions_max - flights_max_));
-  absl::StatusOr<verbs::CompletionQueue> completions =
-      verbs::CompletionQueue::Create(device_->device(), static_cast<int>(receives_max_ + flights_max_), &*channel_, 0);
+  absl::StatusOr<verbs::CompletionQueue> completions = verbs::CompletionQueue::Create(
+      device_->device(), static_cast<int>(receives_max_ + flights_max_), &*channel_, device_->TakeCompletionVector());
   if (!completions.ok()) return completions.status();
   completions_.emplace(*std::move(completions));
   deferred_.set_capacity(receives_max_ + flights_max_);

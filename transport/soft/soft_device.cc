@@ -22,6 +22,8 @@
 namespace verbena::soft {
 namespace {
 
+constexpr int kCompletionVectors = 4;  // Nothing interrupts, so all are the same; programs that spread over them can.
+
 std::atomic<void (*)()> fatal_listener{nullptr};  // See OnDeviceFatal.
 
 uint64_t RandomNumber() {
@@ -112,7 +114,7 @@ SoftDevice::SoftDevice(const Profile& profile, Resources resources)
   context()->device = &device_;
   context()->cmd_fd = -1;
   context()->async_fd = async_events_.fd();
-  context()->num_comp_vectors = 1;
+  context()->num_comp_vectors = kCompletionVectors;
   InstallDataPath(&context()->ops);
   InstallExtendedCalls(profile, &context_);
 }
