@@ -3,10 +3,9 @@
 The figures themselves are not judged: a test machine is busy. Usage: rpc_bench_test.py RPC_BENCH
 """
 
-import json
-import subprocess
-import sys
 import unittest
+
+from bench import measure, run
 
 KEYS = [
     "device",
@@ -40,18 +39,6 @@ KEYS = [
     "beside_gbytes_per_second",
 ]
 PERCENTILES = ["p50_us", "p90_us", "p99_us", "p999_us", "p9999_us", "max_us"]
-PROGRAM = sys.argv.pop()
-
-
-def run(*flags):
-    return subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=120, check=False)
-
-
-def measure(*flags):
-    result = run("--device=soft", "--seconds=0.2", "--rounds=2", "--json", *flags)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
-
 
 class RpcBench(unittest.TestCase):
     def check(self, figures):
