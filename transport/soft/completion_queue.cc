@@ -48,7 +48,7 @@ CompletionQueue::~CompletionQueue() {
 
 int CompletionQueue::Poll(int count, ibv_wc* completions) {
   CountPoll();
-  if (size_.load(std::memory_order_relaxed) == 0) ProgressOnPoll();
+  if (size_.load(std::memory_order_relaxed) == 0 || TurnIsDue()) ProgressOnPoll();
   return Pop(count, completions, nullptr);
 }
 
@@ -56,7 +56,7 @@ int CompletionQueue::PollTimed(ibv_wc* completion, uint64_t* time_ns) {
   *time_ns = 0;
   if (IsForkedChild()) return -ENODEV;  // This way in is not among those that InstallDeadDataPath closes.
   CountPoll();
-  if (size_.load(std::memory_order_relaxed) == 0) ProgressOnPoll();
+  if (size_.load(std::memory_order_relaxed) == 0 || TurnIsDue()) ProgressOnPoll();
   return Pop(1, completion, time_ns);
 }
 
@@ -179,6 +179,9 @@ void CompletionQueue::ProgressOnPoll() {
   std::unique_lock lock(progress_mu_, std::try_to_lock);  // Whoever has it is looking.
   if (lock.owns_lock()) ProgressWatched();
 }
+
+// Who posts for each completion what is done at once finds the queue never empty, and would hear no peer.
+bool CompletionQueue::TurnIsDue() const { return polls_.load(std::memory_order_relaxed) % kPollsBetweenTurns == 0; }
 
 // In case a peer that shares the ready map has cleared bits.
 bool CompletionQueue::LookIsDue() {

@@ -128,6 +128,8 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   // Polls between two looks at some of the queue pairs, in turn, and at how many: a look at all of a thousand takes as
   // long as a hundred messages.
   static constexpr uint32_t kPollsBetweenLooks = 1024;
+  // Polls that may find completions before the queue pairs have a turn all the same.
+  static constexpr uint32_t kPollsBetweenTurns = 4;
   static constexpr size_t kQueuePairsPerLook = 8;
   // So often a queue pair is found in the map, and no other between, before it is watched: a change costs about as much
   // as the map does for one message. One that cannot be watched just then is tried again.
@@ -140,6 +142,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   // Lets every queue pair that has news progress. A poll spares itself the lock if nothing says that there are any.
   void Progress();
   void ProgressOnPoll();
+  bool TurnIsDue() const;
   bool LookIsDue();
   void LookAtSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void LookAt(uint32_t queue_pair_index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);

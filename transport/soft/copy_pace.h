@@ -22,33 +22,38 @@ class CopyPace {
   static constexpr uint64_t kSliceMin = 8 * 1024;
   static constexpr uint64_t kSliceMax = 128 * 1024;
   static constexpr uint64_t kTurnMax = 1024 * 1024;
-  // What there is time for even when messages arrive with every turn.
+  // What there is time for even when messages arrive with every turn, or when the posting call waits.
   static constexpr uint64_t kInHaste = 4 * 1024;
   static constexpr int kShortSlices = 2;  // After a message, before they grow.
 
   enum class Occasion {
     kTurn,
     kArrival,  // A turn in which there are messages to be delivered.
-    kPost,     // The posting call is to return: it copies nothing.
+    kPost,     // The posting call is to return: only what is done at once is done.
   };
 
   void BeginTurn(Occasion occasion) {
     const bool may_be_answering = std::exchange(may_be_answering_, occasion == Occasion::kArrival);
     const bool had_time = slices_ > 0;
+    whole_only_ = occasion == Occasion::kPost;
     if (occasion == Occasion::kTurn) {
       turn_end_ = copied_ + (may_be_answering ? 0 : kTurnMax);
     } else {
-      slices_ = 0;
-      turn_end_ = copied_ + (occasion == Occasion::kPost || had_time ? 0 : kInHaste);
+      turn_end_ = copied_ + (occasion == Occasion::kArrival && had_time ? 0 : kInHaste);
     }
+    if (occasion == Occasion::kArrival) OnMessage();
   }
   // No more than this in the turn.
   void Limit(uint64_t bytes) { turn_end_ = std::min(turn_end_, copied_ + bytes); }
+  // One was sent while a copy is under way.
+  void OnMessage() { slices_ = 0; }
 
-  // The bytes to copy next, at most; 0: no more in this turn.
-  uint64_t NextSlice() const {
+  // How many of the `left` bytes to copy next; 0: no more in this turn.
+  uint64_t NextSlice(uint64_t left) const {
+    const uint64_t turn_left = turn_end_ - copied_;
+    if (whole_only_ && left > turn_left) return 0;
     const int doublings = std::max(slices_ - kShortSlices, 0);
-    return std::min(turn_end_ - copied_, std::min(kSliceMin << doublings, kSliceMax));
+    return std::min({left, turn_left, kSliceMin << doublings, kSliceMax});
   }
   // So many were copied. `something_waits`: it has come since the turn began.
   void Copied(uint64_t bytes, bool something_waits) {
@@ -64,6 +69,7 @@ class CopyPace {
   uint64_t turn_end_ = 0;  // How far it may go in this turn.
   int slices_ = 0;         // Since the last message.
   bool may_be_answering_ = false;
+  bool whole_only_ = false;  // In this turn nothing is begun that would not be done in it.
 };
 
 }  // namespace verbena::soft

@@ -9,15 +9,17 @@ namespace {
 
 using Occasion = CopyPace::Occasion;
 
-// What a turn copies to its end.
-uint64_t CopyInTurn(CopyPace& pace, Occasion occasion) {
+constexpr uint64_t kMuch = 100 * CopyPace::kTurnMax;
+
+// What a turn copies, of a copy that has so many bytes left.
+uint64_t CopyInTurn(CopyPace& pace, Occasion occasion, uint64_t bytes = kMuch) {
   pace.BeginTurn(occasion);
-  uint64_t copied = 0;
-  for (uint64_t slice = pace.NextSlice(); slice > 0; slice = pace.NextSlice()) {
+  uint64_t left = bytes;
+  for (uint64_t slice = pace.NextSlice(left); slice > 0; slice = pace.NextSlice(left)) {
     pace.Copied(slice, false);
-    copied += slice;
+    left -= slice;
   }
-  return copied;
+  return bytes - left;
 }
 
 TEST(CopyPace, SlicesGrowWhileNothingComes) {
@@ -25,7 +27,7 @@ TEST(CopyPace, SlicesGrowWhileNothingComes) {
   uint64_t last = 0;
   for (int i = 0; i < 100; ++i) {
     pace.BeginTurn(Occasion::kTurn);
-    const uint64_t slice = pace.NextSlice();
+    const uint64_t slice = pace.NextSlice(kMuch);
     EXPECT_GE(slice, last);
     EXPECT_LE(slice, CopyPace::kSliceMax);
     if (i < CopyPace::kShortSlices) {
@@ -46,8 +48,8 @@ TEST(CopyPace, TurnEndsWithTheSliceInWhichSomethingCame) {
   CopyPace pace;
   CopyInTurn(pace, Occasion::kTurn);
   pace.BeginTurn(Occasion::kTurn);
-  pace.Copied(pace.NextSlice(), true);
-  EXPECT_EQ(pace.NextSlice(), 0u);
+  pace.Copied(pace.NextSlice(kMuch), true);
+  EXPECT_EQ(pace.NextSlice(kMuch), 0u);
 }
 
 TEST(CopyPace, MessageThatArrivedWaitsForNothingAndShortensTheSlices) {
@@ -56,7 +58,7 @@ TEST(CopyPace, MessageThatArrivedWaitsForNothingAndShortensTheSlices) {
   EXPECT_EQ(CopyInTurn(pace, Occasion::kArrival), 0u);
   CopyInTurn(pace, Occasion::kPost);
   pace.BeginTurn(Occasion::kTurn);
-  EXPECT_EQ(pace.NextSlice(), CopyPace::kSliceMin);
+  EXPECT_EQ(pace.NextSlice(kMuch), CopyPace::kSliceMin);
 }
 
 TEST(CopyPace, MessagesThatArriveAllTheTimeDoNotStopACopy) {
@@ -76,6 +78,22 @@ TEST(CopyPace, WhoPollsAgainBeforeHeAnswersWaitsForNothing) {
   EXPECT_EQ(CopyInTurn(pace, Occasion::kTurn), CopyPace::kTurnMax);
 }
 
+TEST(CopyPace, PostingCallDoesWhatIsDoneAtOnce) {
+  CopyPace pace;
+  EXPECT_EQ(CopyInTurn(pace, Occasion::kPost, CopyPace::kInHaste), CopyPace::kInHaste);
+  EXPECT_EQ(CopyInTurn(pace, Occasion::kPost, CopyPace::kInHaste + 1), 0u);
+}
+
+TEST(CopyPace, MessageThatIsSentShortensTheSlices) {
+  CopyPace pace;
+  CopyInTurn(pace, Occasion::kTurn);
+  CopyInTurn(pace, Occasion::kPost);
+  pace.BeginTurn(Occasion::kTurn);
+  EXPECT_EQ(pace.NextSlice(kMuch), CopyPace::kSliceMax);
+  pace.OnMessage();
+  EXPECT_EQ(pace.NextSlice(kMuch), CopyPace::kSliceMin);
+}
+
 TEST(CopyPace, PostedAnswerIsTheEndOfAnswering) {
   CopyPace pace;
   CopyInTurn(pace, Occasion::kTurn);
@@ -88,10 +106,10 @@ TEST(CopyPace, LimitHoldsForTheTurn) {
   CopyPace pace;
   pace.BeginTurn(Occasion::kTurn);
   pace.Limit(100);
-  EXPECT_EQ(pace.NextSlice(), 100u);
+  EXPECT_EQ(pace.NextSlice(kMuch), 100u);
   pace.Copied(60, false);
   pace.Limit(100);
-  EXPECT_EQ(pace.NextSlice(), 40u);
+  EXPECT_EQ(pace.NextSlice(kMuch), 40u);
   EXPECT_EQ(CopyInTurn(pace, Occasion::kTurn), CopyPace::kTurnMax);
 }
 

@@ -140,7 +140,6 @@ TEST_F(ExtendedPosts, WriteWithImmediateTakesAReceive) {
   ibv_wr_rdma_write_imm(post_, right_.region->rkey, right_.Address(100), htonl(7));
   ibv_wr_set_sge(post_, left_.region->lkey, left_.Address(200), 4);
   EXPECT_EQ(ibv_wr_complete(post_), 0);
-  left_.Turn();
   auto completion = right_.PollReceives();
   ASSERT_TRUE(completion.has_value());
   EXPECT_EQ(completion->opcode, IBV_WC_RECV_RDMA_WITH_IMM);

@@ -186,7 +186,7 @@ TEST_P(OneSided, ReadFromAQueuePairInErrorIsRetryExceeded) {
   EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_RETRY_EXC_ERR);
 }
 
-// Such a READ is done at once: who posts one for each completion never waits for one.
+// As soon as it is posted, such a READ is done: who posts one for each completion never finds the queue empty.
 TEST(OneSidedPolicy, WhoAlwaysFindsCompletionsHearsThePeerToo) {
   LinkedPair pair;
   ASSERT_EQ(pair.left.Receive(1), 0);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/one_sided_policy.h"
 #include "transport/soft/testing/linked_pair.h"
@@ -134,31 +135,88 @@ TEST_F(Overtaking, FullRingPutsNothingOutOfOrder) {
   }
 }
 
-// As a NIC's READ behind which the peer's queue pair is in ERR: what is not complete has failed.
-TEST(OvertakingRefused, ReadFailsWithTheRefusal) {
-  LinkedPair pair({.memory_bytes = kLargeBytes}, {.rnr_retry_count = 0});
-  pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, kLargeBytes, pair.right.Address(0), pair.right.region->rkey);
-  pair.left.Send(kSend);
-  auto failed = pair.AwaitSend();
-  ASSERT_TRUE(failed.has_value());
-  EXPECT_EQ(failed->wr_id, kRead);
-  EXPECT_EQ(failed->status, IBV_WC_RNR_RETRY_EXC_ERR);
-  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_WR_FLUSH_ERR);
-  DropAsyncEvents();
+class OvertakingRefused : public testing::Test {
+ protected:
+  ~OvertakingRefused() override {
+    OverrideOneSidedPolicy(std::nullopt);
+    DropAsyncEvents();
+  }
+
+  // Nobody is ready for the SEND.
+  void PostReadAndSend(LinkedPair& pair) {
+    pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, kLargeBytes, pair.right.Address(0), pair.right.region->rkey);
+    pair.left.Send(kSend);
+  }
+  void ExpectBothToFail(LinkedPair& pair, ibv_wc_status status) {
+    auto failed = pair.AwaitSend();
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_EQ(failed->wr_id, kRead);
+    EXPECT_EQ(failed->status, status);
+    EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_WR_FLUSH_ERR);
+  }
+
+  static constexpr LinkParameters kNoPatience = {.rnr_retry_count = 0};
+  static constexpr EndOptions kLarge = {.memory_bytes = kLargeBytes};
+};
+
+// The READ is the oldest, and nothing completes behind a failure but as flushed.
+TEST_F(OvertakingRefused, ReadFailsWithTheRefusal) {
+  LinkedPair pair(kLarge, kNoPatience);
+  PostReadAndSend(pair);
+  ExpectBothToFail(pair, IBV_WC_RNR_RETRY_EXC_ERR);
 }
 
-// The first SEND waits for a receive, so the READ is not begun; the one behind the READ is.
+TEST_F(OvertakingRefused, ReadThatMayNoMoreBeCopiedFailsWithTheRefusalToo) {
+  LinkedPair pair(kLarge, kNoPatience);
+  PostReadAndSend(pair);
+  DeregisterMemory(pair.right.region);
+  pair.right.region = nullptr;
+  ExpectBothToFail(pair, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+// The peer takes such a READ out of the ring, in its turn.
+TEST_F(OvertakingRefused, ReadThatThePeerCarriesOutIsNotOvertaken) {
+  OverrideOneSidedPolicy(OneSidedPolicy::kResponder);
+  LinkedPair pair(kLarge, kNoPatience);
+  PostReadAndSend(pair);
+  auto done = pair.AwaitSend();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->wr_id, kRead);
+  EXPECT_EQ(done->status, IBV_WC_SUCCESS);
+  EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+// The first SEND waits for a receive, so the READs are not begun; the SENDs behind them are.
 TEST_F(Overtaking, DrainingFinishesWhatWasOvertaken) {
   ASSERT_EQ(left_.Send(9, kSmallAt, 5), 0);
   Read(kRead, 0, 64);
   Send("small");
+  Read(kAnotherRead, 0, 64);
+  Send("small");
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_SQD;
-  ASSERT_EQ(ModifyQueuePair(left_.queue_pair, &attributes, IBV_QP_STATE), 0);
-  Read(kAnotherRead, 0, 64);
+  attributes.en_sqd_async_notify = 1;
+  ASSERT_EQ(ModifyQueuePair(left_.queue_pair, &attributes, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+  Read(10, 0, 64);
+  for (uint64_t id : {5, 6}) right_.Receive(id, kSmallAt);
+  EXPECT_EQ(CompletedSends(3), (std::vector<uint64_t>{9, kRead, kSend}));
+  pair_.Turn();
+  EXPECT_FALSE(NextAsyncEvent().has_value()) << "the last SEND is not received";
   right_.Receive(7, kSmallAt);
-  right_.Receive(8, kSmallAt);
-  EXPECT_EQ(CompletedSends(4), (std::vector<uint64_t>{9, kRead, kSend})) << "what was posted later waits";
+  EXPECT_EQ(CompletedSends(3), (std::vector<uint64_t>{kAnotherRead, kSend})) << "what was posted later waits";
+  std::optional<ibv_async_event> event = NextAsyncEvent();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->event_type, IBV_EVENT_SQ_DRAINED);
+}
+
+// It is there, and is looked at with every turn, but nothing new comes.
+TEST_F(Overtaking, MessageThatFindsNoReceiveDoesNotSlowACopyDown) {
+  constexpr int kTurnsMax = 20;
+  ASSERT_EQ(right_.Send(7, kSmallAt), 0);
+  Read(kRead);
+  int turns = 0;
+  while (!left_.PollSends().has_value() && turns < kTurnsMax) ++turns;
+  EXPECT_LT(turns, kTurnsMax);
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 //     whose owner sleeps, or was not heeded for a while. It lets every completion queue make progress.
 //   - by descriptors that others have it watch.
 //   - every few milliseconds while a completion queue is attended, that is, was polled since the last time. One that
-//   was
-//     not is published as unattended (see armed_word.h), and peers wake this thread from then on.
+//     was not is published as unattended (see armed_word.h), and peers wake this thread from then on.
 //   - when a supervised queue pair is due: one with requests that its peer has not yet carried out (see
 //     peer_patience.h), or with a message that waits for a receive for a limited time.
 // So an idle process spends nothing, and an application that polls is not disturbed.

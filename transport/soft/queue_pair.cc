@@ -274,20 +274,21 @@ bool QueuePair::AdvanceRequester(Requester::Look look, CopyPace::Occasion occasi
 }
 
 // The order matters. What the peer published is fixed first; then acceptances are taken in, then messages are
-// delivered: so no reply is delivered before its request is complete. While messages arrive, acceptances that nobody
-// waits for can wait for a turn without one.
+// delivered: so no reply is delivered before its request is complete, unless that went ahead of a READ. While messages
+// arrive, acceptances that nobody waits for can wait for a turn without one.
 void QueuePair::AdvanceBoth(Requester::Look look) {
   if (link_ == nullptr || !Receives() || !surroundings_.health->port_is_up()) return;
   link_->Pull(Wire::Reach::kWhatIsThere);
+  const size_t unread = link_->requests_in().available();
   link_->requests_in().Refresh();
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
-  bool arrived = link_->requests_in().available() != 0;
-  if (!arrived) look = Requester::Look::kAlways;
+  const bool arrived = link_->requests_in().available() > unread;
+  if (link_->requests_in().available() == 0) look = Requester::Look::kAlways;
   bool healthy = AdvanceRequester(look, arrived ? CopyPace::Occasion::kArrival : CopyPace::Occasion::kTurn);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy);
   NoticeDrain();
-  if (responder_.parked_for_a_time()) AskForSupervision();
+  if (requester_.awaits_peer() || responder_.parked_for_a_time()) AskForSupervision();
 }
 
 void QueuePair::Settle(bool healthy) {
@@ -306,7 +307,7 @@ void QueuePair::Settle(bool healthy) {
 void QueuePair::EnterError(ibv_wc_status oldest_status) {
   state = IBV_QPS_ERR;
   visible_link_.store(nullptr);  // No news matter any more.
-  // What was carried out is not flushed.
+  // What was carried out is not flushed, unless it went ahead of a READ that was not.
   if (link_ != nullptr && !link_->broken()) requester_.TakeIn(*link_);
   CloseLink();
   requester_.Flush(oldest_status);

@@ -25,7 +25,7 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   supervised_ = awaits_peer || (state != IBV_QPS_ERR && is_busy);
   if (!awaits_peer) patience_.Rest();
   if (!supervised_) return std::nullopt;
-  if (!awaits_peer) return now + (copies ? kLater : kSoon);
+  if (!awaits_peer) return now + (responder_.parked_for_a_time() ? kSoon : kLater);
   switch (patience_.Look(SignsOfPeer(), now)) {
     case PeerPatience::Verdict::kGiveUp:
       supervised_ = false;

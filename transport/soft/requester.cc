@@ -12,6 +12,7 @@ namespace {
 
 // One turn of writing into the ring: the other queue pairs of a polling thread wait no longer than this takes.
 constexpr uint64_t kRingBytesPerTurn = 1024 * 1024;
+
 ibv_wc_opcode CompletionOpcode(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_RDMA_READ:
@@ -52,8 +53,11 @@ bool IsDirect(PairLink& link, const SendEntry& entry) {
          (!IsAtomic(entry.opcode) || link.direct()->same_process());
 }
 
-// It has its place among what the peer accepts only once it is in the ring, which it may never be.
-bool MayBeOvertaken(const SendEntry& entry) { return entry.opcode == IBV_WR_RDMA_READ && entry.number == 0; }
+// A READ that we copy by ourselves has no place among what the peer accepts.
+bool MayBeOvertaken(PairLink& link, const SendEntry& entry) {
+  return entry.opcode == IBV_WR_RDMA_READ && IsDirect(link, entry) &&
+         entry.direct_copy == SendEntry::DirectCopy::kNotDone;
+}
 
 bool MayOvertake(PairLink& link, const SendEntry& entry) {
   return (entry.opcode == IBV_WR_SEND || entry.opcode == IBV_WR_SEND_WITH_IMM) && !entry.fenced &&
@@ -108,9 +112,9 @@ bool Requester::TakeAcceptances(PairLink& link) {
   return true;
 }
 
-bool Requester::IsComplete(SendEntry& entry) const {
+bool Requester::HeadIsComplete(SendEntry& entry) const {
   if (entry.state == SendEntry::State::kDone) return true;
-  if (refusal_ != IBV_WC_SUCCESS && IsRefused(entry)) {
+  if (HeadIsRefused(entry)) {
     entry.outcome.status = refusal_;
     return true;
   }
@@ -119,13 +123,13 @@ bool Requester::IsComplete(SendEntry& entry) const {
   return WantsAnswer(entry.opcode) ? entry.answered : entry.number <= accepted_;
 }
 
-// What overtook a READ and is refused fails the READ: nothing completes before that.
-bool Requester::IsRefused(const SendEntry& entry) const {
-  return entry.number == accepted_ + 1 || (entry.state == SendEntry::State::kQueued && accepted_ >= last_in_order_);
+// The head is refused itself, or overtaken by what is: then nothing behind it can complete.
+bool Requester::HeadIsRefused(const SendEntry& head) const {
+  return refusal_ != IBV_WC_SUCCESS && (head.number == 0 || head.number > accepted_);
 }
 
 bool Requester::Retire() {
-  while (!held_ && !queue_.empty() && IsComplete(queue_.head())) {
+  while (!held_ && !queue_.empty() && HeadIsComplete(queue_.head())) {
     const SendEntry& entry = queue_.head();
     bool ok = entry.outcome.ok();
     if (entry.signaled || !ok) Complete(entry);
@@ -153,11 +157,13 @@ bool Requester::Transmit(PairLink& link) {
   blocked_on_acceptance_ = blocked_on_answer_ = blocked_on_space_ = unfinished_copy_ = false;
   while (!failed_ && queue_.has_unsent()) {
     SendEntry& entry = queue_.first_unsent();
-    if (paused_ && !entry.begun() && !overtaken()) break;
-    bool handed_over = entry.state == SendEntry::State::kSent || TransmitOne(link, entry);
+    if (paused_ && !entry.begun() && ahead_ == 0) break;
+    const bool went_ahead = entry.state == SendEntry::State::kSent;
+    bool handed_over = went_ahead || TransmitOne(link, entry);
     finished = finished || entry.state == SendEntry::State::kDone;
     if (!handed_over) break;
-    if (entry.number != 0) last_in_order_ = entry.number;
+    if (went_ahead) --ahead_;
+    last_in_order_ = std::max(last_in_order_, entry.number);
     queue_.AdvanceUnsent();
   }
   writer_.Publish(link);
@@ -165,9 +171,9 @@ bool Requester::Transmit(PairLink& link) {
 }
 
 void Requester::TransmitAhead(PairLink& link) {
-  if (failed_ || paused_ || !queue_.has_unsent() || !MayBeOvertaken(queue_.first_unsent())) return;
+  if (failed_ || paused_ || !queue_.has_unsent() || !MayBeOvertaken(link, queue_.first_unsent())) return;
   for (SendEntry* entry = queue_.next_ahead(); entry != nullptr; entry = queue_.next_ahead()) {
-    if (!MayBeOvertaken(*entry) && !TransmitOneAhead(link, *entry)) break;
+    if (!MayBeOvertaken(link, *entry) && !TransmitOneAhead(link, *entry)) break;
     queue_.PassAhead();
   }
   writer_.Publish(link);  // Before anything is copied.
@@ -183,6 +189,9 @@ bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
   }
   last_number_ = entry.number;
   entry.state = SendEntry::State::kSent;
+  ++ahead_;
+  copy_pace_.OnMessage();
+  if (entry.signaled) writer_.MarkImportant();
   return true;
 }
 
@@ -272,7 +281,7 @@ WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
     return outcome;
   }
   while (entry.copied_bytes < entry.length) {
-    uint64_t bytes = std::min(entry.length - entry.copied_bytes, copy_pace_.NextSlice());
+    uint64_t bytes = copy_pace_.NextSlice(entry.length - entry.copied_bytes);
     unfinished_copy_ = bytes == 0;
     if (unfinished_copy_) return {};
     WorkOutcome outcome = memory.Copy({
@@ -328,7 +337,7 @@ bool Requester::UpdateWatch(PairLink& link) {
   RequestSenderLine& line = link.own().requests_out;
   uint64_t watch = watch_ > accepted_ ? watch_ : 0;
   if (watch == 0 && queue_.signaled_handed_over() != 0) watch = queue_.FirstSignaledAfter(accepted_);
-  uint64_t awaited = failed_ || paused_ ? last_number_ : blocked_on_acceptance_ ? last_in_order_ : 0;
+  uint64_t awaited = failed_ || paused_ || blocked_on_acceptance_ ? last_in_order_ : 0;
   if (watch == 0 && awaited > accepted_) watch = awaited;
   if (watch != watch_) {
     line.accept_watch.store(watch);

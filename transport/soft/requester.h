@@ -1,4 +1,4 @@
-// The requester half of a queue pair: carries out the send queue and completes it, strictly in order.
+// The requester half of a queue pair: carries out the send queue, and completes it strictly in order.
 //
 // A request goes into the ring, and is complete when the peer has accepted it, or, a READ or atomic, answered it. Where
 // the peer's memory can be copied directly, a READ or WRITE is copied by ourselves once every earlier request is
@@ -11,9 +11,9 @@
 // At most `read_depth` READs and atomics are in the ring without an answer; those behind them wait, and everything
 // behind those. A fenced request waits until there are none.
 //
-// But a SEND that is not fenced waits for no READ in front of it, which RC promises nobody: it goes ahead of READs that
-// wait or that we are copying. A small message is not late because a large one is fetched. Its completion keeps its
-// place behind theirs.
+// But a SEND that is not fenced waits for no READ that we copy by ourselves, which RC promises nobody: it goes ahead of
+// those that are being copied or wait for their turn. A small message is not late because a large one is fetched. Its
+// completion keeps its place behind theirs.
 //
 // Owner: the queue pair. Thread: its lock.
 
@@ -89,7 +89,7 @@ class Requester {
   // After Pause nothing is begun any more, what is begun is finished: then it is drained.
   void Pause() { paused_ = true; }
   void Resume() { paused_ = false; }
-  bool drained() const { return queue_.nothing_begun() && !overtaken(); }
+  bool drained() const { return queue_.nothing_begun() && ahead_ == 0; }
 
   void set_read_depth(uint8_t depth) { read_depth_ = depth; }
   bool idle() const { return queue_.empty(); }
@@ -103,8 +103,9 @@ class Requester {
   bool WantsAcceptances() const;
   bool TakeAcceptances(PairLink& link);
   bool Retire();
-  bool IsComplete(SendEntry& entry) const;
-  bool IsRefused(const SendEntry& entry) const;  // There is a refusal.
+  // Of the oldest request.
+  bool HeadIsComplete(SendEntry& entry) const;
+  bool HeadIsRefused(const SendEntry& entry) const;
   void Complete(const SendEntry& entry);
 
   // True if a request was finished or failed, so that there may be something to retire.
@@ -117,8 +118,6 @@ class Requester {
   // SENDs ahead of the READs that stand first, for as long as there is room in the ring.
   void TransmitAhead(PairLink& link);
   bool TransmitOneAhead(PairLink& link, SendEntry& entry);  // True if it is handed over, wholly.
-  // A request in the ring has one in front of it that is not handed over.
-  bool overtaken() const { return last_number_ != last_in_order_; }
 
   bool PerformLocally(PairLink& link, SendEntry& entry);
   bool PeerStillCopies(PairLink& link, uint32_t key);
@@ -135,7 +134,8 @@ class Requester {
   RequestWriter writer_;
   AnswerReader answers_;
   uint64_t last_number_ = 0;    // Of the newest request begun.
-  uint64_t last_in_order_ = 0;  // Of the newest that is handed over with everything before it.
+  uint64_t last_in_order_ = 0;  // The highest of those handed over with everything before them.
+  uint32_t ahead_ = 0;          // In the ring, with one in front of them that is not handed over.
   uint64_t accepted_ = 0;       // Requests the peer has accepted, as last read.
   uint64_t watch_ = 0;          // As published; 0 = none.
   CopyPace copy_pace_;

@@ -146,7 +146,7 @@ void SendQueue::KeepInlineBytes() {
   for (kept_ = std::max(kept_, unsent_); kept_ < tail_; ++kept_) {
     size_t index = index_[kept_];
     SendEntry& entry = slots_[index];
-    if (!entry.is_inline || entry.length == 0) continue;
+    if (!entry.is_inline || entry.length == 0 || entry.state == SendEntry::State::kSent) continue;
     std::byte* own = &inline_bytes_[index * inline_bytes_max_];
     Gather(entry.segments, 0, entry.length, own);
     entry.segments = entry.segments.subspan(0, 1);
@@ -185,7 +185,7 @@ uint64_t SendQueue::FirstSignaledAfter(uint64_t accepted) {
   uint64_t number = 0;
   for (uint64_t i = head_; i < unsent_; ++i) {
     const SendEntry& entry = slots_[index_[i]];
-    if (entry.state == SendEntry::State::kSent) number = entry.number;
+    if (entry.state == SendEntry::State::kSent) number = std::max(number, entry.number);
     if (entry.signaled && number > accepted) return number;
   }
   return 0;
