@@ -1,6 +1,7 @@
 #include "rpc/client_connection.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -222,14 +223,16 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   header.body_bytes = call.size();
   const absl::Duration time_left = session_.TimeLeft(call_id, loop_.Now());
   if (time_left != absl::InfiniteDuration()) header.timeout_ns = absl::ToInt64Nanoseconds(time_left);
+  std::array<std::byte, kRequestHeaderRoomMax> room;
   const absl::StatusOr<size_t> header_bytes =
-      EncodeRequest(header, ClientCallBinding::RequestMetadata(*user.context), absl::MakeSpan(header_));
+      EncodeRequest(header, ClientCallBinding::RequestMetadata(*user.context),
+                    absl::MakeSpan(room).first(std::min(room.size(), link_->header_bytes_max())));
   if (!header_bytes.ok()) return header_bytes.status();
 
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kRequest);
   message.call_id = call_id;
-  message.header = absl::MakeConstSpan(header_).first(*header_bytes);
+  message.header = absl::MakeConstSpan(room).first(*header_bytes);
   if (user.request != nullptr) message.payload = &call;
   if (!attachment.empty()) message.attachment = attachment;
   call.OnSend(link_, call_id, link_->SendRequest(call_id, std::move(message)));

@@ -147,7 +147,6 @@ class ClientConnection {
   std::vector<std::unique_ptr<ClientCall>> calls_;  // By the index of the call's id; made when first used.
   ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.
   std::vector<std::unique_ptr<ClientLink>> links_;  // With those that drain.
-  std::vector<std::byte> header_;                   // Room for one.
   ClientSession::Epoch last_epoch_ = 0;
   bool wanted_ = true;
   bool connects_ahead_;                                        // Not when it has been idle.

@@ -1,11 +1,9 @@
 // What a client connection does when it is connected, or not any more.
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "rpc/client_connection.h"
-#include "rpc/core/metadata_codec.h"
 #include "transport/log.h"
 
 namespace verbena::rpc {
@@ -19,7 +17,6 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     if (session_.calls() == 0) unused_since_ = loop_.Now();
     links_.push_back(std::make_unique<ClientLink>(this, ++last_epoch_, *std::move(connection)));
     link_ = links_.back().get();
-    header_.resize(std::min(link_->header_bytes_max(), kRequestHeaderRoomMax));
     Publish(absl::StrCat("connected to ", link_->peer()));
     session_.OnConnected(last_epoch_, loop_.Now());
   } else {

@@ -26,6 +26,7 @@
 #include "transport/outbound.h"
 #include "transport/poll_group.h"
 #include "transport/protocol/connection_machine.h"
+#include "transport/protocol/ring.h"
 #include "transport/record_table.h"
 
 namespace verbena::transport {
@@ -148,7 +149,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   absl::Status refusal_;                               // Why our authenticator refuses the peer.
   std::shared_ptr<const PeerIdentity> peer_identity_;
   RecordTable<Outbound> outbound_;
-  std::deque<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
+  protocol::Ring<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
   struct TakenBack {
     ExportedPayload exported;
     size_t windows;  // Not invalidated yet.

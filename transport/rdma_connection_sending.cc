@@ -63,7 +63,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
     outbound.exported = *std::move(exported);
     outbound.state = Outbound::Export::kExported;
     group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
-    unbound_.push_back(send_id);
+    unbound_.Push(send_id);
     BindExports();
   } else {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", exported.status().message()));
@@ -89,7 +89,7 @@ void RdmaConnection::BindExports() {
       }
       machine_.OnExported(unbound_.front(), outbound->exported->segments());
     }
-    unbound_.pop_front();
+    unbound_.DropFront();
   }
 }
 

@@ -17,7 +17,7 @@ namespace verbena::transport {
 
 class SendList {
  public:
-  static constexpr size_t kCapacity = 32;  // Work requests.
+  static constexpr size_t kCapacity = 16;  // Work requests.
 
   bool full() const { return size_ == kCapacity; }
   bool empty() const { return size_ == 0; }

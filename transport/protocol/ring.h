@@ -58,7 +58,7 @@ class Ring {
   }
 
  private:
-  static constexpr size_t kSlotsInitial = 16;  // Powers of two throughout: positions wrap by a mask.
+  static constexpr size_t kSlotsInitial = 4;  // Powers of two throughout: positions wrap by a mask.
 
   size_t At(size_t offset) const { return (head_ + offset) & (capacity_ - 1); }
 

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cerrno>
 
+#include "transport/soft/byte_ring.h"
 #include "transport/soft/record.h"
 #include "transport/soft/segments.h"
 #include "transport/soft/work_opcodes.h"
@@ -66,6 +67,11 @@ Target TargetOf(const ibv_send_wr& request) {
   return {};
 }
 
+// Whole cache lines.
+size_t SlotBytes(uint32_t segments_max, uint32_t inline_bytes_max) {
+  return RecordBytes(sizeof(SendEntry) + segments_max * sizeof(ibv_sge) + inline_bytes_max);
+}
+
 }  // namespace
 
 SendQueue::SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_bytes_max)
@@ -73,9 +79,8 @@ SendQueue::SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_b
       segments_max_(segments_max),
       inline_bytes_max_(inline_bytes_max),
       index_(capacity),
-      slots_(index_.places()),
-      segments_(index_.places() * segments_max),
-      inline_bytes_(index_.places() * inline_bytes_max) {}
+      slot_bytes_(SlotBytes(segments_max, inline_bytes_max)),
+      slots_(index_.places() * slot_bytes_) {}
 
 int SendQueue::Check(const ibv_send_wr& request) const {
   if (request.opcode == IBV_WR_BIND_MW) return CheckBinding(request);
@@ -100,10 +105,10 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
   Segments segments(request.sg_list, static_cast<size_t>(request.num_sge));
   Target target = TargetOf(request);
-  size_t index = index_[tail_++];
-  absl::Span<ibv_sge> own_segments(&segments_[index * segments_max_], segments.size());
+  const uint64_t place = tail_++;
+  absl::Span<ibv_sge> own_segments(SegmentsOf(place), segments.size());
   std::copy(segments.begin(), segments.end(), own_segments.begin());
-  SendEntry& entry = slots_[index];  // In place: to copy what was just written in pieces stalls the processor.
+  SendEntry& entry = Entry(place);  // In place: to copy what was just written in pieces stalls the processor.
   entry.wr_id = request.wr_id;
   entry.state = SendEntry::State::kQueued;
   entry.direct_copy = SendEntry::DirectCopy::kNotDone;
@@ -131,7 +136,7 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
 }
 
 void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {
-  SendEntry& entry = slots_[index_[tail_++]];
+  SendEntry& entry = Entry(tail_++);
   entry = {};
   entry.wr_id = request.wr_id;
   entry.opcode = request.opcode;
@@ -144,10 +149,9 @@ void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {
 
 void SendQueue::KeepInlineBytes() {
   for (kept_ = std::max(kept_, unsent_); kept_ < tail_; ++kept_) {
-    size_t index = index_[kept_];
-    SendEntry& entry = slots_[index];
+    SendEntry& entry = Entry(kept_);
     if (!entry.is_inline || entry.length == 0 || entry.state == SendEntry::State::kSent) continue;
-    std::byte* own = &inline_bytes_[index * inline_bytes_max_];
+    std::byte* own = InlineBytesOf(kept_);
     Gather(entry.segments, 0, entry.length, own);
     entry.segments = entry.segments.subspan(0, 1);
     entry.segments[0] = {
@@ -162,7 +166,7 @@ void SendQueue::AdvanceUnsent() {
 
 SendEntry* SendQueue::next_ahead() {
   ahead_ = std::max(ahead_, unsent_ + 1);
-  return ahead_ < tail_ ? &slots_[index_[ahead_]] : nullptr;
+  return ahead_ < tail_ ? &Entry(ahead_) : nullptr;
 }
 
 void SendQueue::PopHead() {
@@ -176,7 +180,7 @@ void SendQueue::PopHead() {
 SendEntry& SendQueue::oldest_unanswered() {
   for (unanswered_ = std::max(unanswered_, head_);; ++unanswered_) {
     assert(unanswered_ < unsent_);
-    SendEntry& entry = slots_[index_[unanswered_]];
+    SendEntry& entry = Entry(unanswered_);
     if (WantsAnswer(entry.opcode) && entry.state == SendEntry::State::kSent && !entry.answered) return entry;
   }
 }
@@ -184,7 +188,7 @@ SendEntry& SendQueue::oldest_unanswered() {
 uint64_t SendQueue::FirstSignaledAfter(uint64_t accepted) {
   uint64_t number = 0;
   for (uint64_t i = head_; i < unsent_; ++i) {
-    const SendEntry& entry = slots_[index_[i]];
+    const SendEntry& entry = Entry(i);
     if (entry.state == SendEntry::State::kSent) number = std::max(number, entry.number);
     if (entry.signaled && number > accepted) return number;
   }

@@ -74,6 +74,8 @@ struct SendEntry {
   bool begun() const { return number != 0 || copied_bytes != 0; }
 };
 
+static_assert(sizeof(SendEntry) % alignof(ibv_sge) == 0);
+
 class SendQueue {
  public:
   SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_bytes_max);
@@ -93,13 +95,13 @@ class SendQueue {
   bool full() const { return free_places() == 0; }
   uint32_t free_places() const { return capacity_ - static_cast<uint32_t>(tail_ - head_); }
   bool has_unsent() const { return unsent_ != tail_; }
-  SendEntry& head() { return slots_[index_[head_]]; }
-  SendEntry& first_unsent() { return slots_[index_[unsent_]]; }
+  SendEntry& head() { return Entry(head_); }
+  SendEntry& first_unsent() { return Entry(unsent_); }
 
-  SendEntry& newest() { return slots_[index_[tail_ - 1]]; }
+  SendEntry& newest() { return Entry(tail_ - 1); }
 
   // Whether everything that was begun is completed.
-  bool nothing_begun() const { return head_ == unsent_ && (unsent_ == tail_ || !slots_[index_[head_]].begun()); }
+  bool nothing_begun() const { return head_ == unsent_ && (unsent_ == tail_ || !Entry(head_).begun()); }
 
   // The oldest READ or atomic that was sent and is not answered. There is one.
   SendEntry& oldest_unanswered();
@@ -125,13 +127,19 @@ class SendQueue {
  private:
   void AppendLocal(const ibv_send_wr& request, bool signaled);
 
+  std::byte* Slot(uint64_t count) { return &slots_[index_[count] * slot_bytes_]; }
+  SendEntry& Entry(uint64_t count) { return *reinterpret_cast<SendEntry*>(Slot(count)); }
+  const SendEntry& Entry(uint64_t count) const { return const_cast<SendQueue*>(this)->Entry(count); }
+  ibv_sge* SegmentsOf(uint64_t count) { return reinterpret_cast<ibv_sge*>(Slot(count) + sizeof(SendEntry)); }
+  std::byte* InlineBytesOf(uint64_t count) { return Slot(count) + sizeof(SendEntry) + segments_max_ * sizeof(ibv_sge); }
+
   const uint32_t capacity_;
   const uint32_t segments_max_;
   const uint32_t inline_bytes_max_;
   const RingIndex index_;
-  UntouchedArray<SendEntry> slots_;
-  UntouchedArray<ibv_sge> segments_;        // segments_max_ for each slot.
-  UntouchedArray<std::byte> inline_bytes_;  // inline_bytes_max_ for each slot.
+  // Of each request its entry, its segments and its inline bytes, together: few of them are used, in few pages.
+  const size_t slot_bytes_;
+  UntouchedArray<std::byte> slots_;
   uint64_t head_ = 0;
   uint64_t unsent_ = 0;
   uint64_t tail_ = 0;
