@@ -24,8 +24,10 @@ void BulkCalls::OnDone(absl::Status status) {
   if (!warm_.HasBeenNotified()) {
     first_ = std::move(status);
     start_ = Clock::now();
-    if (first_.ok()) StartCall();
-    return warm_.Notify();
+    const bool goes_on = first_.ok();
+    warm_.Notify();
+    if (goes_on) StartCall();
+    return;
   }
   if (status.ok()) ++done_;
   if (status.ok() && !stopping_.load()) return StartCall();

@@ -40,6 +40,7 @@ KEYS = [
 ]
 PERCENTILES = ["p50_us", "p90_us", "p99_us", "p999_us", "p9999_us", "max_us"]
 
+
 class RpcBench(unittest.TestCase):
     def check(self, figures):
         self.assertEqual(list(figures), KEYS)

@@ -54,8 +54,8 @@ struct ConnectionConfig {
   uint64_t quarantine_bytes_max = uint64_t{2} << 30;  // Exports withdrawn and not finished by the peer.
   bool exports_revocable = false;                     // The driver can perform RevokeExport.
   uint32_t pending_sends_max = 1 << 16;               // Sends without their Sent; one more ends as kNotSent.
-  uint32_t read_chunk_bytes = 1 << 20;
-  uint32_t send_slots = 64;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.
+  uint32_t read_chunk_bytes = 256 << 10;
+  uint32_t send_slots = 128;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.
   absl::Duration keepalive_timeout = absl::Seconds(5);  // After ours.keepalive_ms of silence and a probe.
   absl::Duration drain_timeout = absl::Seconds(30);
   absl::Duration authentication_timeout = absl::Seconds(5);  // Where the Hellos chose it.

@@ -22,8 +22,11 @@ class CopyPace {
   static constexpr uint64_t kSliceMin = 8 * 1024;
   static constexpr uint64_t kSliceMax = 128 * 1024;
   static constexpr uint64_t kTurnMax = 1024 * 1024;
-  // What there is time for even when messages arrive with every turn, or when the posting call waits.
-  static constexpr uint64_t kInHaste = 4 * 1024;
+  // What the posting call has time for.
+  static constexpr uint64_t kAtOnce = 4 * 1024;
+  // While messages arrive all the time, one turn of so many copies so much all the same.
+  static constexpr int kTurnsInHaste = 8;
+  static constexpr uint64_t kInHaste = 64 * 1024;
   static constexpr int kShortSlices = 2;  // After a message, before they grow.
 
   enum class Occasion {
@@ -33,15 +36,19 @@ class CopyPace {
   };
 
   void BeginTurn(Occasion occasion) {
-    const bool may_be_answering = std::exchange(may_be_answering_, occasion == Occasion::kArrival);
-    const bool had_time = slices_ > 0;
+    const bool arrival = occasion == Occasion::kArrival;
+    const bool may_be_answering = std::exchange(may_be_answering_, arrival);
     whole_only_ = occasion == Occasion::kPost;
-    if (occasion == Occasion::kTurn) {
-      turn_end_ = copied_ + (may_be_answering ? 0 : kTurnMax);
+    if (whole_only_) {
+      turn_end_ = copied_ + kAtOnce;
+    } else if (!arrival && !may_be_answering) {
+      turn_end_ = copied_ + kTurnMax;
+      turns_in_haste_ = 0;
     } else {
-      turn_end_ = copied_ + (occasion == Occasion::kArrival && had_time ? 0 : kInHaste);
+      const bool copies = ++turns_in_haste_ % kTurnsInHaste == 0;
+      turn_end_ = copied_ + (copies ? kInHaste : 0);
+      slices_ = copies ? kSlicesCounted : 0;
     }
-    if (occasion == Occasion::kArrival) OnMessage();
   }
   // No more than this in the turn.
   void Limit(uint64_t bytes) { turn_end_ = std::min(turn_end_, copied_ + bytes); }
@@ -65,9 +72,10 @@ class CopyPace {
  private:
   static constexpr int kSlicesCounted = kShortSlices + 8;  // The slices are longest by then.
 
-  uint64_t copied_ = 0;    // Ever.
-  uint64_t turn_end_ = 0;  // How far it may go in this turn.
-  int slices_ = 0;         // Since the last message.
+  uint64_t copied_ = 0;          // Ever.
+  uint64_t turn_end_ = 0;        // How far it may go in this turn.
+  int slices_ = 0;               // Since the last message.
+  uint32_t turns_in_haste_ = 0;  // In a row.
   bool may_be_answering_ = false;
   bool whole_only_ = false;  // In this turn nothing is begun that would not be done in it.
 };

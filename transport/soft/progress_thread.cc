@@ -106,8 +106,7 @@ std::optional<ProgressThread::Clock::time_point> ProgressThread::TickQueues(Cloc
     CompletionChannel* channel = queue->event_channel();
     events_wait = (channel != nullptr && channel->RemindOfEvents()) || events_wait;
   }
-  tick_ = attended ? std::min(2 * tick_, kTickMax) : kTickMin;
-  if (attended) return now + tick_;
+  if (attended) return now + kTick;
   return events_wait ? std::optional(now + kReminder) : std::nullopt;
 }
 

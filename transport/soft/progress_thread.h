@@ -4,8 +4,8 @@
 //   - by its pipe, to which peers write too: somebody has news for a completion queue that is unattended, work for one
 //     whose owner sleeps, or was not heeded for a while. It lets every completion queue make progress.
 //   - by descriptors that others have it watch.
-//   - every few milliseconds while a completion queue is attended, that is, was polled since the last time. One that
-//     was not is published as unattended (see armed_word.h), and peers wake this thread from then on.
+//   - every millisecond while a completion queue is attended, that is, was polled since the last time. One that was not
+//     is published as unattended (see armed_word.h), and peers wake this thread from then on.
 //   - when a supervised queue pair is due: one with requests that its peer has not yet carried out (see
 //     peer_patience.h), or with a message that waits for a receive for a limited time.
 // So an idle process spends nothing, and an application that polls is not disturbed.
@@ -80,9 +80,7 @@ class ProgressThread {
   void Unwatch(int fd);
 
  private:
-  // From one look at the attended queues to the next: longer each time, since a look takes the processor from somebody.
-  static constexpr std::chrono::milliseconds kTickMin{1};
-  static constexpr std::chrono::milliseconds kTickMax{4};
+  static constexpr std::chrono::milliseconds kTick{1};
   // How long an event may wait before its channel is made readable again.
   static constexpr std::chrono::milliseconds kReminder{100};
 
@@ -115,8 +113,6 @@ class ProgressThread {
   std::mutex roster_mu_;  // Held during every use of a member.
   std::vector<CompletionQueue*> queues_ ABSL_GUARDED_BY(roster_mu_);
   std::vector<QueuePair*> supervised_ ABSL_GUARDED_BY(roster_mu_);
-
-  std::chrono::milliseconds tick_ ABSL_GUARDED_BY(roster_mu_) = kTickMin;
 
   std::mutex newcomers_mu_;
   std::vector<QueuePair*> newcomers_ ABSL_GUARDED_BY(newcomers_mu_);  // On their way to supervised_.

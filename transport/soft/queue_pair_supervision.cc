@@ -13,7 +13,6 @@ void QueuePair::AskForSupervision() {
 
 std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience::Clock::time_point now) {
   constexpr std::chrono::milliseconds kSoon(1);
-  constexpr std::chrono::milliseconds kLater(10);
   std::unique_lock lock(mu_, std::try_to_lock);
   if (!lock.owns_lock()) return now + kSoon;  // Somebody is at work here.
   AdvanceBoth(Requester::Look::kAlways);
@@ -25,7 +24,7 @@ std::optional<PeerPatience::Clock::time_point> QueuePair::Supervise(PeerPatience
   supervised_ = awaits_peer || (state != IBV_QPS_ERR && is_busy);
   if (!awaits_peer) patience_.Rest();
   if (!supervised_) return std::nullopt;
-  if (!awaits_peer) return now + (responder_.parked_for_a_time() ? kSoon : kLater);
+  if (!awaits_peer) return now + kSoon;
   switch (patience_.Look(SignsOfPeer(), now)) {
     case PeerPatience::Verdict::kGiveUp:
       supervised_ = false;

@@ -112,15 +112,15 @@ bool Requester::TakeAcceptances(PairLink& link) {
   return true;
 }
 
-bool Requester::HeadIsComplete(SendEntry& entry) const {
-  if (entry.state == SendEntry::State::kDone) return true;
-  if (HeadIsRefused(entry)) {
-    entry.outcome.status = refusal_;
+bool Requester::HeadIsComplete(SendEntry& head) const {
+  if (head.state == SendEntry::State::kDone) return true;
+  if (HeadIsRefused(head)) {
+    head.outcome.status = refusal_;
     return true;
   }
-  if (entry.number == 0) return false;
-  if (entry.state != SendEntry::State::kSent) return false;
-  return WantsAnswer(entry.opcode) ? entry.answered : entry.number <= accepted_;
+  if (head.number == 0) return false;
+  if (head.state != SendEntry::State::kSent) return false;
+  return WantsAnswer(head.opcode) ? head.answered : head.number <= accepted_;
 }
 
 // The head is refused itself, or overtaken by what is: then nothing behind it can complete.

@@ -104,8 +104,8 @@ class Requester {
   bool TakeAcceptances(PairLink& link);
   bool Retire();
   // Of the oldest request.
-  bool HeadIsComplete(SendEntry& entry) const;
-  bool HeadIsRefused(const SendEntry& entry) const;
+  bool HeadIsComplete(SendEntry& head) const;
+  bool HeadIsRefused(const SendEntry& head) const;
   void Complete(const SendEntry& entry);
 
   // True if a request was finished or failed, so that there may be something to retire.

@@ -67,7 +67,7 @@ Target TargetOf(const ibv_send_wr& request) {
   return {};
 }
 
-// Whole cache lines.
+// A multiple of a cache line, so that entries are aligned.
 size_t SlotBytes(uint32_t segments_max, uint32_t inline_bytes_max) {
   return RecordBytes(sizeof(SendEntry) + segments_max * sizeof(ibv_sge) + inline_bytes_max);
 }
@@ -173,8 +173,8 @@ void SendQueue::PopHead() {
   if (head_ != unsent_ && head().signaled) --signaled_handed_over_;
   ++head_;
   unsent_ = std::max(unsent_, head_);
-  if (empty())
-    head_ = unsent_ = tail_ = ahead_ = unanswered_ = kept_ = 0;  // The places in use stay few, and in the cache.
+  if (!empty()) return;
+  head_ = unsent_ = tail_ = ahead_ = unanswered_ = kept_ = 0;  // The places in use stay few, and in the cache.
 }
 
 SendEntry& SendQueue::oldest_unanswered() {

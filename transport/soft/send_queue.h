@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "absl/types/span.h"
 #include "transport/soft/direct_memory.h"
@@ -74,7 +75,9 @@ struct SendEntry {
   bool begun() const { return number != 0 || copied_bytes != 0; }
 };
 
-static_assert(sizeof(SendEntry) % alignof(ibv_sge) == 0);
+// They stand in memory from malloc, one behind the other.
+static_assert(std::is_trivially_copyable_v<SendEntry> && std::is_trivially_destructible_v<SendEntry>);
+static_assert(alignof(SendEntry) <= alignof(std::max_align_t) && sizeof(SendEntry) % alignof(ibv_sge) == 0);
 
 class SendQueue {
  public:
