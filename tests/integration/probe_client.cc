@@ -27,6 +27,11 @@ constexpr size_t kLargeBytes = 256 << 20;
 constexpr int64_t kHoldMilliseconds = 600000;
 constexpr int kEchoesInFlight = 8;  // Per connection.
 
+[[noreturn]] void EndWith(const absl::Status& status) {
+  std::fprintf(stderr, "a call failed: %s\n", status.ToString().c_str());
+  std::_Exit(1);
+}
+
 // One call at a time, again and again.
 class Caller {
  public:
@@ -36,7 +41,7 @@ class Caller {
     context_.Reset();
     echo_request_.set_body("hello");
     stub_.async()->Echo(&context_, &echo_request_, &echo_reply_, [this](absl::Status status) {
-      if (!status.ok()) std::_Exit(1);
+      if (!status.ok()) EndWith(status);
       Echo();
     });
   }
@@ -95,7 +100,7 @@ int Run(const char* address, const std::string& what, int connections) {
   options.transport.message_bytes_max = uint64_t{1} << 30;
   options.connections = connections;
   Probe::Stub stub(*Channel::Create(address, options));
-  if (!AnswerOnce(stub).ok()) return 1;
+  if (absl::Status answered = AnswerOnce(stub); !answered.ok()) EndWith(answered);
   std::deque<Caller> callers;
   Start(what, connections, &stub, &callers);
   std::printf("calling\n");
