@@ -1,6 +1,5 @@
 #include "transport/link.h"
 
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -91,12 +90,19 @@ void Link::WaitForRoom() {
   if (!std::exchange(waiting_, true)) group_->MarkDirtyWhenFreed(number_);
 }
 
+// Before the flight is added: when what is full is refused, the newest flights are what it had.
+SendList& Link::Queue() {
+  if (sends_ != nullptr && sends_->full()) Post();
+  if (sends_ == nullptr) sends_ = group_->send_lists().Take();
+  return *sends_;
+}
+
 void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
-  if (sends_.full()) Post();
+  SendList& list = Queue();
   const std::byte* const bytes = buffer.data();
   const uint32_t lkey = buffer.lkey();
   const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kFrame, 0, std::move(buffer)});
-  sends_.QueueSend(token.work_request_id(), bytes, length, lkey, false);
+  list.QueueSend(token.work_request_id(), bytes, length, lkey, false);
   ++send_buffers_held_;
   group_->counters().frames_sent.Add(1);
 }
@@ -110,31 +116,27 @@ bool Link::MustPark() {
 
 void Link::QueueHeader(const wire::FrameHeader& header) {
   if (MustPark()) return parked_.push_back(header);
-  if (sends_.full()) Post();
-  std::array<std::byte, wire::kFrameHeaderBytes>& bytes = headers_[headers_queued_];
-  wire::EncodeFrameHeader(header, bytes.data());
   Flight flight{WorkKind::kHeader, 0, {}};
-  const void* source = bytes.data();
   uint32_t lkey = 0;
   if (!inline_headers_) {
     absl::StatusOr<RegisteredPool::Buffer> buffer = group_->TakeHeaderBuffer();
     if (!buffer.ok()) return FailLater(buffer.status());
-    std::memcpy(buffer->data(), bytes.data(), bytes.size());
-    source = buffer->data();
     lkey = buffer->lkey();
     flight.buffer = *std::move(buffer);
   }
+  SendList& list = Queue();
+  std::byte* const bytes = inline_headers_ ? list.NextHeader() : flight.buffer.data();
+  wire::EncodeFrameHeader(header, bytes);
   const verbs::CompletionToken token = flights().Add(std::move(flight));
-  sends_.QueueSend(token.work_request_id(), source, wire::kFrameHeaderBytes, lkey, inline_headers_);
-  ++headers_queued_;  // Only now: a header that found no buffer was not queued.
+  list.QueueSend(token.work_request_id(), bytes, wire::kFrameHeaderBytes, lkey, inline_headers_);
   group_->counters().frames_sent.Add(1);
 }
 
 void Link::QueueRead(const ReadRequest& read) {
   if (MustPark()) return parked_.push_back(read);
-  if (sends_.full()) Post();
+  SendList& list = Queue();
   const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kRead, read.fetch_id, {}});
-  sends_.QueueRead(token.work_request_id(), read.to, read.length, read.lkey, read.remote_address, read.rkey);
+  list.QueueRead(token.work_request_id(), read.to, read.length, read.lkey, read.remote_address, read.rkey);
   group_->counters().reads.Add(1);
 }
 
@@ -145,9 +147,9 @@ bool Link::MayBind(size_t windows) const {
 
 uint32_t Link::QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion& region,
                          absl::Span<const std::byte> bytes) {
-  if (sends_.full()) Post();
+  SendList& list = Queue();
   const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kBind, 0, {}});
-  window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &sends_.QueueBare(token.work_request_id()));
+  window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &list.QueueBare(token.work_request_id()));
   ++window_work_;
   return window.rkey();
 }
@@ -157,9 +159,9 @@ void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
     WaitForRoom();
     return parked_.push_back(&window);
   }
-  if (sends_.full()) Post();
+  SendList& list = Queue();
   const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kInvalidate, 0, {}});
-  window.PrepareInvalidate(&sends_.QueueBare(token.work_request_id()));
+  window.PrepareInvalidate(&list.QueueBare(token.work_request_id()));
   ++window_work_;
 }
 
@@ -179,13 +181,13 @@ void Link::Flush() {
 }
 
 void Link::Post() {
-  headers_queued_ = 0;
-  if (sends_.empty()) return;
+  const SendListPool::Lent list = std::move(sends_);
+  if (list == nullptr) return;
   // What follows a refused post must not arrive without it.
-  if (refused_) return Forget(sends_.Discard());
+  if (refused_) return Forget(list->Discard());
   group_->counters().doorbells.Add(1);
   ibv_send_wr* unposted = nullptr;
-  absl::Status status = sends_.Flush(*queue_pair_, &unposted);
+  absl::Status status = list->Flush(*queue_pair_, &unposted);
   if (status.ok()) return;
   refused_ = true;
   Forget(unposted);
@@ -386,6 +388,7 @@ void Link::Destroy() {
   windows_.Close();
   queue_pair_.reset();
   if (own_receives_ != nullptr) own_receives_->Retire();
+  sends_.reset();
   if (flights().size() > 0) group_->DropFlights(number_);
   channel_->RemoveHandler(id_);
   group_->RemoveLink(number_, queue_pair_number);

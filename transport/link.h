@@ -11,7 +11,6 @@
 #ifndef VERBENA_TRANSPORT_LINK_H_
 #define VERBENA_TRANSPORT_LINK_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -144,6 +143,8 @@ class Link : private CmHandler {
   Link(PollGroup* group, CmChannel* channel, verbs::ConnectionId id, LinkOwner* owner)
       : group_(group), channel_(channel), id_(std::move(id)), windows_(group->device().domain()), owner_(owner) {}
   void OnCmEvent(verbs::CmEvent& event) override { owner_->OnCmEvent(event); }
+  // Where the next work request is queued: it has room.
+  SendList& Queue();
   void Post();
   // Work requests that were never posted are not in flight: nothing waits for them.
   void Forget(const ibv_send_wr* unposted);
@@ -176,9 +177,7 @@ class Link : private CmHandler {
   LinkOwner* owner_;
   std::optional<verbs::QueuePair> queue_pair_;
   std::unique_ptr<ReceiveSupply> own_receives_;  // Of the queue pair; null where the group's are shared.
-  SendList sends_;
-  std::array<std::array<std::byte, wire::kFrameHeaderBytes>, SendList::kCapacity> headers_;
-  size_t headers_queued_ = 0;
+  SendListPool::Lent sends_;                     // While something is queued.
   using Parked = std::variant<wire::FrameHeader, ReadRequest, const verbs::MemoryWindow*>;
   std::vector<Parked> parked_;       // Wait until fewer work requests are in flight in the poll group.
   uint32_t send_buffers_held_ = 0;   // In flight, of the group's.

@@ -33,6 +33,7 @@
 #include "transport/protocol/ring.h"
 #include "transport/receive_supply.h"
 #include "transport/registered_pool.h"
+#include "transport/send_list.h"
 #include "transport/verbs/completion_channel.h"
 #include "transport/verbs/completion_queue.h"
 #include "transport/verbs/shared_receive_queue.h"
@@ -98,6 +99,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // For frame headers on devices without inline. The pool grows as needed: what is in flight is bounded by
   // TooManyInFlight.
   absl::StatusOr<RegisteredPool::Buffer> TakeHeaderBuffer();
+  SendListPool& send_lists() { return send_lists_; }
   LinkFlights& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
   bool TooManyInFlight(uint32_t more = 1) const { return in_flight_ + sends_.free() + more > flights_max_; }
@@ -145,6 +147,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   RegisteredPool receives_;
   RegisteredPool sends_;
   RegisteredPool headers_;
+  SendListPool send_lists_;
   size_t in_flight_ = 0;             // Of all links together.
   std::deque<LinkFlights> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;

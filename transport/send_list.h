@@ -1,7 +1,10 @@
 // Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once. Of
 // SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too.
 //
-// Owner: a link. Thread: its loop's. Fixed size: nothing is allocated.
+// A list is lent to a link for as long as it has something queued: from a poll group's pool, so that the connections
+// without need none, and the next one finds the list still in the cache.
+//
+// Owner: a poll group. Thread: its loop's. A list has a fixed size; the pool grows to what was ever lent at once.
 
 #ifndef VERBENA_TRANSPORT_SEND_LIST_H_
 #define VERBENA_TRANSPORT_SEND_LIST_H_
@@ -9,9 +12,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "transport/verbs/queue_pair.h"
+#include "transport/wire/frame.h"
 
 namespace verbena::transport {
 
@@ -25,6 +31,8 @@ class SendList {
   // Each needs room: full() is false. `bytes` must stay as they are until the completion, with `send_inline` until
   // Flush.
   void QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline);
+  // Room for a header that is sent inline as the work request queued next: it stays as it is until Flush.
+  std::byte* NextHeader() { return headers_[size_].data(); }
   // One without bytes, for the caller to say what it asks for.
   ibv_send_wr& QueueBare(uint64_t wr_id);
   void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
@@ -42,6 +50,32 @@ class SendList {
   ibv_send_wr* last_send_ = nullptr;  // The one queued last, if it is a SEND.
   std::array<ibv_send_wr, kCapacity> requests_ = {};
   std::array<ibv_sge, kCapacity> segments_;
+  std::array<std::array<std::byte, wire::kFrameHeaderBytes>, kCapacity> headers_;
+};
+
+class SendListPool {
+ public:
+  struct GiveBack {
+    SendListPool* pool = nullptr;
+    void operator()(SendList* list) const {
+      list->Discard();
+      pool->free_.push_back(list);
+    }
+  };
+  // Goes back, and what is queued in it is not posted, when it is destroyed.
+  using Lent = std::unique_ptr<SendList, GiveBack>;
+
+  // An empty one.
+  Lent Take() {
+    if (free_.empty()) free_.push_back(lists_.emplace_back(std::make_unique<SendList>()).get());
+    SendList* const list = free_.back();
+    free_.pop_back();
+    return Lent(list, GiveBack{this});
+  }
+
+ private:
+  std::vector<std::unique_ptr<SendList>> lists_;
+  std::vector<SendList*> free_;  // A stack: the warmest is taken first.
 };
 
 }  // namespace verbena::transport
