@@ -11,7 +11,7 @@ void AnswerReader::TakeIn(PairLink& link, SendQueue& queue) {
   if (in_flight_ == 0) return;
   RingReader& reader = link.responses_in();
   reader.Refresh();
-  while (in_flight_ != 0 && reader.available() != 0) {
+  while (in_flight_ != 0 && reader.unread() != 0) {
     SendEntry& entry = queue.oldest_unanswered();
     RecordHeader header;
     std::memcpy(&header, reader.Peek(), sizeof(header));

@@ -1,9 +1,10 @@
 // One direction of a pair: a byte ring with one writer and one reader in different processes.
 //
-// Records are whole multiples of a cache line. The writer reserves, fills, commits, and publishes many records at once;
-// the reader refreshes, peeks, consumes, and publishes what it consumed. Each side keeps its own index privately and
-// only ever *stores* it to shared memory; the other side's index is checked on every load. An impossible one sets
-// broken() for good: the peer is not to be trusted any more.
+// Records are whole multiples of a cache line, and none crosses the end of the ring: what is longer than the bytes left
+// before it has to be cut there, which is the writer's business. The writer reserves, fills, commits, and publishes
+// many records at once; the reader refreshes, peeks, consumes, and publishes what it consumed. Each side keeps its own
+// index privately and only ever *stores* it to shared memory; the other side's index is checked on every load. An
+// impossible one sets broken() for good: the peer is not to be trusted any more.
 //
 // Thread: one at a time per side (the queue pair's lock).
 
@@ -25,14 +26,21 @@ inline constexpr size_t kRingBytesMin = 2 * kCacheLineBytes;
 
 class RingWriter {
  public:
-  // `ring` is mapped twice back to back; `own` and `peer` hold the indices.
+  // `ring` has kRingBytes; `own` and `peer` hold the indices.
   RingWriter(std::byte* ring, RingTail* own, const RingHead* peer) : ring_(ring), own_(own), peer_(peer) {}
 
-  // Where a record of `bytes` may be written, or null if there is no room now (or the ring is broken).
+  // Where a record of `bytes`, at most bytes_to_end(), may be written, or null if there is no room now (or the ring is
+  // broken).
   std::byte* Reserve(size_t bytes) {
-    if (room_end_ - tail_ < RecordBytes(bytes) && !RefreshHead(RecordBytes(bytes))) return nullptr;
-    return ring_ + tail_ % kRingBytes;
+    assert(RecordBytes(bytes) <= bytes_to_end());
+    return HasRoom(bytes) ? ring_ + tail_ % kRingBytes : nullptr;
   }
+
+  // Whether there is room for so much, in one record or in several.
+  bool HasRoom(size_t bytes) { return room_end_ - tail_ >= RecordBytes(bytes) || RefreshHead(RecordBytes(bytes)); }
+
+  // The longest record that can be written where the next one begins: a cache line at least.
+  size_t bytes_to_end() const { return kRingBytes - tail_ % kRingBytes; }
 
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
@@ -95,7 +103,10 @@ class RingReader {
   // Whether the writer has come further since.
   bool HasMore() const { return peer_->tail.load(std::memory_order_relaxed) != tail_; }
 
-  size_t available() const { return broken_ ? 0 : tail_ - head_; }
+  // How much there is to read.
+  size_t unread() const { return broken_ ? 0 : tail_ - head_; }
+  // How much of it can be read on from the next record's beginning: not beyond the end of the ring.
+  size_t available() const { return broken_ ? 0 : std::min<size_t>(tail_ - head_, kRingBytes - head_ % kRingBytes); }
   // Whether a Refresh has ever seen anything.
   bool touched() const { return tail_ != 0; }
   const std::byte* Peek() const { return ring_ + head_ % kRingBytes; }

@@ -1,5 +1,6 @@
 #include "transport/soft/byte_ring.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -8,10 +9,10 @@
 namespace verbena::soft {
 namespace {
 
-// Ring and lines in plain memory. Records in these tests do not cross the end, so that one image is enough.
+// Ring and lines in plain memory.
 class ByteRing : public testing::Test {
  protected:
-  std::unique_ptr<std::byte[]> bytes_ = std::make_unique<std::byte[]>(2 * kRingBytes);
+  std::unique_ptr<std::byte[]> bytes_ = std::make_unique<std::byte[]>(kRingBytes);
   RingTail producer_{};
   RingHead consumer_{};
   RingWriter writer_{bytes_.get(), &producer_, &consumer_};
@@ -54,14 +55,38 @@ TEST_F(ByteRing, FullRingHasRoomAgainAfterTheReaderPublishes) {
 }
 
 TEST_F(ByteRing, PositionsWrapAround) {
-  for (int round = 0; round < 5; ++round) {
-    Write(kRingBytes / 2 + 64);
+  for (int round = 0; round < 10; ++round) {
+    size_t bytes = std::min(kRingBytes / 2 + 64, writer_.bytes_to_end());
+    Write(bytes);
     reader_.Refresh();
-    reader_.Consume(kRingBytes / 2 + 64);
+    reader_.Consume(bytes);
     reader_.Publish();
   }
   EXPECT_EQ(reader_.available(), 0u);
   EXPECT_FALSE(writer_.broken() || reader_.broken());
+}
+
+TEST_F(ByteRing, NothingIsOfferedAcrossTheEnd) {
+  Write(kRingBytes - 128);
+  reader_.Refresh();
+  reader_.Consume(kRingBytes - 128);
+  reader_.Publish();
+  EXPECT_EQ(writer_.bytes_to_end(), 128u);
+  producer_.tail.store(kRingBytes + 256);  // Two records, or what somebody says is one.
+  reader_.Refresh();
+  EXPECT_EQ(reader_.available(), 128u);
+  reader_.Consume(128);
+  EXPECT_EQ(reader_.Peek(), bytes_.get());
+  EXPECT_EQ(reader_.available(), 256u);
+}
+
+TEST_F(ByteRing, RoomIsCountedAcrossTheEnd) {
+  Write(kRingBytes - 64);
+  reader_.Refresh();
+  reader_.Consume(kRingBytes - 64);
+  reader_.Publish();
+  EXPECT_EQ(writer_.bytes_to_end(), 64u);
+  EXPECT_TRUE(writer_.HasRoom(kRingBytes));
 }
 
 TEST_F(ByteRing, HeadBeyondTheTailBreaksTheWriter) {

@@ -136,6 +136,27 @@ TEST_F(ForgedRequests, AtomicOfAnotherLengthIsNoRequest) {
                 IBV_EVENT_QP_FATAL);
 }
 
+// Behind the end of the ring stands what the victim writes itself, or nothing that it may touch.
+TEST_F(ForgedRequests, RecordAcrossTheEndOfTheRingIsNoRequest) {
+  RingTail& ring = memory_->pair().control.ends[1].requests_out.ring;
+  while (ring.tail.load() < kRingBytes - kCacheLineBytes) {
+    ASSERT_NE(forger_->Write({.kind = RecordKind::kWrite, .address = Lent(), .key = lent_->rkey, .length = 16}),
+              nullptr);
+    Serve();
+  }
+  const std::vector<std::byte> before = pair_->left.memory;
+  std::byte* last = forger_->Write({.kind = RecordKind::kWrite, .address = Lent(), .key = lent_->rkey, .length = 16});
+  ASSERT_NE(last, nullptr);
+  auto& header = *reinterpret_cast<RecordHeader*>(last);
+  header.payload_bytes = 16 + kCacheLineBytes;
+  header.message_bytes = header.payload_bytes;
+  ring.tail.store(kRingBytes + kCacheLineBytes);
+  Serve();
+  EXPECT_EQ(before, pair_->left.memory);
+  EXPECT_EQ(pair_->left.State(), IBV_QPS_ERR);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_FATAL);
+}
+
 TEST_F(ForgedRequests, MoreReadsThanAgreedAreRefused) {
   ExpectRefused({.address = Lent(), .key = lent_->rkey, .reads_in_flight = UINT16_MAX}, IBV_EVENT_QP_REQ_ERR);
 }

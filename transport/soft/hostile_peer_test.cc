@@ -211,7 +211,7 @@ TEST(HostileOffer, WithMemoryThatCanShrinkIsRefused) {
   TestEnd passive;
   LinkOffer offer = *MakeOffer(active.queue_pair, {});
   UniqueFd unsealed(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  ASSERT_EQ(ftruncate(unsealed.get(), kPairFileBytes), 0);
+  ASSERT_EQ(ftruncate(unsealed.get(), sizeof(PairMemory)), 0);
   offer.fds[0] = std::move(unsealed);
   EXPECT_FALSE(AcceptOffer(passive.queue_pair, std::move(offer), OwnCredentials(), {}).ok());
 }

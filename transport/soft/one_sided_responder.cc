@@ -38,7 +38,8 @@ OneSidedResponder::Answered OneSidedResponder::AnswerRead(PairLink& link, const 
   uint64_t total = request.header.message_bytes;
   do {
     if (turn_bytes_left_ == 0) return Answered::kThisTurn;
-    uint64_t bytes = std::min({total - answered_bytes_, FragmentBytesMax(link.responses_out()), turn_bytes_left_});
+    uint64_t room = NextFragmentBytesMax(link.responses_out(), sizeof(RecordHeader));
+    uint64_t bytes = std::min({total - answered_bytes_, room, turn_bytes_left_});
     std::byte* record = Reserve(link, sizeof(RecordHeader) + bytes);
     if (record == nullptr) return Answered::kNoRoom;
     bool first = answered_bytes_ == 0;

@@ -8,6 +8,7 @@
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/one_sided_policy.h"
+#include "transport/soft/shared_layout.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
@@ -54,6 +55,24 @@ TEST_F(Overtaking, SendArrivesWhileALargeReadIsCopied) {
   ASSERT_TRUE(right_.PollReceives().has_value());
   EXPECT_EQ(right_.Text(kSmallAt, 5), "small");
   EXPECT_FALSE(left_.PollSends().has_value());
+  EXPECT_EQ(CompletedSends(2), (std::vector<uint64_t>{kRead, kSend}));
+}
+
+TEST_F(Overtaking, SendThatTheEndOfTheRingCutsGoesAheadWhole) {
+  // One cache line is left before the end.
+  for (size_t line = 0; line + 1 < kRingBytes / kCacheLineBytes; ++line) {
+    right_.Receive(6, kSmallAt);
+    Send("", 0);
+    ASSERT_TRUE(right_.PollReceives().has_value());
+  }
+  const std::string text(100, 'x');
+  right_.Receive(7, kSmallAt);
+  Read(kRead);
+  Send(text);
+  std::optional<ibv_wc> received = right_.PollReceives();
+  ASSERT_TRUE(received.has_value());
+  EXPECT_EQ(received->byte_len, text.size());
+  EXPECT_EQ(right_.Text(kSmallAt, text.size()), text);
   EXPECT_EQ(CompletedSends(2), (std::vector<uint64_t>{kRead, kSend}));
 }
 

@@ -279,11 +279,11 @@ bool QueuePair::AdvanceRequester(Requester::Look look, CopyPace::Occasion occasi
 void QueuePair::AdvanceBoth(Requester::Look look) {
   if (link_ == nullptr || !Receives() || !surroundings_.health->port_is_up()) return;
   link_->Pull(Wire::Reach::kWhatIsThere);
-  const size_t unread = link_->requests_in().available();
+  const size_t unread = link_->requests_in().unread();
   link_->requests_in().Refresh();
   if (state == IBV_QPS_RTR) NoticeFirstArrival();
-  const bool arrived = link_->requests_in().available() > unread;
-  if (link_->requests_in().available() == 0) look = Requester::Look::kAlways;
+  const bool arrived = link_->requests_in().unread() > unread;
+  if (link_->requests_in().unread() == 0) look = Requester::Look::kAlways;
   bool healthy = AdvanceRequester(look, arrived ? CopyPace::Occasion::kArrival : CopyPace::Occasion::kTurn);
   if (faults_ == nullptr || !faults_->holds_receives()) healthy = responder_.Advance(*link_) && healthy;
   Settle(healthy);

@@ -1,4 +1,5 @@
-// What stands in a ring: a header, for some kinds a target, and at most kFragmentBytesMax bytes of payload.
+// What stands in a ring: a header, for some kinds a target, and at most kFragmentBytesMax bytes of payload. A record
+// does not cross the end of its ring: it gets as much payload as fits before that, and the next one goes on.
 //
 // Request ring. A request is one or more records in a row, all of the same kind, number, length and target; its number
 // is one more than the last one's. The responder takes requests strictly in this order.
@@ -22,6 +23,7 @@
 #define VERBENA_TRANSPORT_SOFT_RECORD_H_
 
 #include <algorithm>
+#include <cstddef>
 
 #include "transport/soft/byte_ring.h"
 
@@ -76,19 +78,27 @@ constexpr bool IsAtomic(RecordKind kind) {
 // Whether it is answered in the response ring.
 constexpr bool WantsAnswer(RecordKind kind) { return kind == RecordKind::kRead || IsAtomic(kind); }
 
-// What stands before the payload.
+// What stands before the payload. The operands of a target are an atomic's, which has no payload; where others have
+// theirs, it begins instead. So the last cache line of a ring has room for some payload, whatever the kind.
 constexpr size_t RecordPrefixBytes(RecordKind kind) {
-  return sizeof(RecordHeader) + (HasTarget(kind) ? sizeof(RecordTarget) : 0);
+  if (!HasTarget(kind)) return sizeof(RecordHeader);
+  return sizeof(RecordHeader) + (IsAtomic(kind) ? sizeof(RecordTarget) : offsetof(RecordTarget, operand));
 }
 
 // Four records of this size fill a ring, so that writer and reader of a long message overlap.
 inline constexpr size_t kRecordPrefixBytesMax = sizeof(RecordHeader) + sizeof(RecordTarget);
 inline constexpr uint32_t kFragmentBytesMax = kRingBytes / 4 - kRecordPrefixBytesMax;
-static_assert(kRecordPrefixBytesMax < kRingBytesMin);
+static_assert(kRecordPrefixBytesMax < kRingBytesMin && kRecordPrefixBytesMax <= kCacheLineBytes);
+static_assert(RecordPrefixBytes(RecordKind::kWrite) < kCacheLineBytes);
 
-// How much payload a record of this ring can have.
+// How much payload a record of this ring can have, wherever it begins.
 inline uint64_t FragmentBytesMax(const RingWriter& ring) {
   return std::min<uint64_t>(kFragmentBytesMax, ring.capacity() - kRecordPrefixBytesMax);
+}
+
+// The same where the next one begins, if so much stands before the payload.
+inline uint64_t NextFragmentBytesMax(const RingWriter& ring, size_t prefix_bytes) {
+  return std::min<uint64_t>(FragmentBytesMax(ring), ring.bytes_to_end() - prefix_bytes);
 }
 
 // A writer hears of free space this often at least, so that it refills the ring while its reader empties it.

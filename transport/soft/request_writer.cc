@@ -33,19 +33,31 @@ RecordKind KindOf(const SendEntry& entry) {
 
 bool CarriesPayload(RecordKind kind) { return !WantsAnswer(kind) && kind != RecordKind::kImmediateOfWrite; }
 
+// Before the payload, which may begin where the operands would stand.
+void WriteTarget(const SendEntry& entry, std::byte* record) {
+  RecordTarget target = {.address = entry.remote_address,
+                         .key = entry.remote_key,
+                         .reserved = 0,
+                         .operand = entry.operand,
+                         .swap = entry.swap};
+  std::memcpy(record + sizeof(RecordHeader), &target, sizeof(target));
+}
+
 }  // namespace
 
 RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, uint32_t reads_in_flight,
                                             uint64_t* budget) {
   RecordKind kind = KindOf(entry);
+  const size_t prefix_bytes = RecordPrefixBytes(kind);
+  const bool completes_something = !HasTarget(kind) || kind == RecordKind::kWriteWithImmediate;
   uint64_t payload_bytes = CarriesPayload(kind) ? entry.length : 0;
   do {
     if (payload_bytes != 0 && *budget == 0) return Written::kThisTurn;
     uint64_t left = std::min(payload_bytes - entry.sent_bytes, *budget);
-    auto bytes = static_cast<uint32_t>(std::min(left, FragmentBytesMax(link.requests_out())));
+    auto bytes = static_cast<uint32_t>(std::min(left, NextFragmentBytesMax(link.requests_out(), prefix_bytes)));
     bool first = entry.sent_bytes == 0;
     bool last = entry.sent_bytes + bytes == payload_bytes;
-    std::byte* record = link.requests_out().Reserve(RecordPrefixBytes(kind) + bytes);
+    std::byte* record = link.requests_out().Reserve(prefix_bytes + bytes);
     if (record == nullptr) return Written::kNoRoom;
     // In place: to copy what was just written in pieces stalls the processor.
     new (record) RecordHeader{.kind = kind,
@@ -57,29 +69,16 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
                               .number = entry.number,
                               .immediate = entry.immediate,
                               .reserved = 0};
-    WriteRest(link, entry, record, kind, bytes);
+    if (HasTarget(kind)) WriteTarget(entry, record);
+    Gather(entry.segments, entry.sent_bytes, bytes, record + prefix_bytes);
+    link.requests_out().Commit(prefix_bytes + bytes);
+    unpublished_ = true;
+    if (completes_something) Announce(News::kMessage);
+    entry.sent_bytes += bytes;
     *budget -= std::min<uint64_t>(bytes, *budget);
   } while (entry.sent_bytes < payload_bytes);
   if (entry.solicited) Announce(News::kImportant);
   return Written::kWholly;
-}
-
-void RequestWriter::WriteRest(PairLink& link, SendEntry& entry, std::byte* record, RecordKind kind, uint32_t bytes) {
-  size_t prefix_bytes = RecordPrefixBytes(kind);
-  if (HasTarget(kind)) {
-    RecordTarget target = {.address = entry.remote_address,
-                           .key = entry.remote_key,
-                           .reserved = 0,
-                           .operand = entry.operand,
-                           .swap = entry.swap};
-    std::memcpy(record + sizeof(RecordHeader), &target, sizeof(target));
-  }
-  Gather(entry.segments, entry.sent_bytes, bytes, record + prefix_bytes);
-  link.requests_out().Commit(prefix_bytes + bytes);
-  entry.sent_bytes += bytes;
-  unpublished_ = true;
-  bool completes_something = !HasTarget(kind) || kind == RecordKind::kWriteWithImmediate;
-  if (completes_something) Announce(News::kMessage);
 }
 
 void RequestWriter::Publish(PairLink& link) {

@@ -32,8 +32,6 @@ class RequestWriter {
   void Publish(PairLink& link);
 
  private:
-  // What follows the header.
-  void WriteRest(PairLink& link, SendEntry& entry, std::byte* record, RecordKind kind, uint32_t bytes);
   void Announce(News news) { news_ = std::max(news_, news); }
 
   bool unpublished_ = false;  // Records are committed that the peer was not told of.

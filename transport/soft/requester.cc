@@ -59,9 +59,15 @@ bool MayBeOvertaken(PairLink& link, const SendEntry& entry) {
          entry.direct_copy == SendEntry::DirectCopy::kNotDone;
 }
 
+// As one record, or as two if the end of the ring is between: these take a cache line more at most.
+bool IsShortSend(PairLink& link, const SendEntry& entry) {
+  return (entry.opcode == IBV_WR_SEND || entry.opcode == IBV_WR_SEND_WITH_IMM) &&
+         entry.length <= FragmentBytesMax(link.requests_out());
+}
+
 bool MayOvertake(PairLink& link, const SendEntry& entry) {
-  return (entry.opcode == IBV_WR_SEND || entry.opcode == IBV_WR_SEND_WITH_IMM) && !entry.fenced &&
-         !entry.planned.any() && entry.length <= FragmentBytesMax(link.requests_out());
+  return IsShortSend(link, entry) && !entry.fenced && !entry.planned.any() &&
+         link.requests_out().HasRoom(kRecordPrefixBytesMax + entry.length + kCacheLineBytes);
 }
 
 }  // namespace

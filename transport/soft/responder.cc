@@ -33,7 +33,7 @@ bool Responder::Advance(PairLink& link) {
     return true;
   }
   Step step = Step::kContinue;
-  while (step == Step::kContinue && link.requests_in().available() != 0) step = TakeRecord(link);
+  while (step == Step::kContinue && link.requests_in().unread() != 0) step = TakeRecord(link);
   one_sided_.Publish(link);
   if (unpublished_bytes_ != 0 || accepted_ != published_accepted_) Publish(link);
   AnswerProbe(link);

@@ -103,17 +103,15 @@ struct PairControl {
 };
 static_assert(sizeof(PairControl) <= kPageBytes);
 
-// The file holds control page, request rings, response rings; a mapping shows each ring twice, back to back, so that a
-// record never has to be cut at the end of its ring. A ring is numbered by the end that writes it. Pages never touched,
-// as those of response rings mostly are, cost nothing.
+// A ring is numbered by the end that writes it. One mapping shows all: a process has a limited number of mappings
+// (vm.max_map_count), and thousands of pairs. Pages never touched, as those of response rings mostly are, cost nothing.
 struct PairMemory {
   alignas(kPageBytes) PairControl control;
-  alignas(kPageBytes) std::byte request_rings[2][2 * kRingBytes];
-  std::byte response_rings[2][2 * kRingBytes];
+  alignas(kPageBytes) std::byte request_rings[2][kRingBytes];
+  std::byte response_rings[2][kRingBytes];
 };
 inline constexpr size_t kPairRings = 4;
-inline constexpr size_t kPairFileBytes = kPageBytes + kPairRings * kRingBytes;
-static_assert(sizeof(PairMemory) == kPageBytes + kPairRings * 2 * kRingBytes);
+static_assert(sizeof(PairMemory) == kPageBytes + kPairRings * kRingBytes);
 
 // See ready_map.h.
 struct ReadyMemory {

@@ -21,7 +21,7 @@ constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 size_t FileBytes(Kind kind) {
   switch (kind) {
     case Kind::kPair:
-      return kPairFileBytes;
+      return sizeof(PairMemory);
     case Kind::kReady:
       return kPageBytes;
     case Kind::kQueues:
@@ -33,8 +33,6 @@ size_t FileBytes(Kind kind) {
 }
 
 bool OnlyOwnerWrites(Kind kind) { return kind == Kind::kQueues || kind == Kind::kRegions; }
-
-size_t MappedBytes(Kind kind) { return kind == Kind::kPair ? sizeof(PairMemory) : FileBytes(kind); }
 
 const char* FileName(Kind kind) {
   switch (kind) {
@@ -63,20 +61,6 @@ absl::Status CheckPeerFile(Kind kind, int fd) {
     return absl::InvalidArgumentError("a peer's memory file has the wrong size");
   }
   return absl::OkStatus();
-}
-
-bool MapPart(void* at, size_t bytes, int protection, int fd, size_t offset) {
-  return mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) != MAP_FAILED;
-}
-
-bool MapParts(Kind kind, std::byte* base, int protection, int fd) {
-  if (kind != Kind::kPair) return MapPart(base, FileBytes(kind), protection, fd, 0);
-  bool mapped = MapPart(base, kPageBytes, protection, fd, 0);
-  for (size_t image = 0; image < 2 * kPairRings; ++image) {
-    mapped = mapped && MapPart(base + kPageBytes + image * kRingBytes, kRingBytes, protection, fd,
-                               kPageBytes + image / 2 * kRingBytes);
-  }
-  return mapped;
 }
 
 // Mappings of this process by file. Never destroyed: mappings may outlive static destruction.
@@ -125,13 +109,8 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
     return present;
   }
   int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* base = mmap(nullptr, MappedBytes(kind), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) return absl::ErrnoToStatus(errno, "mmap");
-  if (!MapParts(kind, static_cast<std::byte*>(base), protection, fd.get())) {
-    int error = errno;
-    munmap(base, MappedBytes(kind));
-    return absl::ErrnoToStatus(error, "mmap of a memory file");
-  }
+  void* base = mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd.get(), 0);
+  if (base == MAP_FAILED) return absl::ErrnoToStatus(errno, "mmap of a memory file");
   std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
   registry.by_file[id] = mapping;
   return mapping;
@@ -146,7 +125,7 @@ void SharedMapping::SeverAll() {
   for (const auto& [id, known] : registry.by_file) {
     std::shared_ptr<SharedMapping> mapping = known.lock();
     if (mapping == nullptr) continue;
-    mmap(mapping->base_, MappedBytes(mapping->kind_), PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    mmap(mapping->base_, FileBytes(mapping->kind_), PROT_READ | PROT_WRITE, kFlags, -1, 0);
   }
 }
 
@@ -157,7 +136,7 @@ SharedMapping::~SharedMapping() {
     auto entry = registry.by_file.find(id_);
     if (entry != registry.by_file.end() && entry->second.expired()) registry.by_file.erase(entry);
   }
-  munmap(base_, MappedBytes(kind_));
+  munmap(base_, FileBytes(kind_));
 }
 
 UniqueFd SharedMapping::DuplicateFd() const {

@@ -90,7 +90,7 @@ class RawPeer {
     request.source = request.destination = destination_;
     request.offer = Bytes(20);
     StoreLittleEndian<uint32_t>(0x4f535356, &request.offer[0]);
-    StoreLittleEndian<uint32_t>(1, &request.offer[4]);
+    StoreLittleEndian<uint32_t>(2, &request.offer[4]);
     const uint32_t order = 0x01020304;
     std::memcpy(&request.offer[8], &order, sizeof(order));
     SendMessage(request);

@@ -11,11 +11,17 @@ namespace {
 // The far writer hears of free space at least this often, however busy our end is.
 constexpr uint64_t kConsumedBytesUntold = kRingBytes / 4;
 
-// Whole records from `begin` of a ring of our own end, kUpdateRingBytesMax at most. No record is longer than that.
-static_assert(RecordBytes(sizeof(RecordHeader) + sizeof(RecordTarget) + kFragmentBytesMax) <= kUpdateRingBytesMax);
+// How far an update that begins at `begin` of a ring may go: it does not cross the ring's end, as records do not.
+uint64_t UpdateEndMax(uint64_t begin) {
+  return std::min(begin + kUpdateRingBytesMax, (begin / kRingBytes + 1) * kRingBytes);
+}
+
+// Whole records from `begin` of a ring of our own end, as many as one update may have. No record is longer than that.
+static_assert(RecordBytes(kRecordPrefixBytesMax + kFragmentBytesMax) <= kUpdateRingBytesMax);
 
 uint32_t WholeRecords(const std::byte* ring, uint64_t begin, uint64_t end) {
-  if (end - begin <= kUpdateRingBytesMax) return static_cast<uint32_t>(end - begin);
+  end = std::min(end, (begin / kRingBytes + 1) * kRingBytes);
+  if (end <= UpdateEndMax(begin)) return static_cast<uint32_t>(end - begin);
   uint32_t bytes = 0;
   while (true) {
     RecordHeader header;
@@ -30,7 +36,7 @@ uint32_t WholeRecords(const std::byte* ring, uint64_t begin, uint64_t end) {
 absl::Span<const std::byte> Fill(absl::Span<const std::byte> bytes, std::byte* ring, uint64_t* received,
                                  uint32_t* left) {
   size_t count = std::min<size_t>(bytes.size(), *left);
-  std::memcpy(ring + *received % kRingBytes, bytes.data(), count);  // The ring is mapped twice, back to back.
+  std::memcpy(ring + *received % kRingBytes, bytes.data(), count);
   *received += count;
   *left -= static_cast<uint32_t>(count);
   return bytes.subspan(count);
@@ -64,7 +70,8 @@ bool Mirror::Receive(absl::Span<const std::byte> bytes) {
 }
 
 bool Mirror::HasRoom(const IncomingRing& ring, uint32_t bytes) {
-  return ring.received + bytes - ring.head->head.load() <= kRingBytes;
+  return ring.received + bytes - ring.head->head.load() <= kRingBytes &&
+         ring.received + bytes <= UpdateEndMax(ring.received);
 }
 
 bool Mirror::BeginReceiving() {
@@ -111,8 +118,8 @@ UpdateHeader Mirror::CurrentState() const {
   state.responses_consumed = own_.responses_in.ring.head.load();
   state.probe = own_.requests_out.probe.load();
   state.probe_answer = own_.requests_in.probe_answer.load();
-  bool all_bytes = responses_out_.tail->tail.load() - responses_out_.announced <= kUpdateRingBytesMax &&
-                   requests_out_.tail->tail.load() - requests_out_.announced <= kUpdateRingBytesMax;
+  bool all_bytes = responses_out_.tail->tail.load() <= UpdateEndMax(responses_out_.announced) &&
+                   requests_out_.tail->tail.load() <= UpdateEndMax(requests_out_.announced);
   if (!all_bytes) return state;
   state.accepted = own_.requests_in.accepted.load();
   state.refusal = static_cast<uint16_t>(own_.state.refusal.load());

@@ -2,6 +2,7 @@
 
 #include "transport/soft/stream/mirror.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -56,6 +57,8 @@ class FakeEnd {
 
  private:
   static bool WriteTo(RingWriter& ring, RecordKind kind, uint32_t payload_bytes, uint64_t* count) {
+    payload_bytes =
+        static_cast<uint32_t>(std::min<uint64_t>(payload_bytes, NextFragmentBytesMax(ring, sizeof(RecordHeader))));
     std::byte* record = ring.Reserve(sizeof(RecordHeader) + payload_bytes);
     if (record == nullptr) return false;
     RecordHeader header = {};
@@ -211,6 +214,22 @@ TEST(Mirror, MoreThanTheRingHasRoomForIsRefused) {
     ASSERT_TRUE(end.mirror.Receive(update));
   }
   EXPECT_FALSE(end.mirror.Receive(update));
+}
+
+TEST(Mirror, BytesAcrossTheEndOfTheRingAreRefused) {
+  FakeEnd end;
+  const auto receive = [&end](uint32_t ring_bytes) {
+    Bytes update(kUpdateHeaderBytes + ring_bytes);
+    UpdateHeaderBytes header = EncodeUpdateHeader({.request_bytes = ring_bytes});
+    std::memcpy(update.data(), header.data(), header.size());
+    return end.mirror.Receive(update);
+  };
+  for (size_t filled = 0; filled < kRingBytes - kUpdateRingBytesMax; filled += kUpdateRingBytesMax) {
+    ASSERT_TRUE(receive(kUpdateRingBytesMax));
+  }
+  ASSERT_TRUE(receive(kUpdateRingBytesMax - kCacheLineBytes));
+  end.own().requests_in.ring.head.store(kRingBytes - kCacheLineBytes);  // All of it is consumed: there is room.
+  EXPECT_FALSE(receive(2 * kCacheLineBytes));
 }
 
 // A stream that holds a bounded number of bytes, and is written and read at any cut.

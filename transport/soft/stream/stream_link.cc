@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kOfferBytes = 20;
 constexpr uint32_t kMagic = 0x4f535356;  // "VSSO"
 // Of record.h, whose records cross the stream as they stand in a ring.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 // As it stands in this host's memory, so that a host of the other byte order is found out.
 constexpr uint32_t kOrder = 0x01020304;
 

@@ -2,9 +2,9 @@
 // rings.
 //
 // An update is a header of kUpdateHeaderBytes, then `response_bytes` of the sender's response ring, then
-// `request_bytes` of its request ring. Both are whole records and continue where the last update ended. What the header
-// says holds when all of these bytes are there: so an acceptance never overtakes the answer that it counts, and
-// `closed` is the last word.
+// `request_bytes` of its request ring. Both are whole records, continue where the last update ended, and do not cross
+// the end of their ring. What the header says holds when all of these bytes are there: so an acceptance never overtakes
+// the answer that it counts, and `closed` is the last word.
 //
 // Header, little-endian:
 //    0  u32  mark

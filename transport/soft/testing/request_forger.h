@@ -57,8 +57,11 @@ class RequestForger {
   // Those since the last call; makes room for more.
   std::string TakeAnswers() {
     const uint64_t before = std::exchange(taken_bytes_, answered_bytes());
-    const std::byte* from = pair_.response_rings[0] + before % kRingBytes;
-    std::string answers(reinterpret_cast<const char*>(from), taken_bytes_ - before);
+    std::string answers;
+    for (uint64_t line = before; line != taken_bytes_; line += kCacheLineBytes) {
+      const std::byte* from = pair_.response_rings[0] + line % kRingBytes;
+      answers.append(reinterpret_cast<const char*>(from), kCacheLineBytes);
+    }
     pair_.control.ends[1].responses_in.ring.head.store(taken_bytes_);
     return answers;
   }
