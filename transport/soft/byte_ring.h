@@ -6,6 +6,10 @@
 // index privately and only ever *stores* it to shared memory; the other side's index is checked on every load. An
 // impossible one sets broken() for good: the peer is not to be trusted any more.
 //
+// A writer that finds everything consumed goes back to the beginning of the ring: so a connection whose messages come
+// one after another uses a page or two, and not in time all of the ring, which would then cost memory and be in no
+// cache.
+//
 // Thread: one at a time per side (the queue pair's lock).
 
 #ifndef VERBENA_TRANSPORT_SOFT_BYTE_RING_H_
@@ -44,15 +48,30 @@ class RingWriter {
 
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
+  // Goes on at the beginning of the ring if the reader has nothing left to read, and the page there is used up.
+  // Everything committed is published.
+  void Restart() {
+    if (tail_ % kRingBytes < kPageBytes || !restarts_) return;
+    if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;
+    restarted_from_ = tail_;
+    tail_ += bytes_to_end();
+    room_end_ = tail_ + capacity_;
+    own_->restart.store(tail_, std::memory_order_relaxed);  // The tail is published after it.
+  }
+  // From now on positions follow each other without gaps.
+  void NeverRestart() { restarts_ = false; }
+
   // Shows everything committed to the reader. Sequentially consistent: what is read next is read after that.
   void Publish() { own_->tail.store(tail_); }
 
   bool broken() const { return broken_; }
 
-  // A fault on purpose: as if the ring were `bytes` long, or the shortest that a ring can be. Before the first record.
+  // A fault on purpose: as if the ring were `bytes` long, or the shortest that a ring can be; and it is used to its
+  // end. Before the first record.
   void Narrow(size_t bytes) {
     capacity_ = std::clamp(RecordBytes(bytes), kRingBytesMin, kRingBytes);
     room_end_ = capacity_;
+    NeverRestart();
   }
   // The longest record that there can be room for.
   size_t capacity() const { return capacity_; }
@@ -60,6 +79,7 @@ class RingWriter {
  private:
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();
+    if (head == restarted_from_) head += (kRingBytes - head % kRingBytes) % kRingBytes;  // It has not followed yet.
     uint64_t last_head = room_end_ - capacity_;
     if (head - last_head > tail_ - last_head) {
       broken_ = true;
@@ -75,6 +95,8 @@ class RingWriter {
   size_t capacity_ = kRingBytes;
   uint64_t tail_ = 0;
   uint64_t room_end_ = kRingBytes;  // How far `tail_` may go: the reader's index, as last read, and the capacity.
+  uint64_t restarted_from_ = 0;     // The last time.
+  bool restarts_ = true;
   bool broken_ = false;
 };
 
@@ -85,6 +107,7 @@ class RingReader {
   // Looks how far the writer has come. Only bytes seen by the last Refresh are offered.
   void Refresh() {
     uint64_t tail = peer_->tail.load();
+    if (head_ == tail_) FollowRestart(tail);
     if (tail - head_ > kRingBytes || tail % kCacheLineBytes != 0 || tail - head_ < tail_ - head_) {
       broken_ = true;
       return;
@@ -121,6 +144,13 @@ class RingReader {
   bool broken() const { return broken_; }
 
  private:
+  // Past one, or one whose tail was not seen yet, is none.
+  void FollowRestart(uint64_t tail) {
+    const uint64_t restart = peer_->restart.load(std::memory_order_relaxed);
+    const uint64_t left_out = restart - head_;
+    if (left_out < kRingBytes && left_out <= tail - head_ && restart % kRingBytes == 0) head_ = tail_ = restart;
+  }
+
   const std::byte* const ring_;
   RingHead* const own_;
   const RingTail* const peer_;

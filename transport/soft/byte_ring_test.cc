@@ -1,8 +1,13 @@
 #include "transport/soft/byte_ring.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <random>
+#include <thread>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -125,6 +130,145 @@ TEST_F(ByteRing, TailThatGoesBackBreaksTheReader) {
   producer_.tail.store(64);
   reader_.Refresh();
   EXPECT_TRUE(reader_.broken());
+}
+
+// All of a ring's records are read, and the writer knows.
+class DrainedRing : public ByteRing {
+ protected:
+  static constexpr size_t kUsed = kPageBytes + 64;
+
+  DrainedRing() {
+    Write(kUsed);
+    Read(kUsed);
+  }
+
+  void Read(size_t bytes) {
+    reader_.Refresh();
+    ASSERT_EQ(reader_.available(), bytes);
+    reader_.Consume(bytes);
+    reader_.Publish();
+  }
+};
+
+TEST_F(DrainedRing, GoesOnAtItsBeginning) {
+  writer_.Restart();
+  std::memcpy(writer_.Reserve(64), "abc", 3);
+  writer_.Commit(64);
+  reader_.Refresh();
+  EXPECT_EQ(reader_.available(), 0u) << "the tail is not published";
+  writer_.Publish();
+  reader_.Refresh();
+  ASSERT_EQ(reader_.available(), 64u);
+  EXPECT_EQ(reader_.Peek(), bytes_.get());
+  EXPECT_EQ(std::memcmp(reader_.Peek(), "abc", 3), 0);
+}
+
+TEST_F(DrainedRing, HasAllOfItsRoomBeforeTheReaderHasFollowed) {
+  writer_.Restart();
+  Write(kRingBytes);
+  EXPECT_EQ(writer_.Reserve(64), nullptr);
+  EXPECT_FALSE(writer_.broken());
+  Read(kRingBytes);
+  EXPECT_NE(writer_.Reserve(64), nullptr);
+}
+
+TEST_F(DrainedRing, StaysWhereItIsWhileSomethingIsUnread) {
+  Write(64);
+  writer_.Restart();
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kUsed + 64);
+}
+
+TEST_F(DrainedRing, StaysWhereItIsIfItIsNotToRestart) {
+  writer_.NeverRestart();
+  writer_.Restart();
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kUsed);
+}
+
+TEST_F(DrainedRing, WithAPageInUseOnlyStaysThere) {
+  writer_.Restart();
+  Write(64);
+  Read(64);
+  writer_.Restart();
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get() + 64);
+}
+
+TEST_F(DrainedRing, ARestartThatCannotBeIsNone) {
+  for (uint64_t restart : {uint64_t{kUsed} + 64, uint64_t{kRingBytes} - 64, uint64_t{kRingBytes} * 2, ~uint64_t{63}}) {
+    producer_.restart.store(restart);
+    producer_.tail.store(kUsed + 128);
+    reader_.Refresh();
+    EXPECT_EQ(reader_.Peek(), bytes_.get() + kUsed) << restart;
+    EXPECT_EQ(reader_.available(), 128u) << restart;
+  }
+}
+
+// Numbered records of all lengths, written and read in batches of all lengths.
+TEST_F(ByteRing, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) {
+  constexpr uint32_t kSeed = 20261123;
+  std::mt19937 random(kSeed);
+  std::deque<std::pair<uint64_t, size_t>> written;  // Number, bytes.
+  uint64_t next = 0;
+  size_t restarts = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const uint64_t restart = producer_.restart.load();
+    writer_.Restart();
+    restarts += producer_.restart.load() != restart;
+    for (size_t left = random() % 8; left > 0; --left) {
+      const size_t bytes = std::min<size_t>(64 + random() % 20'000, writer_.bytes_to_end());
+      std::byte* const record = writer_.Reserve(bytes);
+      if (record == nullptr) break;
+      std::memcpy(record, &next, sizeof(next));
+      writer_.Commit(bytes);
+      written.emplace_back(next++, bytes);
+    }
+    writer_.Publish();
+    reader_.Refresh();
+    for (size_t left = random() % 12; left > 0 && reader_.available() > 0; --left) {
+      ASSERT_FALSE(written.empty());
+      ASSERT_EQ(std::memcmp(reader_.Peek(), &written.front().first, sizeof(uint64_t)), 0) << "seed " << kSeed;
+      reader_.Consume(written.front().second);
+      written.pop_front();
+    }
+    if (random() % 4 != 0) reader_.Publish();
+    ASSERT_FALSE(writer_.broken() || reader_.broken()) << "seed " << kSeed;
+  }
+  EXPECT_GT(restarts, 100u);
+  EXPECT_GT(next, 10'000u);
+}
+
+// The writer restarts while the reader looks.
+TEST_F(ByteRing, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) {
+  constexpr uint64_t kRecords = 300'000;
+  std::atomic<bool> failed{false};
+  std::thread writer([&] {
+    std::mt19937 random(1);
+    for (uint64_t next = 0; next < kRecords && !failed.load();) {
+      writer_.Restart();
+      const size_t bytes = std::min<size_t>(64 + random() % 2000, writer_.bytes_to_end());
+      std::byte* const record = writer_.Reserve(bytes);
+      if (record != nullptr) {
+        const uint64_t header[2] = {next++, bytes};
+        std::memcpy(record, header, sizeof(header));
+        writer_.Commit(bytes);
+        writer_.Publish();
+      }
+      if (random() % 8 == 0) std::this_thread::yield();  // So that the reader gets everything read now and then.
+    }
+  });
+  for (uint64_t next = 0; next < kRecords && !failed.load();) {
+    reader_.Refresh();
+    while (reader_.available() > 0 && !failed.load()) {
+      uint64_t header[2];
+      std::memcpy(header, reader_.Peek(), sizeof(header));
+      if (header[0] != next++) failed = true;
+      reader_.Consume(header[1]);
+    }
+    reader_.Publish();
+    if (reader_.broken()) failed = true;
+  }
+  writer.join();
+  EXPECT_FALSE(failed || writer_.broken());
+  EXPECT_GT(producer_.restart.load(), 0u);
 }
 
 }  // namespace

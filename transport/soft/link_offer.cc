@@ -16,7 +16,7 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x56534f46;
-constexpr uint32_t kVersion = 7;
+constexpr uint32_t kVersion = 9;
 
 // One completion queue of the offering end. `channel` is its channel's serial.
 constexpr uint64_t kNoChannel = 0;

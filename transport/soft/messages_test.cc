@@ -1,6 +1,11 @@
 // SEND and receive between two queue pairs of one process.
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
 #include "gtest/gtest.h"
+#include "transport/soft/queue_pair.h"
 #include "transport/soft/record.h"
 #include "transport/soft/testing/linked_pair.h"
 
@@ -171,6 +176,23 @@ TEST(Messages, AFewBytesGoInlineThoughNoneWereAskedFor) {
   LinkedPair pair(EndOptions{.inline_bytes_max = 0});
   EXPECT_EQ(pair.left.Send(1, 0, 17, IBV_SEND_INLINE), EINVAL);
   EXPECT_EQ(pair.left.Send(1, 0, 16, IBV_SEND_INLINE), 0);
+}
+
+// However many there have been: else each connection would in time have its whole rings in memory.
+TEST(Messages, OneAfterAnotherTheyUseTwoPagesOfARing) {
+  LinkedPair pair;
+  constexpr uint64_t kMessages = 2000;
+  for (uint64_t id = 0; id < kMessages; ++id) {
+    ASSERT_EQ(pair.right.Receive(id, 0, 100), 0);
+    pair.left.Fill(0, std::string(100, 'x'));
+    ASSERT_EQ(pair.left.Send(id, 0, 100), 0);
+    ASSERT_TRUE(pair.right.PollReceives().has_value());
+    ASSERT_TRUE(pair.left.PollSends().has_value());
+  }
+  const PairMemory& memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory()->pair();
+  ASSERT_GT(memory.control.ends[0].requests_out.ring.tail.load(), kMessages * 100);
+  EXPECT_TRUE(std::all_of(memory.request_rings[0] + 2 * kPageBytes, memory.request_rings[0] + kRingBytes,
+                          [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
 }  // namespace

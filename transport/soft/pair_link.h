@@ -147,6 +147,7 @@ class PairLink {
         requests_in_(memory_->pair().request_rings[peer_end], &own_.requests_in.ring, &peer_.requests_out.ring),
         responses_out_(memory_->pair().response_rings[own_end], &own_.responses_out.ring, &peer_.responses_in.ring),
         responses_in_(memory_->pair().response_rings[peer_end], &own_.responses_in.ring, &peer_.responses_out.ring) {
+    if (wire_ != nullptr) requests_out_.NeverRestart();  // Positions are the same at both ends of a wire.
     if (peer.direct.has_value()) direct_.emplace(*std::move(peer.direct), &peer_.state, &own_.hazard);
   }
 

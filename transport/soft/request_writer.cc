@@ -51,6 +51,7 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
   const size_t prefix_bytes = RecordPrefixBytes(kind);
   const bool completes_something = !HasTarget(kind) || kind == RecordKind::kWriteWithImmediate;
   uint64_t payload_bytes = CarriesPayload(kind) ? entry.length : 0;
+  if (!unpublished_) link.requests_out().Restart();
   do {
     if (payload_bytes != 0 && *budget == 0) return Written::kThisTurn;
     uint64_t left = std::min(payload_bytes - entry.sent_bytes, *budget);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "transport/soft/fault_plan.h"
 #include "transport/soft/one_sided_policy.h"
 #include "transport/soft/record.h"
 #include "transport/soft/testing/linked_pair.h"
@@ -28,7 +29,10 @@ class RingEnd : public testing::Test {
  protected:
   RingEnd() {
     OverrideOneSidedPolicy(OneSidedPolicy::kResponder);
+    // As wide as any; but it does not go back to its beginning when it is empty.
+    PlanFaultsOfProcess({{.kind = FaultKind::kNarrowRing, .amount = kRingBytes}});
     pair_.emplace();
+    PlanFaultsOfProcess({});
     OverrideOneSidedPolicy(std::nullopt);
   }
 
