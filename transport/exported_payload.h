@@ -58,6 +58,7 @@ class ExportedPayload {
     absl::Span<const std::byte> bytes;
   };
 
+  ExportedPayload() = default;  // Of nothing.
   // Registers or takes windows, copies, and writes the source last: not at all if anything failed. ResourceExhausted:
   // payload memory, memory to pin or windows are short.
   static absl::StatusOr<ExportedPayload> Make(const DeviceContext& device, WindowPool* windows, const Content& content,
@@ -78,8 +79,6 @@ class ExportedPayload {
   uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
-  ExportedPayload() = default;
-
   BlockRef block_;                                        // Identity and copied pieces.
   absl::Cord attachment_;                                 // Keeps the pieces that are exported in place.
   std::vector<std::shared_ptr<UserMemory>> user_memory_;  // Keeps the registrations of such pieces.

@@ -164,7 +164,7 @@ void RdmaConnection::OnEnded() {
   early_frames_.clear();
   machine_.OnDisconnected(end_status_);
   Perform();
-  for (; !taken_back_.empty(); taken_back_.pop_front()) FinishTakingBack(std::move(taken_back_.front().exported));
+  while (!taken_back_.empty()) FinishTakingBack(std::move(taken_back_.Pop().exported));
   timer_.Cancel();
   group_.ReleaseConnection();
   // The link that calls this is ours: it goes when nothing of it is on the stack.

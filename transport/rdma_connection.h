@@ -9,7 +9,6 @@
 #define VERBENA_TRANSPORT_RDMA_CONNECTION_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -152,9 +151,9 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   protocol::Ring<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
   struct TakenBack {
     ExportedPayload exported;
-    size_t windows;  // Not invalidated yet.
+    size_t windows = 0;  // Not invalidated yet.
   };
-  std::deque<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
+  protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
   std::vector<EarlyFrame> early_frames_;
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.

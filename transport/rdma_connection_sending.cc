@@ -95,20 +95,17 @@ void RdmaConnection::BindExports() {
 
 void RdmaConnection::TakeBack(ExportedPayload exported) {
   if (!exported.bound()) return FinishTakingBack(std::move(exported));
-  const size_t windows = exported.windows();
-  taken_back_.push_back(TakenBack{std::move(exported), windows});
-  if (link_->ending()) return;  // The queue pair takes the windows with it.
-  for (const ExportedPayload::Opening& opening : taken_back_.back().exported.openings()) {
-    link_->QueueInvalidate(*opening.window);
+  if (!link_->ending()) {  // Else the queue pair takes the windows with it.
+    for (const ExportedPayload::Opening& opening : exported.openings()) link_->QueueInvalidate(*opening.window);
+    MarkDirty();
   }
-  MarkDirty();
+  const size_t windows = exported.windows();
+  taken_back_.Push(TakenBack{std::move(exported), windows});
 }
 
 void RdmaConnection::OnInvalidated() {
   if (--taken_back_.front().windows > 0) return;
-  ExportedPayload exported = std::move(taken_back_.front().exported);
-  taken_back_.pop_front();
-  FinishTakingBack(std::move(exported));
+  FinishTakingBack(std::move(taken_back_.Pop().exported));
 }
 
 void RdmaConnection::FinishTakingBack(ExportedPayload exported) {

@@ -12,7 +12,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,7 +25,7 @@ class RecordTable {
  public:
   // A cleared record for an id that has none. The reference is valid until Free.
   T& Add(uint64_t id) {
-    if (free_.empty()) free_.push_back(&records_.emplace_back());
+    if (free_.empty()) free_.push_back(records_.emplace_back(std::make_unique<T>()).get());
     T* const record = free_.back();
     free_.pop_back();
     Slot& slot = GrownSlotOf(id);
@@ -93,7 +93,7 @@ class RecordTable {
     return slots[IndexOf(id)];
   }
 
-  std::deque<T> records_;
+  std::vector<std::unique_ptr<T>> records_;
   std::vector<T*> free_;
   std::array<std::vector<Slot>, 4> slots_;  // By tag, then index.
   absl::flat_hash_map<uint64_t, T*> crowded_;
