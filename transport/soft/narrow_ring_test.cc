@@ -96,5 +96,30 @@ TEST(NarrowestRing, HasRoomForOneRecordAtATime) {
   EXPECT_EQ(pair.right.Text(8192, 90), pair.left.Text(0, 90));
 }
 
+// The send queue's memory grows while requests stand in it, partly sent, inline and not.
+TEST_F(NarrowRing, WhatWaitsInTheSendQueueGoesOutAsItWasPosted) {
+  constexpr uint64_t kMessages = 60;
+  const auto text_of = [](uint64_t id) { return std::string(1 + id, static_cast<char>('a' + id % 23)); };
+  for (uint64_t id = 0; id < kMessages; ++id) {
+    const size_t offset = id % 2 == 0 ? 0 : id * 100;  // What goes inline is written over at once.
+    left().Fill(offset, text_of(id));
+    const unsigned flags = IBV_SEND_SIGNALED | (id % 2 == 0 ? IBV_SEND_INLINE : 0);
+    ASSERT_EQ(left().Send(id, offset, static_cast<uint32_t>(text_of(id).size()), flags), 0) << id;
+  }
+  uint64_t completed = 0;
+  for (uint64_t id = 0; id < kMessages; ++id) {
+    ASSERT_EQ(right().Receive(id, 8192, 100), 0);
+    std::optional<ibv_wc> received;
+    while (!received.has_value()) {
+      received = right().PollReceives();
+      if (std::optional<ibv_wc> sent = left().PollSends(); sent.has_value()) {
+        ASSERT_EQ(sent->wr_id, completed++);
+      }
+    }
+    ASSERT_EQ(received->wr_id, id);
+    ASSERT_EQ(right().Text(8192, received->byte_len), text_of(id));
+  }
+}
+
 }  // namespace
 }  // namespace verbena::soft

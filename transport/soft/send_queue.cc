@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
 
 #include "transport/soft/byte_ring.h"
 #include "transport/soft/record.h"
@@ -11,6 +14,8 @@
 
 namespace verbena::soft {
 namespace {
+
+constexpr uint32_t kPlacesInitial = 4;
 
 bool IsSupported(ibv_wr_opcode opcode) {
   switch (opcode) {
@@ -78,7 +83,7 @@ SendQueue::SendQueue(uint32_t capacity, uint32_t segments_max, uint32_t inline_b
     : capacity_(capacity),
       segments_max_(segments_max),
       inline_bytes_max_(inline_bytes_max),
-      index_(capacity),
+      index_(std::min(capacity, kPlacesInitial)),
       slot_bytes_(SlotBytes(segments_max, inline_bytes_max)),
       slots_(index_.places() * slot_bytes_) {}
 
@@ -97,7 +102,7 @@ int SendQueue::Check(const ibv_send_wr& request) const {
 
 int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   if (int error = Check(request); error != 0) return error;
-  if (full()) return ENOMEM;
+  if (full() || (tail_ - head_ == index_.places() && !Grow())) return ENOMEM;
   if (IsLocalOperation(request.opcode)) {
     AppendLocal(request, signaled);
     return 0;
@@ -133,6 +138,28 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   entry.planned = {};
   entry.segments = own_segments;
   return 0;
+}
+
+bool SendQueue::Grow() {
+  const RingIndex index(static_cast<uint32_t>(2 * index_.places()));
+  try {
+    UntouchedArray<std::byte> slots(index.places() * slot_bytes_);
+    for (uint64_t i = head_; i < tail_; ++i) {
+      const uint64_t inline_bytes_before = reinterpret_cast<uint64_t>(InlineBytesOf(i));
+      const size_t inline_bytes_at = static_cast<size_t>(InlineBytesOf(i) - Slot(i));
+      std::byte* const slot = &slots[index[i] * slot_bytes_];
+      std::memcpy(slot, Slot(i), slot_bytes_);
+      SendEntry& entry = *reinterpret_cast<SendEntry*>(slot);
+      entry.segments = {reinterpret_cast<ibv_sge*>(slot + sizeof(SendEntry)), entry.segments.size()};
+      if (!entry.is_inline || entry.segments.empty() || entry.segments[0].addr != inline_bytes_before) continue;
+      entry.segments[0].addr = reinterpret_cast<uint64_t>(slot + inline_bytes_at);
+    }
+    slots_ = std::move(slots);
+    index_ = index;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void SendQueue::AppendLocal(const ibv_send_wr& request, bool signaled) {

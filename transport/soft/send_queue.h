@@ -2,7 +2,8 @@
 //
 // Indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail; between head and
 // unsent, the oldest that waits for an answer; and behind unsent, how far requests have gone ahead of their turn.
-// Bounded by the capacity it was made with; no allocation after that. No lock: the queue pair's.
+// Bounded by the capacity it was made with; memory grows to the most requests that were ever there at once, since most
+// connections never have as many as they may. No allocation in the steady state. No lock: the queue pair's.
 
 #ifndef VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
 #define VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
@@ -88,7 +89,7 @@ class SendQueue {
   int Check(const ibv_send_wr& request) const;
 
   // Appends a copy of `request`. An inline request still refers to the caller's memory until KeepInlineBytes.
-  // 0; as Check; ENOMEM: full.
+  // 0; as Check; ENOMEM: full, or the system has no memory. Entries may move.
   int Append(const ibv_send_wr& request, bool signaled);
 
   // Copies the bytes of inline requests that are not handed over yet: the caller gets his memory back.
@@ -129,6 +130,8 @@ class SendQueue {
 
  private:
   void AppendLocal(const ibv_send_wr& request, bool signaled);
+  // Makes places for as many again.
+  bool Grow();
 
   std::byte* Slot(uint64_t count) { return &slots_[index_[count] * slot_bytes_]; }
   SendEntry& Entry(uint64_t count) { return *reinterpret_cast<SendEntry*>(Slot(count)); }
@@ -139,7 +142,7 @@ class SendQueue {
   const uint32_t capacity_;
   const uint32_t segments_max_;
   const uint32_t inline_bytes_max_;
-  const RingIndex index_;
+  RingIndex index_;
   // Of each request its entry, its segments and its inline bytes, together: few of them are used, in few pages.
   const size_t slot_bytes_;
   UntouchedArray<std::byte> slots_;
