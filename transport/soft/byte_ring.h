@@ -7,7 +7,7 @@
 // impossible one sets broken() for good: the peer is not to be trusted any more.
 //
 // A writer that finds everything consumed goes back to the beginning of the ring: so a connection whose messages come
-// one after another uses a page or two, and not in time all of the ring, which would then cost memory and be in no
+// one after another uses a page, and not in time all of the ring, which would then cost memory and be in no
 // cache.
 //
 // Thread: one at a time per side (the queue pair's lock).
@@ -48,10 +48,10 @@ class RingWriter {
 
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
-  // Goes on at the beginning of the ring if the reader has nothing left to read, and the page there is used up.
+  // Goes on at the beginning of the ring if the reader has nothing left to read, and what is used there is used up.
   // Everything committed is published.
   void Restart() {
-    if (tail_ % kRingBytes < kPageBytes || !restarts_) return;
+    if (tail_ % kRingBytes < kRestartAfter || !restarts_) return;
     if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;
     restarted_from_ = tail_;
     tail_ += bytes_to_end();
@@ -77,6 +77,9 @@ class RingWriter {
   size_t capacity() const { return capacity_; }
 
  private:
+  // So that a small record begins, and ends, in the first page.
+  static constexpr size_t kRestartAfter = kPageBytes / 2;
+
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();
     if (head == restarted_from_) head += (kRingBytes - head % kRingBytes) % kRingBytes;  // It has not followed yet.

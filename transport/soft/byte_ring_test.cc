@@ -184,7 +184,7 @@ TEST_F(DrainedRing, StaysWhereItIsIfItIsNotToRestart) {
   EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kUsed);
 }
 
-TEST_F(DrainedRing, WithAPageInUseOnlyStaysThere) {
+TEST_F(DrainedRing, WithLittleInUseStaysThere) {
   writer_.Restart();
   Write(64);
   Read(64);
