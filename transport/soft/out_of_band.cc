@@ -17,8 +17,9 @@
 namespace verbena::soft {
 namespace {
 
-constexpr int kIndexBits = 12;
-constexpr uint32_t kSlots = 1u << 12;
+// A number has 24 bits, as on a NIC: programs print and exchange it in six digits.
+constexpr int kIndexBits = 14;
+constexpr uint32_t kSlots = 1u << (24 - kIndexBits);
 static_assert(kQueuePairsMax == 1u << kIndexBits);
 
 // How long a peer that has no room for another connection is left alone.

@@ -1,7 +1,7 @@
 // Finds the peers of queue pairs that no connection manager connects: programs exchange queue pair numbers by
 // themselves and move their queue pairs to RTR and RTS with ibv_modify_qp.
 //
-// A queue pair number leads to its process: its upper 12 bits are a slot of the network namespace, which a process
+// A queue pair number leads to its process: its upper 10 bits are a slot of the network namespace, which a process
 // takes by binding the abstract socket "verbena-soft-qp/<slot>". Of two queue pairs that name each other, the one with
 // the smaller number connects to the other's slot and makes the offer of link.h there; the other answers when it is
 // ready to receive, whoever comes first. Two of one process are linked on the spot, by whoever is second. The socket
@@ -33,7 +33,7 @@
 
 namespace verbena::soft {
 
-// This process' place in the network namespace: from 1 to 4,095, and the socket that stands for it.
+// This process' place in the network namespace: from 1 to 1,023, and the socket that stands for it.
 struct ProcessSlot {
   uint32_t number = 0;
   UniqueFd socket;

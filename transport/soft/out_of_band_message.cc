@@ -10,7 +10,7 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x564f4f42;
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kNumberMax = (1u << 24) - 1;
 
 // Followed by the offer's bytes.

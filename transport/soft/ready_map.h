@@ -26,7 +26,7 @@ class ReadyMap {
 
   void Set(uint32_t index) {
     SetBit(memory_->words[index / 64], index % 64);
-    SetBit(memory_->summary, index / 64);
+    SetBit(memory_->summary, index / 64 / kReadyWordsOfGroup);
   }
 
   bool AnyReady() const { return memory_->summary.load() != 0; }
@@ -36,15 +36,21 @@ class ReadyMap {
   void Take(Visit visit) {
     uint64_t summary = memory_->summary.exchange(0);
     for (; summary != 0; summary &= summary - 1) {
-      auto word = static_cast<uint32_t>(std::countr_zero(summary));
-      uint64_t bits = memory_->words[word].exchange(0);
-      for (; bits != 0; bits &= bits - 1) visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      uint32_t first = static_cast<uint32_t>(std::countr_zero(summary)) * kReadyWordsOfGroup;
+      for (uint32_t word = first; word < first + kReadyWordsOfGroup; ++word) TakeWord(word, visit);
     }
   }
 
   const SharedMapping& mapping() const { return *mapping_; }
 
  private:
+  template <typename Visit>
+  void TakeWord(uint32_t word, Visit& visit) {
+    if (memory_->words[word].load() == 0) return;  // Mostly one of a group is set, and to write is dear.
+    uint64_t bits = memory_->words[word].exchange(0);
+    for (; bits != 0; bits &= bits - 1) visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+  }
+
   static void SetBit(std::atomic<uint64_t>& word, uint32_t bit) {
     uint64_t mask = uint64_t{1} << bit;
     if ((word.load() & mask) == 0) word.fetch_or(mask);

@@ -1,5 +1,6 @@
 #include "transport/soft/ready_map.h"
 
+#include <numeric>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -28,6 +29,15 @@ TEST(ReadyMap, TakesEachIndexOnce) {
   EXPECT_TRUE(map.AnyReady());
   EXPECT_EQ(Taken(map), (std::vector<uint32_t>{0, 63, 64, kQueuePairsMax - 1}));
   EXPECT_FALSE(map.AnyReady());
+  EXPECT_TRUE(Taken(map).empty());
+}
+
+TEST(ReadyMap, TakesEveryIndexOfAFullMap) {
+  ReadyMap map = FreshMap();
+  std::vector<uint32_t> all(kQueuePairsMax);
+  std::iota(all.begin(), all.end(), 0);
+  for (uint32_t index : all) map.Set(index);
+  EXPECT_EQ(Taken(map), all);
   EXPECT_TRUE(Taken(map).empty());
 }
 

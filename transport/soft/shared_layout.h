@@ -18,7 +18,7 @@
 //
 // Trust: a peer may write anything, at any time, into memory of the first two kinds. So every value read from them is
 // copied once and then checked, an index of our own is never read back, and losing a ready bit costs time, not a
-// message (CompletionQueue scans after it was armed).
+// message (its sender insists: see peer_patience.h).
 //
 // Every word is an atomic, lock-free in every process that maps it.
 
@@ -34,7 +34,7 @@ namespace verbena::soft {
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kCacheLineBytes = 64;
 
-inline constexpr uint32_t kQueuePairsMax = 4096;        // Per process.
+inline constexpr uint32_t kQueuePairsMax = 16384;       // Per process.
 inline constexpr uint32_t kCompletionQueuesMax = 1024;  // Per process.
 inline constexpr uint32_t kMemoryRegionsMax = 65536;    // Per process; windows count too.
 inline constexpr size_t kRingBytes = 128 * 1024;        // One direction of one pair.
@@ -114,11 +114,14 @@ struct PairMemory {
 inline constexpr size_t kPairRings = 4;
 static_assert(sizeof(PairMemory) == kPageBytes + kPairRings * kRingBytes);
 
-// See ready_map.h.
+// See ready_map.h. A bit of the summary stands for a group of words, one behind the other.
+inline constexpr uint32_t kReadyWords = kQueuePairsMax / 64;
+inline constexpr uint32_t kReadyWordsOfGroup = kReadyWords / 64;
 struct ReadyMemory {
   alignas(kCacheLineBytes) std::atomic<uint64_t> summary;
-  alignas(kCacheLineBytes) std::atomic<uint64_t> words[kQueuePairsMax / 64];
+  alignas(kCacheLineBytes) std::atomic<uint64_t> words[kReadyWords];
 };
+static_assert(kReadyWordsOfGroup * 64 * 64 == kQueuePairsMax);
 static_assert(sizeof(ReadyMemory) <= kPageBytes);
 
 struct alignas(kCacheLineBytes) PublishedQueue {

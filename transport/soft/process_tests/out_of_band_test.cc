@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "transport/soft/device.h"
 #include "transport/soft/out_of_band_message.h"
+#include "transport/soft/shared_layout.h"
 #include "transport/soft/testing/child_process.h"
 #include "transport/soft/testing/linked_pair.h"
 #include "transport/soft/testing/raw_states.h"
@@ -267,7 +268,7 @@ TEST(OutOfBandProcess, KilledPeerFailsASend) {
 struct Stranger {
   explicit Stranger(uint32_t number) {
     ucred peer = {};
-    EXPECT_EQ(ConnectToName("verbena-soft-qp/" + std::to_string(number >> 12), &socket, &peer), 0);
+    EXPECT_EQ(ConnectToName("verbena-soft-qp/" + std::to_string(number / kQueuePairsMax), &socket, &peer), 0);
   }
 
   // True when the other side has hung up.
@@ -319,7 +320,7 @@ TEST_F(OutOfBandHostile, AnswerThatNobodyAskedForIsHungUpOn) {
 
 TEST_F(OutOfBandHostile, OfferForAnotherProcessIsHungUpOn) {
   Stranger stranger(waiting_.number());
-  uint32_t elsewhere = waiting_.number() ^ 1u << 12;
+  uint32_t elsewhere = waiting_.number() ^ kQueuePairsMax;
   ASSERT_EQ(SendOffer(stranger.socket.get(), OfferKind::kOffer, 0, elsewhere, LinkOffer()), 0);
   EXPECT_TRUE(stranger.IsHungUp());
 }
