@@ -109,7 +109,9 @@ void CompletionQueue::Arm(bool solicited_only) {
   std::lock_guard lock(entries_mu_);
   ArmedFor wish = solicited_only ? ArmedFor::kSolicited : ArmedFor::kAnything;
   armed_.Arm(std::max(wish, armed_.armed_for()));
-  scan_due_.store(true);
+  // A peer whose mark was lost insists, and this process' device thread looks at everybody then, if there is one.
+  Look nobody = Look::kNobody;
+  look_due_.compare_exchange_strong(nobody, progress_thread_->enabled() ? Look::kSome : Look::kEverybody);
 }
 
 bool CompletionQueue::Push(const ibv_wc& completion, bool solicited) {
@@ -174,7 +176,8 @@ void CompletionQueue::MuteWire(int descriptor) {
 }
 
 void CompletionQueue::ProgressOnPoll() {
-  if (ready_.AnyReady() || wires_.any() || scan_due_.load(std::memory_order_relaxed) || LookIsDue()) return Progress();
+  bool looks = look_due_.load(std::memory_order_relaxed) != Look::kNobody;
+  if (ready_.AnyReady() || wires_.any() || looks || LookIsDue()) return Progress();
   if (watched_.load(std::memory_order_relaxed) == 0) return;
   std::unique_lock lock(progress_mu_, std::try_to_lock);  // Whoever has it is looking.
   if (lock.owns_lock()) ProgressWatched();
@@ -197,14 +200,15 @@ void CompletionQueue::Progress() {
     if (ready_in_a_row_ >= kReadyBeforeWatched) Watch(index);
   });
   if (wires_.any()) wires_.ForEachToLookAt([this](uint32_t index) { ProgressOne(index); });
-  if (LookIsDue()) LookAtSome();
-  if (!scan_due_.load() || !scan_due_.exchange(false)) return;  // A poll need not write what is seldom set.
+  if (LookIsDue()) LookAtSome(kQueuePairsPerLook);
+  if (look_due_.load() == Look::kNobody) return;  // A poll need not write what is seldom set.
+  if (look_due_.exchange(Look::kNobody) == Look::kSome) return LookAtSome(kQueuePairsPerArming);
   for (uint32_t index : attached_indices_) LookAt(index);
 }
 
-void CompletionQueue::LookAtSome() {
+void CompletionQueue::LookAtSome(size_t count) {
   polls_at_look_.store(polls_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  for (size_t left = std::min(kQueuePairsPerLook, attached_indices_.size()); left > 0; --left) {
+  for (size_t left = std::min(count, attached_indices_.size()); left > 0; --left) {
     next_look_ = (next_look_ + 1) % attached_indices_.size();
     LookAt(attached_indices_[next_look_]);
   }
@@ -272,13 +276,13 @@ bool CompletionQueue::StillAttended() {
   return false;
 }
 
-bool CompletionQueue::Help(bool scan) {
+bool CompletionQueue::Help(bool everybody) {
   {
     std::lock_guard lock(entries_mu_);
     if (armed_.unattended() || armed_.armed_for() != ArmedFor::kNothing) armed_.Renew();
   }
   bool found = ready_.AnyReady();
-  if (scan) scan_due_.store(true);
+  if (everybody) look_due_.store(Look::kEverybody);
   Progress();
   return found;
 }

@@ -62,7 +62,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   // ibv_poll_cq: how many completions were taken, or -EIO once the queue has overrun and is empty. After arming, the
-  // first call looks at every queue pair, whatever the ready map says.
+  // first call looks at some queue pairs, in turn, whatever the ready map says.
   int Poll(int count, ibv_wc* completions);
   // One completion and the device's time when it was added; the time is 0 unless EnableExtendedPoll asked for times.
   int PollTimed(ibv_wc* completion, uint64_t* time_ns);
@@ -110,9 +110,9 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   // Of an attended queue: whether it was polled since the last call. If not, it is not attended any more, and has had
   // its turn.
   bool StillAttended();
-  // Lets the queue make progress for those who do not look: with `scan`, whatever the ready map says. True if the map
-  // said something.
-  bool Help(bool scan);
+  // Lets the queue make progress for those who do not look: with `everybody`, whatever the ready map says. True if the
+  // map said something.
+  bool Help(bool everybody);
 
   // For the channel: its descriptor was drained, perhaps of a peer's wake-up meant for this queue.
   void ProgressAfterWake();
@@ -131,11 +131,16 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   // Polls that may find completions before the queue pairs have a turn all the same.
   static constexpr uint32_t kPollsBetweenTurns = 4;
   static constexpr size_t kQueuePairsPerLook = 8;
+  // At so many after each arming: an owner that sleeps between messages arms as often as it is woken.
+  static constexpr size_t kQueuePairsPerArming = 16;
   // So often a queue pair is found in the map, and no other between, before it is watched: a change costs about as much
   // as the map does for one message. One that cannot be watched just then is tried again.
   static constexpr uint32_t kReadyBeforeWatched = 8;
   // Value of size_ that keeps an overrun queue from looking merely empty.
   static constexpr uint32_t kOverrunAndEmpty = 0xffffffff;
+
+  // At whom the next turn looks, whatever the ready map says.
+  enum class Look : uint8_t { kNobody, kSome, kEverybody };
 
   int Pop(int count, ibv_wc* completions, uint64_t* times_ns);
   bool FaultOverruns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(entries_mu_);
@@ -144,7 +149,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   void ProgressOnPoll();
   bool TurnIsDue() const;
   bool LookIsDue();
-  void LookAtSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
+  void LookAtSome(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void LookAt(uint32_t queue_pair_index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void ProgressOne(uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
   void ProgressWatched() ABSL_EXCLUSIVE_LOCKS_REQUIRED(progress_mu_);
@@ -162,7 +167,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   AsyncEvents* const async_events_;
   ProgressThread* const progress_thread_;
   ReadyMap ready_;
-  std::atomic<bool> scan_due_{false};
+  std::atomic<Look> look_due_{Look::kNobody};
   std::atomic<bool> unattended_;
   std::atomic<uint32_t> polls_{0};  // A count that may miss some: threads that poll together do not lock it.
   std::atomic<uint32_t> polls_at_look_{0};

@@ -37,7 +37,8 @@ void Scribble(PairMemory& pair, const ReadyMap& ready, std::minstd_rand& random)
     ScribbleWord(reinterpret_cast<uint64_t*>(&pair.control) + random() % (sizeof(PairControl) / 8), value);
     std::byte* ring = random() % 2 == 0 ? pair.request_rings[random() % 2] : pair.response_rings[random() % 2];
     ScribbleWord(reinterpret_cast<uint64_t*>(ring) + random() % 256, value);
-    ScribbleWord(reinterpret_cast<uint64_t*>(&ready.mapping().ready()) + random() % 64, random() % 2 == 0 ? value : 0);
+    ScribbleWord(reinterpret_cast<uint64_t*>(&ready.mapping().ready()) + random() % (sizeof(ReadyMemory) / 8),
+                 random() % 2 == 0 ? value : 0);
   }
 }
 
