@@ -36,6 +36,8 @@ class ChildProcess {
   // Asks it to end: SIGTERM.
   void Terminate();
   void KillAndWait();
+  // -1: it has ended.
+  pid_t pid() const { return pid_; }
   // How it has ended, if it has: "exit 0", "signal 11".
   std::optional<std::string> Ending();
   // Processor time that it has used so far.
@@ -48,7 +50,7 @@ class ChildProcess {
   // waitpid with these options; notes the ending if it is one.
   void Wait(int options);
 
-  pid_t pid_ = -1;  // -1: it has ended.
+  pid_t pid_ = -1;
   std::optional<std::string> ending_;
   int output_ = -1;
 };
