@@ -1,7 +1,8 @@
 // Frame buffers of one size in registered memory: a poll group's receive buffers, and its send buffers.
 //
-// Buffers are numbered from 0 and never move; the pool grows by slabs and never shrinks. What is taken is a move-only
-// value that gives the buffer back when it is destroyed.
+// Buffers are numbered from 0 and never move. The pool grows by slabs, and gives back those that nobody has a buffer of
+// when it is told to; their numbers are given again. What is taken is a move-only value that gives the buffer back when
+// it is destroyed.
 //
 // Owner: a poll group; the buffers must be back when it is destroyed. Thread: its loop's.
 
@@ -11,7 +12,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,11 @@ class RegisteredPool {
   // Adds `count` buffers, at least one, as a slab of their own. Fails, in words, when the memory cannot be had or
   // pinned.
   absl::Status Grow(uint32_t count);
+  // Deregisters and unmaps slabs all of whose buffers are free, those with the highest numbers first, as long as the
+  // pool keeps at least `stay` buffers; at most `bytes_max` bytes of them, for it takes time. True if more could go. Of
+  // those that are left the lowest are taken first.
+  bool GiveBackFree(uint32_t stay, size_t bytes_max = kGivenBackMax);
+  static constexpr size_t kGivenBackMax = size_t{32} << 20;
 
   // One that is free; there is one.
   Buffer Take() {
@@ -71,11 +77,12 @@ class RegisteredPool {
   }
 
   size_t buffer_bytes() const { return buffer_bytes_; }
-  uint32_t size() const { return static_cast<uint32_t>(places_.size()); }
+  uint32_t size() const { return size_; }
   uint32_t free() const { return static_cast<uint32_t>(free_.size()); }
 
  private:
   struct Slab {
+    uint32_t count;  // Of buffers.
     MappedMemory memory;
     verbs::MemoryRegion region;  // Behind the memory: it goes first.
   };
@@ -85,6 +92,9 @@ class RegisteredPool {
     uint32_t lkey;
   };
 
+  // The lowest number from which on `count` are nobody's.
+  uint32_t FirstOfNew(uint32_t count) const;
+
   // Constant after construction.
   const verbs::ProtectionDomain& domain_;
   const size_t buffer_bytes_;
@@ -92,8 +102,9 @@ class RegisteredPool {
 
   // Owned by the loop.
   std::vector<uint32_t> free_;  // A stack: the warmest buffer is taken first.
-  std::vector<Place> places_;   // By number.
-  std::vector<Slab> slabs_;
+  std::vector<Place> places_;   // By number; also those of slabs that are gone.
+  uint32_t size_ = 0;
+  std::map<uint32_t, Slab> slabs_;  // By the number of its first buffer.
 };
 
 }  // namespace verbena::transport

@@ -1,6 +1,8 @@
 #include "transport/registered_pool.h"
 
 #include <cerrno>
+#include <limits>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/endpoint.h"
@@ -9,6 +11,8 @@
 
 namespace verbena::transport {
 namespace {
+
+constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 class RegisteredPoolTest : public testing::Test {
  protected:
@@ -49,6 +53,43 @@ TEST_F(RegisteredPoolTest, PinnedMemoryIsCountedWhileThePoolLives) {
     EXPECT_EQ(ReadTransportCounters().pinned_bytes, before + 8192);
   }
   EXPECT_EQ(ReadTransportCounters().pinned_bytes, before);
+}
+
+TEST_F(RegisteredPoolTest, SlabsOfWhichNothingIsTakenAreGivenBackAndTheirNumbersAreGivenAgain) {
+  const uint64_t before = ReadTransportCounters().pinned_bytes;
+  RegisteredPool pool(domain_, 512, 0);
+  std::vector<RegisteredPool::Buffer> taken;
+  for (int slab = 0; slab < 3; ++slab) {
+    ASSERT_TRUE(pool.Grow(2).ok());
+    for (int i = 0; i < 2; ++i) taken.push_back(pool.Take());
+  }
+  taken.erase(taken.begin() + 1, taken.begin() + 4);  // Half of the first slab, and the second.
+  EXPECT_FALSE(pool.GiveBackFree(0, kNoLimit));
+  EXPECT_EQ(pool.size(), 4u);
+  EXPECT_EQ(pool.free(), 1u);
+  EXPECT_EQ(ReadTransportCounters().pinned_bytes, before + size_t{4} * 512);
+  taken.push_back(pool.Take());
+  ASSERT_TRUE(pool.Grow(2).ok());
+  EXPECT_EQ(pool.Take().index(), 2u);
+  ASSERT_TRUE(pool.Grow(2).ok());
+  EXPECT_EQ(pool.Take().index(), 6u);
+}
+
+TEST_F(RegisteredPoolTest, AsManyBuffersStayAsAreToStay) {
+  RegisteredPool pool(domain_, 512, 0);
+  for (int slab = 0; slab < 3; ++slab) ASSERT_TRUE(pool.Grow(2).ok());
+  EXPECT_FALSE(pool.GiveBackFree(3, kNoLimit));
+  EXPECT_EQ(pool.size(), 4u);
+  EXPECT_EQ(pool.Take().index(), 0u) << "the lowest are taken first, so that the highest may go";
+}
+
+TEST_F(RegisteredPoolTest, NoMoreIsGivenBackAtATimeThanAllowed) {
+  RegisteredPool pool(domain_, 512, 0);
+  for (int slab = 0; slab < 3; ++slab) ASSERT_TRUE(pool.Grow(2).ok());
+  EXPECT_TRUE(pool.GiveBackFree(0, 2 * 1024));
+  EXPECT_EQ(pool.size(), 2u);
+  EXPECT_FALSE(pool.GiveBackFree(0, 2 * 1024));
+  EXPECT_EQ(pool.size(), 0u);
 }
 
 TEST_F(RegisteredPoolTest, MemoryThatCannotBePinnedIsAnErrorThatNamesTheLimit) {
