@@ -25,6 +25,17 @@ void GrantBudget::ProvideFor(uint32_t members) {
   UpdateShares();
 }
 
+// What there is beyond all grants and minimums is the same afterwards, and so is each member's share: the second
+// invariant holds. The first may not while much is consumed.
+bool GrantBudget::ProvideForFewer(uint32_t members) {
+  assert(member_count_ <= members && members <= provided_);
+  const uint64_t leaving = uint64_t{kCreditsPerConnectionMin} * (provided_ - members);
+  if (posted() < outstanding_ + leaving) return false;
+  receives_ -= leaving;
+  ProvideFor(members);
+  return true;
+}
+
 void GrantBudget::OnReceivesReposted(uint32_t count) {
   assert(count <= consumed_);
   consumed_ -= count;

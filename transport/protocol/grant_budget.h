@@ -49,6 +49,10 @@ class GrantBudget {
   // From here on the minimum of so many members is kept back, whether they are there or not: what the rich hold never
   // keeps out the next of them. There must be receives for it.
   void ProvideFor(uint32_t members);
+  // The inverse: the minimum of so many members suffices, no fewer than there are and no more than are provided for.
+  // What was kept back for the others leaves the budget: so many receives stay posted, and nobody is granted them.
+  // False, and nothing has changed: too many receives are consumed now; try again later.
+  bool ProvideForFewer(uint32_t members);
   // `count` receives were consumed that no share has seen: their connection is ending, they carry no frame, or the
   // device refused them when they were added.
   void OnReceivesTaken(uint32_t count) { consumed_ += count; }

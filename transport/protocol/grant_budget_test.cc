@@ -1,7 +1,10 @@
 #include "transport/protocol/grant_budget.h"
 
+#include <algorithm>
 #include <optional>
+#include <random>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -119,6 +122,152 @@ TEST(GrantBudget, WhatANewcomerGetsBeyondItsMinimumIsNotAnotherNewcomersMinimum)
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(first->granted(), kCreditsPerConnectionMin + 3);
   EXPECT_TRUE(budget.Admit(2, 16).ok());
+}
+
+TEST(GrantBudget, WhatWasProvidedForOthersLeavesTheBudgetAndNobodysGrantsOrShareChange) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(10 + 4 * kCreditsPerConnectionMin);
+  budget.ProvideFor(5);
+  GrantShare rich = Admitted(budget, 1);
+  rich.Touch(kStart);
+  rich.Take(0xffff);
+  const uint32_t granted = rich.granted(), share = rich.target();
+  EXPECT_EQ(granted, kCreditsPerConnectionMin + 10);
+  ASSERT_TRUE(budget.ProvideForFewer(1));
+  EXPECT_EQ(budget.receives(), 10 + kCreditsPerConnectionMin);
+  EXPECT_EQ(budget.posted(), budget.outstanding());
+  EXPECT_EQ(rich.granted(), granted);
+  EXPECT_EQ(rich.target(), share);
+  EXPECT_EQ(budget.Admit(2, 2).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(GrantBudget, WhatIsConsumedMayBePostedAgainAfterOthersHaveLeft) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(kCreditsPerConnectionMin);
+  budget.ProvideFor(2);
+  GrantShare share = Admitted(budget, 1);
+  share.OnFrame();
+  share.OnFrame();
+  ASSERT_TRUE(budget.ProvideForFewer(1));
+  EXPECT_EQ(budget.posted(), 0u);
+  EXPECT_EQ(share.Grantable(), 0u);
+  budget.OnReceivesReposted(2);
+  EXPECT_EQ(share.Grantable(), kCreditsPerConnectionMin);
+}
+
+TEST(GrantBudget, WhileReceivesAreConsumedThatNoShareHasSeenNothingLeaves) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(kCreditsPerConnectionMin);
+  budget.ProvideFor(2);
+  const GrantShare share = Admitted(budget, 1);
+  budget.OnReceivesTaken(1);
+  EXPECT_FALSE(budget.ProvideForFewer(1));
+  EXPECT_EQ(budget.receives(), 2 * kCreditsPerConnectionMin);
+  budget.OnReceivesReposted(1);
+  EXPECT_TRUE(budget.ProvideForFewer(1));
+}
+
+// Members, provided or not, that come, send, are served and go, in any order.
+class RandomMembers {
+ public:
+  explicit RandomMembers(uint64_t seed) : random_(seed) { budget_.OnReceivesAdded(Number(0, 60)); }
+
+  void Step() {
+    now_ += absl::Milliseconds(Number(0, 10));
+    switch (Number(0, 6)) {
+      case 0:
+        return Come();
+      case 1:
+        return Go();
+      case 2:
+        return Shrink();
+      case 3:
+        return Repost(Number(0, static_cast<uint32_t>(budget_.consumed())));
+      case 4:
+        return TakeUnseen();
+      default:
+        return Send();
+    }
+  }
+  void Check() const {
+    uint64_t promised = 0;
+    for (const Peer& peer : peers_) promised += std::max(peer.share.granted(), kCreditsPerConnectionMin);
+    ASSERT_LE(promised, budget_.receives());
+    ASSERT_LE(budget_.outstanding(), budget_.posted() + unseen_);
+  }
+  // Whatever was withdrawn, each has its minimum back when it is idle and the receives are there.
+  void Settle() {
+    Repost(static_cast<uint32_t>(budget_.consumed()));
+    for (Peer& peer : peers_) peer.share.Take(0xffff);
+    for (const Peer& peer : peers_) ASSERT_GE(peer.share.granted(), kCreditsPerConnectionMin);
+    Check();
+  }
+
+ private:
+  struct Peer {
+    GrantShare share;
+    uint32_t unseen = 0;  // Of its frames that arrived, those that the share was not told of.
+  };
+
+  uint32_t Number(uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(random_() % (high - low + 1)); }
+  Peer* Any() { return peers_.empty() ? nullptr : &peers_[Number(0, static_cast<uint32_t>(peers_.size() - 1))]; }
+
+  void Come() {
+    if (peers_.size() == provided_) {
+      budget_.OnReceivesAdded(kCreditsPerConnectionMin);
+      budget_.ProvideFor(++provided_);
+    }
+    absl::StatusOr<GrantShare> share = budget_.Admit(0, static_cast<uint16_t>(Number(2, 8)));
+    if (share.ok()) return peers_.push_back({*std::move(share)});
+    ASSERT_GT(budget_.consumed(), 0u) << share.status();
+  }
+  void Go() {
+    Peer* const peer = Any();
+    if (peer == nullptr) return;
+    unseen_ -= peer->unseen;
+    std::swap(*peer, peers_.back());
+    peers_.pop_back();
+  }
+  void Shrink() {
+    const uint32_t fewer = Number(static_cast<uint32_t>(peers_.size()), provided_);
+    if (budget_.ProvideForFewer(fewer)) provided_ = fewer;
+  }
+  void Repost(uint32_t count) { budget_.OnReceivesReposted(count); }
+  void TakeUnseen() {  // A frame of one that is ending.
+    Peer* const peer = Any();
+    if (peer == nullptr || peer->share.granted() == peer->unseen) return;
+    budget_.OnReceivesTaken(1);
+    ++peer->unseen;
+    ++unseen_;
+  }
+  void Send() {
+    Peer* const peer = Any();
+    if (peer == nullptr || peer->unseen > 0) return;
+    if (peer->share.granted() > 0) peer->share.OnFrame();
+    peer->share.Touch(now_);
+    peer->share.Take(0xffff);
+    while (budget_.NextWakeup(now_).has_value()) {
+    }
+  }
+
+  std::minstd_rand random_;
+  GrantBudget budget_;
+  std::vector<Peer> peers_;
+  absl::Time now_ = kStart;
+  uint32_t provided_ = 0;
+  uint32_t unseen_ = 0;
+};
+
+TEST(GrantBudget, WhoeverComesAndGoesNoGrantIsWithoutAReceive) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomMembers members(seed);
+    for (int step = 0; step < 500 && !testing::Test::HasFailure(); ++step) {
+      members.Step();
+      members.Check();
+    }
+    members.Settle();
+  }
 }
 
 TEST(GrantBudget, AStarvingMemberIsWokenWhenItsReceivesAreBack) {
