@@ -39,23 +39,29 @@ void ReceiveSupply::Close() {
 void ReceiveSupply::Retire() {
   Close();
   if (buffers_.empty()) return;
-  counters_->receive_buffers.Subtract(buffers_.size());
+  counters_->receive_buffers.Subtract(buffers_.size() - left_.size());
   counters_->receives_posted.Subtract(std::exchange(posted_, 0));
   counters_->credits_granted.Subtract(std::exchange(reported_grants_, 0));
   buffers_.clear();
+  slabs_.clear();
+  left_.clear();
 }
 
 absl::Status ReceiveSupply::Add(uint32_t count) {
+  assert(slabs_staying_ == slabs_.size());
   if (buffers_.size() + count > receives_max_) {
     return absl::ResourceExhaustedError(absl::StrCat("the receive queue is full: ", receives_max_, " receives"));
   }
   if (pool_->free() < count) {
     if (absl::Status status = pool_->Grow(count - pool_->free()); !status.ok()) return status;
   }
+  slabs_.push_back(static_cast<uint32_t>(buffers_.size()));
   for (uint32_t i = 0; i < count; ++i) {
     Repost(static_cast<uint32_t>(buffers_.size()));
     buffers_.push_back(pool_->Take());
   }
+  slabs_staying_ = slabs_.size();
+  staying_ = static_cast<uint32_t>(buffers_.size());
   counters_->receive_buffers.Add(count);
   kept_ += count;
   kept_unposted_ += count;
@@ -72,8 +78,69 @@ void ReceiveSupply::PutInBudget(uint32_t count) {
   grants_.OnReceivesTaken(refused);
 }
 
+bool ReceiveSupply::ProvideForFewer(uint32_t members) {
+  const uint64_t in_budget = grants_.receives();
+  if (!grants_.ProvideForFewer(members)) return false;
+  kept_ += static_cast<uint32_t>(in_budget - grants_.receives());
+  return true;
+}
+
+uint32_t ReceiveSupply::SlabEnd(size_t slab) const {
+  return slab + 1 < slabs_.size() ? slabs_[slab + 1] : static_cast<uint32_t>(buffers_.size());
+}
+
+bool ReceiveSupply::LetSlabLeave() {
+  if (slabs_staying_ <= 1) return false;
+  const uint32_t first = slabs_[slabs_staying_ - 1];
+  const uint32_t count = staying_ - first;
+  if (kept_ - kept_unposted_ < count) return false;
+  kept_ -= count;
+  staying_ = first;
+  --slabs_staying_;
+  return true;
+}
+
+bool ReceiveSupply::KeepLeavingSlab() {
+  if (slabs_staying_ == slabs_.size()) return false;
+  const uint32_t end = SlabEnd(slabs_staying_);
+  kept_ += end - staying_;
+  ++slabs_staying_;
+  staying_ = end;
+  const auto back = std::partition(left_.begin(), left_.end(), [end](uint32_t receive) { return receive >= end; });
+  const auto count = static_cast<uint32_t>(left_.end() - back);
+  std::for_each(back, left_.end(), [this](uint32_t receive) { Repost(receive); });
+  left_.erase(back, left_.end());
+  counters_->receive_buffers.Add(count);
+  kept_unposted_ += count;
+  PostUsed();
+  return true;
+}
+
+void ReceiveSupply::GiveBackLeft() {
+  std::sort(left_.begin(), left_.end());
+  while (slabs_.size() > slabs_staying_) {
+    const uint32_t first = slabs_.back();
+    const size_t count = buffers_.size() - first;
+    if (left_.size() < count || left_[left_.size() - count] != first) break;
+    left_.resize(left_.size() - count);
+    buffers_.resize(first);
+    slabs_.pop_back();
+  }
+}
+
+void ReceiveSupply::SetAsideLeaving() {
+  const auto leaving =
+      std::partition(used_.begin(), used_.end(), [this](uint32_t receive) { return receive < staying_; });
+  const auto count = static_cast<uint32_t>(used_.end() - leaving);
+  left_.insert(left_.end(), leaving, used_.end());
+  used_.erase(leaving, used_.end());
+  counters_->receive_buffers.Subtract(count);
+  CountReposted(count);  // In the place of each there is one that is posted, and was nobody's.
+}
+
 bool ReceiveSupply::PostUsed() {
   const size_t used = used_.size();
+  if (staying_ < buffers_.size()) SetAsideLeaving();
   while (!used_.empty() && PostSome() > 0) {
   }
   if (used_.empty() && used > 0) std::erase(*used_list_, this);
@@ -101,18 +168,18 @@ uint32_t ReceiveSupply::PostSome() {
       std::visit([&](auto* queue) { return queue->PostReceives(requests.data(), &unposted); }, queue_);
   const size_t posted = status.ok() ? count : static_cast<size_t>(unposted - requests.data());
   used_.erase(used_.end() - static_cast<ptrdiff_t>(count), used_.end() - static_cast<ptrdiff_t>(count - posted));
-  CountPosted(static_cast<uint32_t>(posted));
+  CountReposted(static_cast<uint32_t>(posted));
+  posted_ += static_cast<uint32_t>(posted);
+  counters_->receives_posted.Add(posted);
   if (status.ok()) return static_cast<uint32_t>(posted);
   Log(Severity::kError, status.message());  // Tried again in a later turn.
   return 0;
 }
 
-void ReceiveSupply::CountPosted(uint32_t count) {
+void ReceiveSupply::CountReposted(uint32_t count) {
   const uint32_t kept = std::min(count, kept_unposted_);
   kept_unposted_ -= kept;
   grants_.OnReceivesReposted(count - kept);
-  posted_ += count;
-  counters_->receives_posted.Add(count);
 }
 
 void ReceiveSupply::ReportGrants() {

@@ -4,6 +4,11 @@
 // moves credits between them. On a device that has none each link has a supply of its own, of a fixed size, and a
 // budget with one member: more memory for a connection, and no credit ever moves, but the same rules above.
 //
+// Receives are added in slabs, and the last slabs may leave again. A posted receive cannot be taken back: one that
+// leaves comes back when a frame has arrived in it, and is then not posted again. Until then it stands in for another
+// that nobody was granted; when it is back, the budget has that one in its place. So credits are as they were at every
+// moment, and a slab's buffers are free when all of it has come back.
+//
 // Owner: the poll group, or the link; it outlives the grant shares taken of its budget, and goes after its queue.
 // Thread: the loop's. Receives are numbered within the supply; the number is the index of their completion token.
 
@@ -49,6 +54,18 @@ class ReceiveSupply {
   uint32_t kept() const { return kept_; }  // Added, and not in the budget yet.
   // Moves receives that are kept into the budget, posted ones first; there must be so many.
   void PutInBudget(uint32_t count);
+  // The inverse: GrantBudget::ProvideForFewer, and the receives that leave the budget are kept.
+  bool ProvideForFewer(uint32_t members);
+
+  // From here on the last slab that stays leaves, if it is not the first and so many posted receives are kept. False:
+  // it stays.
+  bool LetSlabLeave();
+  // The first slab that leaves stays after all; it is kept until PutInBudget. False: none leaves.
+  bool KeepLeavingSlab();
+  // Gives back the buffers of slabs that have come back whole, the last first.
+  void GiveBackLeft();
+  // There are more slabs than the first, whether they leave or not.
+  bool has_grown() const { return slabs_.size() > 1; }
 
   protocol::GrantBudget& grants() { return grants_; }
   const std::byte* data(uint32_t receive) const { return buffers_[receive].data(); }
@@ -72,8 +89,8 @@ class ReceiveSupply {
 
   // Whether so many are to be posted again that it is worth a doorbell.
   bool WorthPosting() const { return used_.size() >= batch_; }
-  // Posts what was given back. True if anything was: those who wait for grants may have them. The supply leaves the
-  // list of used ones when nothing is left over.
+  // Posts what was given back, but for what leaves. True if there was anything: those who wait for grants may have
+  // them. The supply leaves the list of used ones when nothing is left over.
   bool PostUsed();
   // The queue is going: nothing is posted any more.
   void Close();
@@ -85,8 +102,10 @@ class ReceiveSupply {
   void ReportGrants();
 
  private:
+  uint32_t SlabEnd(size_t slab) const;
+  void SetAsideLeaving();
   uint32_t PostSome();
-  void CountPosted(uint32_t count);
+  void CountReposted(uint32_t count);
 
   // Constant after construction.
   RegisteredPool* const pool_;
@@ -98,8 +117,13 @@ class ReceiveSupply {
 
   // Owned by the loop.
   protocol::GrantBudget grants_;
-  std::vector<RegisteredPool::Buffer> buffers_;  // Until Retire. Each is posted, in `used_`, or with a connection.
-  std::vector<uint32_t> used_;                   // To post.
+  // Until Retire. Each is posted, in `used_`, with a connection, or in `left_`.
+  std::vector<RegisteredPool::Buffer> buffers_;
+  std::vector<uint32_t> used_;   // To post.
+  std::vector<uint32_t> slabs_;  // The first receive of each.
+  size_t slabs_staying_ = 0;     // Of slabs_, from the front.
+  uint32_t staying_ = 0;         // Receives of those. The others leave.
+  std::vector<uint32_t> left_;   // Of the others, those that have come back.
   uint32_t posted_ = 0;
   uint32_t kept_ = 0;
   uint32_t kept_unposted_ = 0;  // Of those; at most used_.size().

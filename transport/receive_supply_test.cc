@@ -59,6 +59,48 @@ TEST_F(ReceiveSupplyTest, PostedOnesGoIntoTheBudgetBeforeThoseThatWereRefused) {
   EXPECT_EQ(supply_.posted(), 2 * kReceives);
 }
 
+TEST_F(ReceiveSupplyTest, AReceiveThatLeavesIsNotPostedAgainAndTheBudgetHasAnotherInItsPlace) {
+  ASSERT_TRUE(supply_.Add(kReceives).ok());
+  supply_.PutInBudget(kReceives);
+  ASSERT_TRUE(supply_.Add(kReceives).ok());
+  ASSERT_TRUE(supply_.LetSlabLeave());
+  EXPECT_FALSE(supply_.LetSlabLeave()) << "the first stays";
+  supply_.OnCompleted();
+  supply_.RepostUnseen(kReceives);
+  EXPECT_EQ(grants().posted(), kReceives - 1);
+  EXPECT_TRUE(supply_.PostUsed()) << "there is something to grant";
+  EXPECT_EQ(grants().posted(), kReceives);
+  EXPECT_EQ(supply_.posted(), 2 * kReceives - 1);
+  EXPECT_EQ(counters_.receive_buffers.value(), 2 * kReceives - 1);
+}
+
+TEST_F(ReceiveSupplyTest, ASlabIsGivenBackWhenAllOfItHasComeBack) {
+  ASSERT_TRUE(supply_.Add(kReceives).ok());
+  ASSERT_TRUE(supply_.Add(kReceives).ok());
+  ASSERT_TRUE(supply_.LetSlabLeave());
+  supply_.PutInBudget(kReceives);
+  for (uint32_t receive = kReceives; receive < 2 * kReceives; ++receive) {
+    supply_.GiveBackLeft();
+    EXPECT_EQ(pool_.free(), 0u);
+    supply_.OnCompleted();
+    supply_.RepostUnseen(receive);
+    supply_.PostUsed();
+  }
+  supply_.GiveBackLeft();
+  EXPECT_EQ(pool_.free(), kReceives);
+  EXPECT_FALSE(supply_.has_grown());
+}
+
+TEST_F(ReceiveSupplyTest, ReceivesThatTheDeviceRefusedDoNotLeave) {
+  ASSERT_TRUE(supply_.Add(kReceives).ok());
+  supply_.PutInBudget(kReceives);
+  fake_.Fail("post_srq_recv", ENOMEM);
+  ASSERT_TRUE(supply_.Add(kReceives).ok());
+  EXPECT_FALSE(supply_.LetSlabLeave());
+  EXPECT_TRUE(supply_.PostUsed());
+  EXPECT_TRUE(supply_.LetSlabLeave());
+}
+
 TEST_F(ReceiveSupplyTest, PastTheQueuesRoomNothingIsAdded) {
   EXPECT_EQ(supply_.Add(2 * kReceives + 1).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(supply_.kept(), 0u);
