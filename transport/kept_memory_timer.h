@@ -1,5 +1,6 @@
-// Has payload memory that is kept and not needed given back, while there may be some: as long as links come and go, and
-// after them until little is left. A loop that has neither sleeps undisturbed.
+// Has memory that is kept and not needed given back, the process's payload memory and the owner's own, while there may
+// be some: as long as links come and go, and after them until little is left. A loop that has neither sleeps
+// undisturbed.
 //
 // Owner: a poll group. Thread: its loop's.
 
@@ -7,6 +8,8 @@
 #define VERBENA_TRANSPORT_KEPT_MEMORY_TIMER_H_
 
 #include <cstddef>
+#include <functional>
+#include <utility>
 
 #include "transport/deadline_timer.h"
 #include "transport/event_loop.h"
@@ -16,7 +19,9 @@ namespace verbena::transport {
 
 class KeptMemoryTimer {
  public:
-  explicit KeptMemoryTimer(EventLoop* loop) : loop_(*loop), timer_(loop, this) {}
+  // `give_back_own` is called once in a period; it returns whether there may be more to give back in the next.
+  KeptMemoryTimer(EventLoop* loop, std::function<bool()> give_back_own)
+      : loop_(*loop), give_back_own_(std::move(give_back_own)), timer_(loop, this) {}
 
   // A link was made.
   void OnLink() {
@@ -31,10 +36,12 @@ class KeptMemoryTimer {
   void SetTimer() { timer_.SetBy(loop_.Now() + PayloadArena::kPeriod); }
   void OnTime() {
     const bool much_is_kept = PayloadArena::Get().GiveBackUnused(loop_.Now());
-    if (much_is_kept || links_ > 0) SetTimer();
+    const bool own_is_kept = give_back_own_();
+    if (much_is_kept || own_is_kept || links_ > 0) SetTimer();
   }
 
   EventLoop& loop_;
+  const std::function<bool()> give_back_own_;
   DeadlineTimer<KeptMemoryTimer, &KeptMemoryTimer::OnTime> timer_;
   size_t links_ = 0;
 };

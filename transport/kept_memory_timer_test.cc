@@ -47,15 +47,17 @@ class OneTimerLoop : public EventLoop {
 // Memory that is used once and kept.
 void UseMuch() { EXPECT_TRUE(PayloadArena::Get().Allocate(4 * PayloadArena::kKeptIdle).ok()); }
 
+bool NothingOwn() { return false; }
+
 TEST(KeptMemoryTimer, ALoopWithoutLinksHasNone) {
   OneTimerLoop loop;
-  const KeptMemoryTimer timer(&loop);
+  const KeptMemoryTimer timer(&loop, NothingOwn);
   EXPECT_FALSE(loop.has_timer());
 }
 
 TEST(KeptMemoryTimer, WhatIsKeptIsGivenBackWhileThereAreLinks) {
   OneTimerLoop loop;
-  KeptMemoryTimer timer(&loop);
+  KeptMemoryTimer timer(&loop, NothingOwn);
   timer.OnLink();
   UseMuch();
   for (int period = 0; period < 10; ++period) ASSERT_TRUE(loop.RunTimer());
@@ -64,7 +66,7 @@ TEST(KeptMemoryTimer, WhatIsKeptIsGivenBackWhileThereAreLinks) {
 
 TEST(KeptMemoryTimer, AfterTheLastLinkItGoesOnUntilLittleIsKeptAndThenEnds) {
   OneTimerLoop loop;
-  KeptMemoryTimer timer(&loop);
+  KeptMemoryTimer timer(&loop, NothingOwn);
   timer.OnLink();
   UseMuch();
   timer.OnLinkGone();
@@ -77,9 +79,20 @@ TEST(KeptMemoryTimer, AfterTheLastLinkItGoesOnUntilLittleIsKeptAndThenEnds) {
   EXPECT_TRUE(loop.has_timer());
 }
 
+TEST(KeptMemoryTimer, AfterTheLastLinkItGoesOnWhileTheOwnerHasMore) {
+  OneTimerLoop loop;
+  int more = 3;
+  KeptMemoryTimer timer(&loop, [&more] { return --more > 0; });
+  timer.OnLink();
+  timer.OnLinkGone();
+  while (loop.RunTimer()) {
+  }
+  EXPECT_EQ(more, 0);
+}
+
 TEST(KeptMemoryTimer, CancelledItDoesNotRunAgain) {
   OneTimerLoop loop;
-  KeptMemoryTimer timer(&loop);
+  KeptMemoryTimer timer(&loop, NothingOwn);
   timer.OnLink();
   timer.Cancel();
   EXPECT_FALSE(loop.has_timer());

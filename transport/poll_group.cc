@@ -46,7 +46,7 @@ PollGroup::PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, con
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
       landing_loans_(loop, &fetch_budget_),
       export_budget_(options.export_bytes_max, &counters_.exported_bytes),
-      kept_memory_(loop) {}
+      kept_memory_(loop, [this] { return GiveBackUnused(); }) {}
 
 PollGroup::~PollGroup() = default;
 
@@ -74,7 +74,11 @@ absl::Status PollGroup::Initialize() {
   deferred_.set_capacity(receives_max_ + flights_max_);
 
   if (attributes.max_srq > 0) {
-    if (absl::Status status = MakeSharedSupply(receives_max_); !status.ok()) return status;
+    absl::StatusOr<std::unique_ptr<SharedReceives>> shared =
+        SharedReceives::Make(device_->domain(), {.pool = &receives_, .counters = &counters_, .used = &used_supplies_},
+                             {.at_first = options_.receive_buffers, .max = receives_max_});
+    if (!shared.ok()) return shared.status();
+    shared_ = *std::move(shared);
   }
   if (absl::Status status = sends_.Grow(options_.send_buffers); !status.ok()) return status;
   return ListenToEvents();
@@ -105,60 +109,7 @@ void PollGroup::Close() {
   loop_->RemoveFd(device_->cm_event_fd(), this);
   loop_->RemoveFd(device_->async_event_fd(), this);
   if (channel_.has_value()) loop_->RemoveFd(channel_->fd(), this);
-  shared_queue_.reset();  // Before the receive buffers that it names.
-}
-
-absl::Status PollGroup::MakeSharedSupply(uint32_t receives_max) {
-  absl::StatusOr<verbs::SharedReceiveQueue> queue =
-      verbs::SharedReceiveQueue::Create(device_->domain(), receives_max, 1);
-  if (!queue.ok()) return queue.status();
-  shared_queue_ = *std::move(queue);
-  shared_supply_ = std::make_unique<ReceiveSupply>(
-      ReceiveSupply::Surroundings{.pool = &receives_, .counters = &counters_, .used = &used_supplies_}, &*shared_queue_,
-      shared_queue_->receives_max());
-  if (absl::Status status = shared_supply_->Add(options_.receive_buffers); !status.ok()) return status;
-  // Half of them serve whoever is active; the other half, and what is added later, provide each connection's minimum.
-  shared_supply_->PutInBudget(shared_supply_->kept() / 2);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<ReceiveSupply>> PollGroup::MakeSupply(verbs::QueuePair* queue_pair) {
-  auto supply = std::make_unique<ReceiveSupply>(
-      ReceiveSupply::Surroundings{.pool = &receives_, .counters = &counters_, .used = &used_supplies_}, queue_pair,
-      receives_per_connection());
-  if (absl::Status status = supply->Add(receives_per_connection()); !status.ok()) return status;
-  supply->PutInBudget(supply->kept());
-  return supply;
-}
-
-absl::Status PollGroup::ReserveConnection() {
-  if (failed_) return absl::UnavailableError(failure_.message());
-  const uint64_t connections = counters_.connections.value() + 1;
-  if (connections > options_.connections_max) {
-    return absl::ResourceExhaustedError(absl::StrCat("connections_max of ", options_.connections_max, " is reached"));
-  }
-  if (absl::Status status = ProvideForConnection(connections); !status.ok()) return status;
-  counters_.connections.Add(1);
-  return absl::OkStatus();
-}
-
-absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
-  if (shared_supply_ == nullptr) {
-    if (connections * receives_per_connection() <= receives_max_) return absl::OkStatus();
-    return absl::ResourceExhaustedError(
-        absl::StrCat(device_->device().name(),
-                     " has no shared receive queue, and the completion queue has room for the receives of ",
-                     receives_max_ / receives_per_connection(), " connections"));
-  }
-  shared_supply_->PostUsed();  // What the device refused so far must turn nobody away that it would take now.
-  if (connections <= connections_provided_) return absl::OkStatus();
-  if (shared_supply_->kept() < protocol::kCreditsPerConnectionMin) {
-    if (absl::Status status = shared_supply_->Add(kSlabBuffers); !status.ok()) return status;
-  }
-  shared_supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
-  ++connections_provided_;
-  shared_supply_->grants().ProvideFor(static_cast<uint32_t>(connections_provided_));
-  return absl::OkStatus();
+  if (shared_ != nullptr) shared_->Close();  // Before the receive buffers that the queue names.
 }
 
 uint32_t PollGroup::AddLink(Link* link) {
@@ -170,6 +121,7 @@ uint32_t PollGroup::AddLink(Link* link) {
   const uint32_t number = free_links_.back();
   free_links_.pop_back();
   links_[number] = link;
+  ++links_made_;
   kept_memory_.OnLink();
   return number;
 }
@@ -213,7 +165,7 @@ int PollGroup::Poll() {
   const int reaped = Reap();
   int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
-  if (look_at_grants && shared_supply_ != nullptr) WakeForGrants(*shared_supply_);
+  if (look_at_grants && shared_ != nullptr) WakeForGrants(shared_->supply());
   handled += static_cast<int>(dirty_.size());                         // Woken just now: their turn is the next.
   if (buffers_came_back_ && !waiting_for_buffer_.empty()) ++handled;  // The same.
   if (!deferred_.empty()) {
@@ -221,7 +173,7 @@ int PollGroup::Poll() {
     ++handled;
   }
   handled += PostReceives(/*idle=*/handled == 0);
-  if (shared_supply_ != nullptr) shared_supply_->ReportGrants();
+  if (shared_ != nullptr) shared_->supply().ReportGrants();
   return handled;
 }
 
@@ -270,9 +222,9 @@ void PollGroup::HandleCompletion(const ibv_wc& completion) {
   if (token.kind<WorkKind>() == WorkKind::kReceive) {
     Link* const link = FindRecent(completion.qp_num);
     if (link != nullptr) return link->OnReceive(token.index(), completion);
-    if (shared_supply_ == nullptr) return;  // It went with its queue pair.
-    shared_supply_->OnCompleted();
-    shared_supply_->RepostUnseen(token.index());
+    if (shared_ == nullptr) return;  // It went with its queue pair.
+    shared_->supply().OnCompleted();
+    shared_->supply().RepostUnseen(token.index());
     return;
   }
   assert(token.index() < links_.size());  // Every token is made with the number of a link.

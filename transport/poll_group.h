@@ -34,9 +34,9 @@
 #include "transport/receive_supply.h"
 #include "transport/registered_pool.h"
 #include "transport/send_list.h"
+#include "transport/shared_receives.h"
 #include "transport/verbs/completion_channel.h"
 #include "transport/verbs/completion_queue.h"
-#include "transport/verbs/shared_receive_queue.h"
 
 namespace verbena::transport {
 
@@ -64,10 +64,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
 
   // Null on a device without shared receive queues: then each link has a supply of its own, of
   // TransportOptions::receive_buffers_per_connection receives, made by MakeSupply.
-  const verbs::SharedReceiveQueue* shared_queue() const {
-    return shared_queue_.has_value() ? &*shared_queue_ : nullptr;
-  }
-  ReceiveSupply& shared_supply() { return *shared_supply_; }
+  const verbs::SharedReceiveQueue* shared_queue() const { return shared_ != nullptr ? &shared_->queue() : nullptr; }
+  ReceiveSupply& shared_supply() { return shared_->supply(); }
   uint32_t receives_per_connection() const { return options_.receive_buffers_per_connection; }
   absl::StatusOr<std::unique_ptr<ReceiveSupply>> MakeSupply(verbs::QueuePair* queue_pair);
 
@@ -123,8 +121,10 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   absl::Status ListenToEvents();
   // Ends the links at once and lets go of the loop, which does not call again. Once, before the loop is gone.
   void Close();
-  absl::Status MakeSharedSupply(uint32_t receives_max);
   absl::Status ProvideForConnection(uint64_t connections);
+  // Once in a period: frame buffers that no connection of the last one needed go. True if there may be more.
+  bool GiveBackUnused();
+  void MakeReceivesAnew();
   int Reap();
   void Fail(const absl::Status& status);
   void OnDeviceRemoved();
@@ -152,9 +152,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   std::deque<LinkFlights> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;
   std::optional<verbs::CompletionQueue> completions_;
-  std::optional<verbs::SharedReceiveQueue> shared_queue_;
   ReceiveSupply::UsedList used_supplies_;
-  std::unique_ptr<ReceiveSupply> shared_supply_;
+  std::unique_ptr<SharedReceives> shared_;  // Null on a device without shared receive queues.
   MemoryBudget fetch_budget_;
   LandingLoans landing_loans_;
   MemoryBudget export_budget_;
@@ -162,7 +161,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   TimerId watch_timer_ = 0;  // While somebody waits for memory.
   KeptMemoryTimer kept_memory_;
 
-  uint64_t connections_provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
+  uint64_t connections_most_ = 0;  // At the same time, since GiveBackUnused was called.
+  uint64_t links_made_ = 0;        // Ever.
   std::vector<Link*> links_;
   std::vector<uint32_t> free_links_;
   absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;

@@ -184,7 +184,9 @@ int PostReceive(ibv_qp*, ibv_recv_wr* list, ibv_recv_wr** bad) {
 
 int PostSrqReceive(ibv_srq*, ibv_recv_wr* list, ibv_recv_wr** bad) {
   *bad = list;
-  return current->Begin("post_srq_recv");
+  const int error = current->Begin("post_srq_recv");
+  for (; error == 0 && list != nullptr; list = list->next) current->srq_receives.push_back(list->wr_id);
+  return error;
 }
 
 VerbsApi MakeTable() {

@@ -52,6 +52,7 @@ class FakeVerbs {
   std::deque<ibv_async_event> async_events;  // Served by get_async_event.
   std::deque<ibv_cq*> completion_events;     // Served by get_cq_event.
   std::deque<ibv_wc> completions;            // Served by poll_cq.
+  std::deque<uint64_t> srq_receives;         // Work requests of post_srq_recv, oldest first, for the test to take out.
 
   // What was last asked for.
   unsigned int acknowledged_completion_events = 0;  // In all.

@@ -1,0 +1,60 @@
+#include "transport/shared_receives.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/protocol/limits.h"
+#include "transport/queue_sizes.h"
+
+namespace verbena::transport {
+
+absl::StatusOr<std::unique_ptr<SharedReceives>> SharedReceives::Make(const verbs::ProtectionDomain& domain,
+                                                                     const ReceiveSupply::Surroundings& surroundings,
+                                                                     const Sizes& sizes) {
+  std::unique_ptr<SharedReceives> made(new SharedReceives(domain, surroundings, sizes));
+  absl::StatusOr<verbs::SharedReceiveQueue> queue = verbs::SharedReceiveQueue::Create(domain, sizes.max, 1);
+  if (!queue.ok()) return queue.status();
+  made->queue_ = *std::move(queue);
+  if (absl::Status status = made->MakeSupply(); !status.ok()) return status;
+  return made;
+}
+
+absl::Status SharedReceives::MakeSupply() {
+  supply_.emplace(surroundings_, &*queue_, queue_->receives_max());
+  if (absl::Status status = supply_->Add(sizes_.at_first); !status.ok()) return status;
+  supply_->PutInBudget(supply_->kept() / 2);
+  provided_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status SharedReceives::ProvideFor(uint64_t connections) {
+  supply_->PostUsed();  // What the device refused so far must turn nobody away that it would take now.
+  if (connections <= provided_) return absl::OkStatus();
+  if (supply_->kept() < protocol::kCreditsPerConnectionMin && !supply_->KeepLeavingSlab()) {
+    if (absl::Status status = supply_->Add(kSlabBuffers); !status.ok()) return status;
+  }
+  supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
+  ++provided_;
+  supply_->grants().ProvideFor(static_cast<uint32_t>(provided_));
+  return absl::OkStatus();
+}
+
+void SharedReceives::ProvideForFewer(uint64_t connections) {
+  if (!has_grown()) return;
+  const uint64_t needed = std::max<uint64_t>(connections, supply_->grants().members());
+  if (needed < provided_ && supply_->ProvideForFewer(static_cast<uint32_t>(needed))) provided_ = needed;
+  while (supply_->LetSlabLeave()) {
+  }
+  supply_->GiveBackLeft();
+}
+
+absl::Status SharedReceives::MakeAnew() {
+  absl::StatusOr<verbs::SharedReceiveQueue> queue = verbs::SharedReceiveQueue::Create(domain_, sizes_.max, 1);
+  if (!queue.ok()) return queue.status();
+  queue_ = *std::move(queue);  // The old one goes before the buffers that it names.
+  supply_.reset();
+  surroundings_.pool->GiveBackFree(sizes_.at_first);
+  return MakeSupply();  // Finds in the pool what it needs.
+}
+
+}  // namespace verbena::transport

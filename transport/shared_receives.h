@@ -1,0 +1,73 @@
+// The receives that all links of a poll group share, on a device with shared receive queues: the queue, its supply, and
+// no more of them than connections need.
+//
+// Half of those that there are at first serve whoever is active; the other half is the minimum of as many connections
+// as it suffices for. Past these, more are added by slabs of kSlabBuffers, and leave again when connections have gone:
+// as frames arrive in them (receive_supply.h), or, when there is no connection at all, at once, with the queue.
+//
+// Owner: a poll group; outlives the links, and the grant shares taken of the budget. Thread: its loop's.
+
+#ifndef VERBENA_TRANSPORT_SHARED_RECEIVES_H_
+#define VERBENA_TRANSPORT_SHARED_RECEIVES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "transport/receive_supply.h"
+#include "transport/verbs/protection_domain.h"
+#include "transport/verbs/shared_receive_queue.h"
+
+namespace verbena::transport {
+
+class SharedReceives {
+ public:
+  struct Sizes {
+    uint32_t at_first;  // Receives, in a slab that stays.
+    uint32_t max;       // What the queue is to have room for.
+  };
+
+  // `domain` and `surroundings` must outlive it. ResourceExhausted: no room in the queue, or no memory.
+  static absl::StatusOr<std::unique_ptr<SharedReceives>> Make(const verbs::ProtectionDomain& domain,
+                                                              const ReceiveSupply::Surroundings& surroundings,
+                                                              const Sizes& sizes);
+
+  const verbs::SharedReceiveQueue& queue() const { return *queue_; }
+  ReceiveSupply& supply() { return *supply_; }
+
+  // Sees to it that so many connections have their minimum, at most one more than before. ResourceExhausted: no room
+  // in the queue, or no memory.
+  absl::Status ProvideFor(uint64_t connections);
+  // So many will do from here on. Receives of slabs beyond those leave, and slabs that have come back whole go back to
+  // the pool, to be called for again and again.
+  void ProvideForFewer(uint64_t connections);
+  // There are more slabs than at first, or have been and are not all back.
+  bool has_grown() const { return supply_->has_grown(); }
+  // Makes queue and supply anew, as at first; the other buffers go back to the pool. Nobody uses the queue or holds a
+  // share of the budget, and every completion of its receives was handled. On an error all is as before.
+  absl::Status MakeAnew();
+  // Destroys the queue. The rest stays for grant shares that are left.
+  void Close() { queue_.reset(); }
+
+ private:
+  SharedReceives(const verbs::ProtectionDomain& domain, const ReceiveSupply::Surroundings& surroundings,
+                 const Sizes& sizes)
+      : domain_(domain), surroundings_(surroundings), sizes_(sizes) {}
+  absl::Status MakeSupply();
+
+  // Constant after construction.
+  const verbs::ProtectionDomain& domain_;
+  const ReceiveSupply::Surroundings surroundings_;
+  const Sizes sizes_;
+
+  // Owned by the loop.
+  std::optional<verbs::SharedReceiveQueue> queue_;
+  std::optional<ReceiveSupply> supply_;
+  uint64_t provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_SHARED_RECEIVES_H_

@@ -1,0 +1,242 @@
+#include "transport/shared_receives.h"
+
+#include <cerrno>
+#include <limits>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "transport/protocol/limits.h"
+#include "transport/queue_sizes.h"
+#include "transport/verbs/completion_token.h"
+#include "transport/verbs/device.h"
+#include "transport/verbs/fake_verbs_api.h"
+
+namespace verbena::transport {
+namespace {
+
+constexpr uint32_t kAtFirst = 16;
+constexpr uint32_t kMany = 100;  // Connections, for which two slabs more are needed.
+constexpr uint32_t kGrown = kAtFirst + 2 * kSlabBuffers;
+
+// A device on which frames land in the receives in the order of posting, its driver, and peers that send no more than
+// they were granted.
+class World {
+ public:
+  ~World() { peers_.clear(); }  // Before the budget.
+
+  // False: receives that were consumed must be posted again first.
+  bool Come() {
+    EXPECT_TRUE(shared_->ProvideFor(peers_.size() + 1).ok());
+    absl::StatusOr<protocol::GrantShare> share = grants().Admit(0, protocol::kCreditsPerConnectionMin);
+    if (share.ok()) {
+      peers_.push_back(*std::move(share));
+    } else {
+      EXPECT_GT(grants().consumed(), 0u) << share.status();
+    }
+    return share.ok();
+  }
+  void ComeTo(size_t connections) {
+    while (peers_.size() < connections && Come()) {
+    }
+  }
+  void GoTo(size_t connections) { peers_.resize(connections); }
+
+  // The device takes a posted receive; it is given back by Return.
+  void Land(bool seen_by_share, size_t peer) {
+    ASSERT_FALSE(fake_.srq_receives.empty()) << "receiver not ready";
+    const auto token = verbs::CompletionToken::FromWorkRequestId(fake_.srq_receives.front());
+    fake_.srq_receives.pop_front();
+    supply().OnCompleted();
+    read_ = *supply().data(token.index());
+    if (!seen_by_share) return supply().RepostUnseen(token.index());
+    ASSERT_TRUE(peers_[peer].OnFrame());
+    peers_[peer].Touch(now_ += absl::Milliseconds(1));
+    held_.push_back(token.index());
+  }
+  void Return() {
+    for (const uint32_t receive : std::exchange(held_, {})) supply().Repost(receive);
+  }
+  void GrantTo(size_t peer) { peers_[peer].Take(0xffff); }
+  // The first peer sends so many frames.
+  void Send(uint32_t frames) {
+    for (uint32_t i = 0; i < frames && !testing::Test::HasFatalFailure(); ++i) {
+      Land(true, 0);
+      Return();
+      supply().PostUsed();
+      GrantTo(0);
+    }
+  }
+  // The end of a period in which there were so many connections at most.
+  void EndPeriod(size_t connections) {
+    shared_->ProvideForFewer(connections);
+    pool_.GiveBackFree(0);
+  }
+  absl::Status MakeAnew() {
+    absl::Status status = shared_->MakeAnew();
+    const size_t left = fake_.srq_receives.size() - supply().posted();  // With the queue that is gone.
+    if (status.ok()) fake_.srq_receives.erase(fake_.srq_receives.begin(), fake_.srq_receives.begin() + left);
+    return status;
+  }
+
+  verbs::FakeVerbs& fake() { return fake_; }
+  const RegisteredPool& pool() const { return pool_; }
+  const CounterBlock& counters() const { return counters_; }
+  SharedReceives& shared() { return *shared_; }
+  ReceiveSupply& supply() { return shared_->supply(); }
+  protocol::GrantBudget& grants() { return supply().grants(); }
+  std::vector<protocol::GrantShare>& peers() { return peers_; }
+
+ private:
+  verbs::FakeVerbs fake_;
+  verbs::Device device_ = *verbs::Device::Borrow(fake_.api(), fake_.context());
+  verbs::ProtectionDomain domain_ = *verbs::ProtectionDomain::Create(device_);
+  RegisteredPool pool_{domain_, 512, 0};
+  CounterBlock counters_;
+  ReceiveSupply::UsedList used_;
+  std::unique_ptr<SharedReceives> shared_ = *SharedReceives::Make(
+      domain_, {.pool = &pool_, .counters = &counters_, .used = &used_}, {.at_first = kAtFirst, .max = 4096});
+  std::vector<protocol::GrantShare> peers_;
+  std::vector<uint32_t> held_;
+  absl::Time now_ = absl::UnixEpoch();
+  volatile std::byte read_{};
+};
+
+TEST(SharedReceives, WhenConnectionsHaveGoneTheirReceivesGoAsFramesArriveInThem) {
+  World world;
+  world.ComeTo(kMany);
+  EXPECT_EQ(world.pool().size(), kGrown);
+  world.GoTo(1);
+  world.EndPeriod(1);
+  EXPECT_EQ(world.pool().size(), kGrown) << "they are posted still";
+  EXPECT_EQ(world.counters().receive_buffers.value(), kGrown);
+  world.Send(kGrown);
+  world.EndPeriod(1);
+  EXPECT_EQ(world.pool().size(), kAtFirst);
+  EXPECT_EQ(world.counters().receive_buffers.value(), kAtFirst);
+  EXPECT_EQ(world.supply().posted(), kAtFirst);
+  EXPECT_FALSE(world.shared().has_grown());
+  world.ComeTo(kMany);
+  EXPECT_EQ(world.pool().size(), kGrown);
+}
+
+TEST(SharedReceives, AsManyStayAsTheConnectionsOfThePeriodNeeded) {
+  World world;
+  world.ComeTo(kMany);
+  world.GoTo(1);
+  world.EndPeriod(kMany);
+  world.Send(2 * kGrown);
+  world.EndPeriod(kMany);
+  EXPECT_EQ(world.pool().size(), kGrown);
+  world.EndPeriod(kMany / 2);
+  world.Send(kGrown);
+  world.EndPeriod(kMany / 2);
+  EXPECT_EQ(world.pool().size(), kGrown - kSlabBuffers);
+}
+
+TEST(SharedReceives, ConnectionsThatComeAgainHaveWhatWasToLeave) {
+  World world;
+  world.ComeTo(kMany);
+  world.GoTo(1);
+  world.EndPeriod(1);
+  world.Send(kSlabBuffers / 2);  // Some have come back.
+  const int registrations = world.fake().CountOf("register_memory");
+  world.ComeTo(kMany);
+  EXPECT_EQ(world.fake().CountOf("register_memory"), registrations);
+  EXPECT_EQ(world.supply().posted(), kGrown);
+  EXPECT_EQ(world.counters().receive_buffers.value(), kGrown);
+  EXPECT_EQ(world.grants().receives() + world.supply().kept(), kGrown);
+}
+
+TEST(SharedReceives, WhenNobodyIsThereTheQueueIsMadeAnewAsAtFirst) {
+  World world;
+  world.ComeTo(kMany);
+  world.Send(kMany);
+  world.GoTo(0);
+  world.EndPeriod(0);
+  ASSERT_TRUE(world.MakeAnew().ok());
+  EXPECT_EQ(world.pool().size(), kAtFirst);
+  EXPECT_EQ(world.pool().free(), 0u);
+  EXPECT_EQ(world.counters().receive_buffers.value(), kAtFirst);
+  EXPECT_EQ(world.counters().receives_posted.value(), kAtFirst);
+  EXPECT_EQ(world.fake().srq_receives.size(), kAtFirst);
+  world.ComeTo(kMany);
+  world.Send(kMany);
+  EXPECT_EQ(world.pool().size(), kGrown);
+}
+
+TEST(SharedReceives, AQueueThatCannotBeMadeAnewServesOn) {
+  World world;
+  world.ComeTo(kMany);
+  world.GoTo(0);
+  world.fake().Fail("create_srq", ENOMEM);
+  EXPECT_FALSE(world.MakeAnew().ok());
+  EXPECT_EQ(world.pool().size(), kGrown);
+  world.ComeTo(kMany);
+  world.Send(kMany);
+}
+
+// One step of many, any of them.
+void Step(World& world, std::minstd_rand& random) {
+  const auto number = [&random](size_t below) { return static_cast<size_t>(random() % below); };
+  std::vector<protocol::GrantShare>& peers = world.peers();
+  switch (number(8)) {
+    case 0:
+      return world.ComeTo(peers.size() + number(kMany));
+    case 1: {  // Some go; what the last of them still sends nobody sees.
+      if (peers.empty()) return;
+      const uint32_t granted = peers.back().granted();
+      for (size_t unseen = number(granted + 1); unseen > 0; --unseen) world.Land(false, 0);
+      return world.GoTo(peers.size() - 1 - number(peers.size()));
+    }
+    case 2:
+      return world.EndPeriod(peers.size() + number(4));
+    case 3:
+      world.Return();
+      if (peers.empty()) world.MakeAnew().IgnoreError();
+      return;
+    case 4:
+      if (number(4) == 0) world.fake().Fail("post_srq_recv", ENOMEM);
+      world.supply().PostUsed();
+      return;
+    case 5:
+      return world.Return();
+    default:
+      for (size_t frames = number(50); frames > 0 && !peers.empty(); --frames) {
+        const size_t peer = number(peers.size());
+        if (peers[peer].granted() > 0) world.Land(true, peer);
+        world.GrantTo(peer);
+      }
+  }
+}
+
+TEST(SharedReceives, WhoeverComesAndGoesEachGrantHasAReceive) {
+  for (uint32_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::minstd_rand random(seed);
+    World world;
+    for (int step = 0; step < 300 && !testing::Test::HasFailure(); ++step) {
+      Step(world, random);
+      ASSERT_EQ(world.supply().posted(), world.fake().srq_receives.size());
+      ASSERT_GE(world.supply().posted(), world.grants().outstanding());
+      ASSERT_GE(world.counters().receive_buffers.value(), world.supply().posted());
+    }
+    if (testing::Test::HasFailure()) return;
+    world.Return();
+    while (world.supply().PostUsed()) {
+    }
+    EXPECT_EQ(world.grants().consumed(), 0u);
+    EXPECT_EQ(world.counters().receive_buffers.value(), world.supply().posted());
+    world.GoTo(0);
+    world.ComeTo(1);
+    world.EndPeriod(1);
+    world.Send(world.pool().size());
+    world.EndPeriod(1);
+    EXPECT_EQ(world.pool().size(), kAtFirst);
+  }
+}
+
+}  // namespace
+}  // namespace verbena::transport
