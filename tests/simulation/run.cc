@@ -16,6 +16,7 @@ namespace verbena::simulation {
 namespace {
 
 constexpr size_t kTraceLinesShown = 200;
+constexpr uint32_t kProvisionUsMax = 5000;
 
 class Simulation {
  public:
@@ -96,6 +97,12 @@ class Simulation {
     }
     if (scenario.abort_at_us > 0) {
       world_.After(absl::Microseconds(scenario.abort_at_us), [this] { ends_[1]->Abort(); });
+    }
+    for (uint32_t i = 0; i < scenario.provisions; ++i) {
+      world_.After(world_.random.Microseconds(0, kProvisionUsMax), [this] {
+        server_loop_->ProvideBeyond(
+            static_cast<uint32_t>(world_.random.Between(0, world_.scenario.provided_beyond_max)));
+      });
     }
     if (scenario.drain_at_us == 0) return;
     world_.After(absl::Microseconds(scenario.drain_at_us), [this] {

@@ -63,6 +63,13 @@ void ChooseAuthentication(Random& random, Scenario& scenario) {
   if (random.OneIn(4)) scenario.refuse_peer_one_in = Number(random, 2, 20);
 }
 
+// Last, so that seeds which do without stand for what they stood for before there was this.
+void ChooseProvisions(Random& random, Scenario& scenario) {
+  if (random.OneIn(2)) return;
+  scenario.provisions = Number(random, 1, 20);
+  scenario.provided_beyond_max = Number(random, 0, 50);
+}
+
 }  // namespace
 
 Scenario ScenarioOf(uint64_t seed) {
@@ -72,6 +79,7 @@ Scenario ScenarioOf(uint64_t seed) {
   ChooseSlowness(random, scenario);
   ChooseFaults(random, scenario);
   ChooseAuthentication(random, scenario);
+  ChooseProvisions(random, scenario);
   return scenario;
 }
 
@@ -83,7 +91,7 @@ std::string ToString(const Scenario& s) {
                       " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/", s.slow_us_max,
                       "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
                       "us drain=", s.drain_at_us, "us authentication=", s.authentication_messages,
-                      " refuse_peer=", s.refuse_peer_one_in);
+                      " refuse_peer=", s.refuse_peer_one_in, " provisions=", s.provisions, "/", s.provided_beyond_max);
 }
 
 }  // namespace verbena::simulation

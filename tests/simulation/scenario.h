@@ -36,6 +36,8 @@ struct Scenario {
   bool exports_revocable = false;  // As on a device with memory windows.
   uint32_t gap_us_max = 50;        // Between one end's messages.
   bool keepalive = false;
+  uint32_t provisions = 0;               // So often the server loop provides for more connections, or for fewer.
+  uint32_t provided_beyond_max = 100;    // Connections more than there are.
   uint32_t authentication_messages = 0;  // Of the client, before the server accepts; 0 = without authentication.
 
   // Slowness: most operations take up to `slow_us_typical`, one in `slow_one_in` up to `slow_us_max`.
