@@ -29,7 +29,7 @@ struct TransportOptions {
   std::string device = "";  // "auto", "soft" or a device's name. Empty: $VERBENA_DEVICE, else "auto".
   // One frame; the eager limit. A payload of 8 KiB, with half a KiB for its headers.
   uint32_t receive_buffer_bytes = 8192 + 512;
-  uint32_t receive_buffers = 1024;  // In a loop's shared receive queue at the start; grows with connections.
+  uint32_t receive_buffers = 1024;  // In a loop's shared receive queue at the start; more with connections.
   // On a device without shared receive queues each connection has so many receives of its own instead.
   uint32_t receive_buffers_per_connection = 32;
   uint32_t send_buffers = 512;                     // A loop's send slots.
