@@ -2,15 +2,18 @@
 
 #include <cassert>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "transport/soft/device.h"
+#include "transport/soft/errno_status.h"
 #include "transport/soft/link.h"
 #include "transport/soft/stream/stream.h"
 
 namespace verbena::soft {
 
 int ErrnoOf(const absl::Status& status) {
+  if (std::optional<int> error = RememberedErrno(status)) return *error;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "transport/soft/errno_status.h"
 #include "transport/soft/one_sided_policy.h"
 #include "transport/soft/peer_channels.h"
 #include "transport/soft/soft_device.h"
@@ -84,7 +85,7 @@ struct PeerProcess {
 absl::StatusOr<std::shared_ptr<WakeWriter>> ReadPipe(pid_t process, uint64_t serial, FdReader* fds) {
   WakeWriter writer = WakeWriter::Open(fds->Next());
   if (!writer.valid() && errno == EINVAL) return Malformed("a descriptor is not the pipe that it should be");
-  if (!writer.valid()) return absl::ErrnoToStatus(errno, "opening the pipe of a peer anew");
+  if (!writer.valid()) return StatusOfErrno(errno, "opening the pipe of a peer anew");
   return SharePeerChannel(process, serial, std::move(writer));
 }
 
@@ -182,7 +183,7 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
   if (&sending != &receiving) AddQueueFds(sending, &offer.fds);
   for (const UniqueFd& fd : offer.fds) {
     if (!fd.valid())
-      return absl::ResourceExhaustedError("no file descriptor for a link offer: none is left, or /proc gives none");
+      return StatusOfErrno(EMFILE, "no file descriptor for a link offer: none is left, or /proc gives none");
   }
   return offer;
 }

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "transport/soft/errno_status.h"
 #include "transport/soft/shared_layout.h"
 #include "transport/soft/testing/linked_pair.h"
 #include "transport/soft/unique_fd.h"
@@ -134,6 +137,22 @@ TEST_F(OfferedPipe, WithoutItsReaderDoesNotEndWhoWakes) {
   ibv_req_notify_cq(end_.receive_queue, 0);
   peer_.Send(1);
   EXPECT_TRUE(end_.PollReceives().has_value());
+}
+
+TEST(OfferWithFewDescriptors, SaysThatNoneIsLeft) {
+  TestEnd end;
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  for (rlim_t left = 0; left < 4; ++left) {
+    UniqueFd lowest_free(dup(STDIN_FILENO));
+    rlimit little = {.rlim_cur = static_cast<rlim_t>(lowest_free.get()) + left, .rlim_max = before.rlim_max};
+    lowest_free.Reset();
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &little), 0);
+    absl::StatusOr<LinkOffer> offer = MakeOffer(end.queue_pair, {});
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(RememberedErrno(offer.status()), EMFILE) << left;
+  }
+  EXPECT_TRUE(MakeOffer(end.queue_pair, {}).ok());
 }
 
 }  // namespace

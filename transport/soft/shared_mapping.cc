@@ -11,6 +11,8 @@
 #include <map>
 #include <mutex>
 
+#include "transport/soft/errno_status.h"
+
 namespace verbena::soft {
 namespace {
 
@@ -78,10 +80,10 @@ Registry& TheRegistry() {
 
 absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Create(Kind kind) {
   UniqueFd fd(memfd_create(FileName(kind), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid()) return absl::ErrnoToStatus(errno, "memfd_create");
+  if (!fd.valid()) return StatusOfErrno(errno, "memfd_create");
   if (ftruncate(fd.get(), static_cast<off_t>(FileBytes(kind))) != 0) return absl::ErrnoToStatus(errno, "ftruncate");
   UniqueFd keep(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!keep.valid()) return absl::ErrnoToStatus(errno, "fcntl(F_DUPFD_CLOEXEC)");
+  if (!keep.valid()) return StatusOfErrno(errno, "fcntl(F_DUPFD_CLOEXEC)");
   absl::StatusOr<std::shared_ptr<SharedMapping>> mapping = Map(kind, fd, true, std::move(keep));
   if (!mapping.ok()) return mapping;
   int seals = kSizeSeals | F_SEAL_SEAL | (OnlyOwnerWrites(kind) ? F_SEAL_FUTURE_WRITE : 0);
@@ -110,7 +112,7 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
   }
   int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
   void* base = mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) return absl::ErrnoToStatus(errno, "mmap of a memory file");
+  if (base == MAP_FAILED) return StatusOfErrno(errno, "mmap of a memory file");
   std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
   registry.by_file[id] = mapping;
   return mapping;

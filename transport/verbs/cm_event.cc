@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kRejectedByProgram = 28;  // "Consumer defined", InfiniBand specification, table 111.
 constexpr int kRejectedNoListener = 8;  // "Invalid service id", the same table.
+constexpr int kRejectedNoResources = 3;
 
 bool CarriesConnectionParameters(rdma_cm_event_type type) {
   return type == RDMA_CM_EVENT_CONNECT_REQUEST || type == RDMA_CM_EVENT_CONNECT_RESPONSE ||
@@ -24,6 +25,8 @@ std::string ReasonText(rdma_cm_event_type type, int status) {
   if (type != RDMA_CM_EVENT_REJECTED) return absl::StrCat("status ", status);
   if (status == kRejectedByProgram) return "by the peer's program";
   if (status == kRejectedNoListener) return "nobody listens on that port";
+  if (status == kRejectedNoResources)
+    return "the peer has no room: a full backlog, or a limit of its process or device";
   return absl::StrCat("reason ", status);
 }
 

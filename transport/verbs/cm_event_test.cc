@@ -111,6 +111,9 @@ TEST(CmEventFailure, ReasonsAreWords) {
             absl::UnavailableError("connection rejected: by the peer's program"));
   EXPECT_EQ(FailureOf(RDMA_CM_EVENT_REJECTED, 8),
             absl::UnavailableError("connection rejected: nobody listens on that port"));
+  EXPECT_EQ(FailureOf(RDMA_CM_EVENT_REJECTED, 3).message(),
+            "connection rejected: the peer has no room: a full backlog, or a limit of its process or device");
+  EXPECT_EQ(FailureOf(RDMA_CM_EVENT_REJECTED, 7), absl::UnavailableError("connection rejected: reason 7"));
   EXPECT_EQ(FailureOf(RDMA_CM_EVENT_REJECTED, -ECONNREFUSED),
             absl::UnavailableError("connection rejected: Connection refused"));
   EXPECT_EQ(FailureOf(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT),

@@ -20,6 +20,14 @@ std::string LockedMemoryAdvice() {
                       " bytes: raise it with `ulimit -l unlimited`, or LimitMEMLOCK=infinity in a systemd unit");
 }
 
+std::string DescriptorAdvice() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return "";
+  return absl::StrCat("; the limit of open files (RLIMIT_NOFILE) is ", limit.rlim_cur,
+                      ": raise it with `ulimit -n`, up to ", limit.rlim_max,
+                      " here, or LimitNOFILE= in a systemd unit");
+}
+
 absl::StatusCode CodeOf(ibv_wc_status status) {
   switch (status) {
     case IBV_WC_SUCCESS:
@@ -65,6 +73,7 @@ absl::Status CallError(absl::string_view operation, int error_number, absl::stri
   std::string message =
       absl::StrCat(operation, " failed: ", std::error_code(error_number, std::generic_category()).message());
   if (!object.empty()) absl::StrAppend(&message, " (", object, ")");
+  if (error_number == EMFILE) absl::StrAppend(&message, DescriptorAdvice());
   return absl::Status(absl::ErrnoToStatusCode(error_number), message);
 }
 

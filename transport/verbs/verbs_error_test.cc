@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "absl/strings/str_cat.h"
+
 namespace verbena::verbs {
 namespace {
 
@@ -44,6 +46,15 @@ TEST(VerbsError, WantOfLockableMemoryNamesTheLimit) {
   EXPECT_EQ(error.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(error.message(), HasSubstr("RLIMIT_MEMLOCK) is 65536 bytes"));
   EXPECT_THAT(error.message(), HasSubstr("ulimit -l unlimited"));
+}
+
+TEST(VerbsError, WantOfDescriptorsNamesTheLimit) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  absl::Status error = CallError("rdma_connect", EMFILE, "peer 10.0.0.1:7");
+  EXPECT_EQ(error.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(error.message(), HasSubstr("rdma_connect failed: Too many open files (peer 10.0.0.1:7)"));
+  EXPECT_THAT(error.message(), HasSubstr(absl::StrCat("(RLIMIT_NOFILE) is ", limit.rlim_cur, ": raise it")));
 }
 
 TEST(VerbsError, OtherPinningErrorsDoNotBlameTheLimit) {
