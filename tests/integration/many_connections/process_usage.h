@@ -1,7 +1,7 @@
 // What a process takes of the kernel at this moment.
 
-#ifndef VERBENA_TESTS_INTEGRATION_PROCESS_USAGE_H_
-#define VERBENA_TESTS_INTEGRATION_PROCESS_USAGE_H_
+#ifndef VERBENA_TESTS_INTEGRATION_MANY_CONNECTIONS_PROCESS_USAGE_H_
+#define VERBENA_TESTS_INTEGRATION_MANY_CONNECTIONS_PROCESS_USAGE_H_
 
 #include <sys/types.h>
 
@@ -21,4 +21,4 @@ ProcessUsage UsageOf(pid_t process);
 
 }  // namespace verbena::probe
 
-#endif  // VERBENA_TESTS_INTEGRATION_PROCESS_USAGE_H_
+#endif  // VERBENA_TESTS_INTEGRATION_MANY_CONNECTIONS_PROCESS_USAGE_H_

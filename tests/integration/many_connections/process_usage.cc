@@ -1,4 +1,4 @@
-#include "tests/integration/process_usage.h"
+#include "tests/integration/many_connections/process_usage.h"
 
 #include <unistd.h>
 

@@ -14,8 +14,8 @@
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "tests/integration/child_process.h"
+#include "tests/integration/many_connections/process_usage.h"
 #include "tests/integration/probe.verbena.h"
-#include "tests/integration/process_usage.h"
 #include "tests/integration/wait_until.h"
 
 namespace verbena::probe {
