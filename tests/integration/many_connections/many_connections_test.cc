@@ -26,11 +26,11 @@ constexpr int64_t kDescriptorsBeside = 500;     // Of either process, for all th
 constexpr int kCalls = 1000;                    // Each goes to the next connection.
 constexpr absl::Duration kPatience = absl::Seconds(120);
 
-// Of one connection in one process. Measured: 1.02 mappings, 1 descriptor, 20 KiB at the server and 23 at the client,
+// Of one connection in one process. Measured: 1.02 mappings, 1 descriptor, 13 KiB at the server and 15 at the client,
 // 4 of them shared.
 constexpr double kMappingsMax = 1.2;
 constexpr double kDescriptorsMax = 1.05;
-constexpr double kResidentBytesMax = 28 * 1024;
+constexpr double kResidentBytesMax = 20 * 1024;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kMemoryIsItsOwn = false;  // The sanitizer's shadow counts too.
 #else
