@@ -74,9 +74,8 @@ absl::Status PollGroup::Initialize() {
   deferred_.set_capacity(receives_max_ + flights_max_);
 
   if (attributes.max_srq > 0) {
-    absl::StatusOr<std::unique_ptr<SharedReceives>> shared =
-        SharedReceives::Make(device_->domain(), {.pool = &receives_, .counters = &counters_, .used = &used_supplies_},
-                             {.at_first = options_.receive_buffers, .max = receives_max_});
+    absl::StatusOr<std::unique_ptr<SharedReceives>> shared = SharedReceives::Make(
+        device_->domain(), SupplySurroundings(), {.at_first = options_.receive_buffers, .max = receives_max_});
     if (!shared.ok()) return shared.status();
     shared_ = *std::move(shared);
   }

@@ -136,6 +136,9 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void WakeForGrants(ReceiveSupply& supply);
   void RelieveBudgets();
   int PostReceives(bool idle);
+  ReceiveSupply::Surroundings SupplySurroundings() {
+    return {.pool = &receives_, .counters = &counters_, .used = &used_supplies_};
+  }
 
   // Constant after construction.
   EventLoop* const loop_;

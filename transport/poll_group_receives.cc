@@ -12,9 +12,7 @@
 namespace verbena::transport {
 
 absl::StatusOr<std::unique_ptr<ReceiveSupply>> PollGroup::MakeSupply(verbs::QueuePair* queue_pair) {
-  auto supply = std::make_unique<ReceiveSupply>(
-      ReceiveSupply::Surroundings{.pool = &receives_, .counters = &counters_, .used = &used_supplies_}, queue_pair,
-      receives_per_connection());
+  auto supply = std::make_unique<ReceiveSupply>(SupplySurroundings(), queue_pair, receives_per_connection());
   if (absl::Status status = supply->Add(receives_per_connection()); !status.ok()) return status;
   supply->PutInBudget(supply->kept());
   return supply;

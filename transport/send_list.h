@@ -67,7 +67,10 @@ class SendListPool {
 
   // An empty one.
   Lent Take() {
-    if (free_.empty()) free_.push_back(lists_.emplace_back(std::make_unique<SendList>()).get());
+    if (free_.empty()) {
+      free_.push_back(lists_.emplace_back(std::make_unique<SendList>()).get());
+      free_.reserve(lists_.capacity());  // Giving back allocates nothing.
+    }
     SendList* const list = free_.back();
     free_.pop_back();
     return Lent(list, GiveBack{this});

@@ -12,11 +12,17 @@ absl::StatusOr<std::unique_ptr<SharedReceives>> SharedReceives::Make(const verbs
                                                                      const ReceiveSupply::Surroundings& surroundings,
                                                                      const Sizes& sizes) {
   std::unique_ptr<SharedReceives> made(new SharedReceives(domain, surroundings, sizes));
-  absl::StatusOr<verbs::SharedReceiveQueue> queue = verbs::SharedReceiveQueue::Create(domain, sizes.max, 1);
-  if (!queue.ok()) return queue.status();
-  made->queue_ = *std::move(queue);
+  if (absl::Status status = made->MakeQueue(); !status.ok()) return status;
   if (absl::Status status = made->MakeSupply(); !status.ok()) return status;
   return made;
+}
+
+// In place of one that there is, which goes before the buffers that it names.
+absl::Status SharedReceives::MakeQueue() {
+  absl::StatusOr<verbs::SharedReceiveQueue> queue = verbs::SharedReceiveQueue::Create(domain_, sizes_.max, 1);
+  if (!queue.ok()) return queue.status();
+  queue_ = *std::move(queue);
+  return absl::OkStatus();
 }
 
 absl::Status SharedReceives::MakeSupply() {
@@ -49,9 +55,7 @@ void SharedReceives::ProvideForFewer(uint64_t connections) {
 }
 
 absl::Status SharedReceives::MakeAnew() {
-  absl::StatusOr<verbs::SharedReceiveQueue> queue = verbs::SharedReceiveQueue::Create(domain_, sizes_.max, 1);
-  if (!queue.ok()) return queue.status();
-  queue_ = *std::move(queue);  // The old one goes before the buffers that it names.
+  if (absl::Status status = MakeQueue(); !status.ok()) return status;
   supply_.reset();
   surroundings_.pool->GiveBackFree(sizes_.at_first);
   return MakeSupply();  // Finds in the pool what it needs.

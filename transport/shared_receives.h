@@ -55,6 +55,7 @@ class SharedReceives {
   SharedReceives(const verbs::ProtectionDomain& domain, const ReceiveSupply::Surroundings& surroundings,
                  const Sizes& sizes)
       : domain_(domain), surroundings_(surroundings), sizes_(sizes) {}
+  absl::Status MakeQueue();
   absl::Status MakeSupply();
 
   // Constant after construction.
@@ -63,8 +64,8 @@ class SharedReceives {
   const Sizes sizes_;
 
   // Owned by the loop.
-  std::optional<verbs::SharedReceiveQueue> queue_;
   std::optional<ReceiveSupply> supply_;
+  std::optional<verbs::SharedReceiveQueue> queue_;  // Behind the supply, whose buffers it names: it goes first.
   uint64_t provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
 };
 

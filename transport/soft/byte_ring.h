@@ -25,6 +25,9 @@ namespace verbena::soft {
 // What a record of this many bytes takes in the ring.
 constexpr size_t RecordBytes(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
 
+// Where the ring ends that the byte at `position` is in.
+constexpr uint64_t RingEndAfter(uint64_t position) { return (position / kRingBytes + 1) * kRingBytes; }
+
 // Room for what stands before a record's payload, and for some payload.
 inline constexpr size_t kRingBytesMin = 2 * kCacheLineBytes;
 
@@ -44,7 +47,7 @@ class RingWriter {
   bool HasRoom(size_t bytes) { return room_end_ - tail_ >= RecordBytes(bytes) || RefreshHead(RecordBytes(bytes)); }
 
   // The longest record that can be written where the next one begins: a cache line at least.
-  size_t bytes_to_end() const { return kRingBytes - tail_ % kRingBytes; }
+  size_t bytes_to_end() const { return RingEndAfter(tail_) - tail_; }
 
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
@@ -54,7 +57,7 @@ class RingWriter {
     if (tail_ % kRingBytes < kRestartAfter || !restarts_) return;
     if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;
     restarted_from_ = tail_;
-    tail_ += bytes_to_end();
+    tail_ = restarted_to_ = RingEndAfter(tail_);
     room_end_ = tail_ + capacity_;
     own_->restart.store(tail_, std::memory_order_relaxed);  // The tail is published after it.
   }
@@ -82,7 +85,7 @@ class RingWriter {
 
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();
-    if (head == restarted_from_) head += (kRingBytes - head % kRingBytes) % kRingBytes;  // It has not followed yet.
+    if (head == restarted_from_) head = restarted_to_;  // It has not followed yet.
     uint64_t last_head = room_end_ - capacity_;
     if (head - last_head > tail_ - last_head) {
       broken_ = true;
@@ -99,6 +102,7 @@ class RingWriter {
   uint64_t tail_ = 0;
   uint64_t room_end_ = kRingBytes;  // How far `tail_` may go: the reader's index, as last read, and the capacity.
   uint64_t restarted_from_ = 0;     // The last time.
+  uint64_t restarted_to_ = 0;
   bool restarts_ = true;
   bool broken_ = false;
 };
@@ -132,7 +136,7 @@ class RingReader {
   // How much there is to read.
   size_t unread() const { return broken_ ? 0 : tail_ - head_; }
   // How much of it can be read on from the next record's beginning: not beyond the end of the ring.
-  size_t available() const { return broken_ ? 0 : std::min<size_t>(tail_ - head_, kRingBytes - head_ % kRingBytes); }
+  size_t available() const { return broken_ ? 0 : std::min(tail_, RingEndAfter(head_)) - head_; }
   // Whether a Refresh has ever seen anything.
   bool touched() const { return tail_ != 0; }
   const std::byte* Peek() const { return ring_ + head_ % kRingBytes; }

@@ -246,6 +246,7 @@ TEST_F(ByteRing, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) {
       writer_.Restart();
       const size_t bytes = std::min<size_t>(64 + random() % 2000, writer_.bytes_to_end());
       std::byte* const record = writer_.Reserve(bytes);
+      if (writer_.broken()) failed = true;
       if (record != nullptr) {
         const uint64_t header[2] = {next++, bytes};
         std::memcpy(record, header, sizeof(header));

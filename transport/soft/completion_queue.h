@@ -62,7 +62,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   // ibv_poll_cq: how many completions were taken, or -EIO once the queue has overrun and is empty. After arming, the
-  // first call looks at some queue pairs, in turn, whatever the ready map says.
+  // first call looks at some queue pairs, in turn, whatever the ready map says; at all without a device thread.
   int Poll(int count, ibv_wc* completions);
   // One completion and the device's time when it was added; the time is 0 unless EnableExtendedPoll asked for times.
   int PollTimed(ibv_wc* completion, uint64_t* time_ns);

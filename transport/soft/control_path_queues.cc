@@ -81,10 +81,8 @@ ibv_cq* CreateCompletionQueue(ibv_context* context, int entries, void* user_cont
       vector >= context->num_comp_vectors) {
     return NullWithErrno(EINVAL);
   }
-  ibv_cq* queue =
-      device.NewCompletionQueue(static_cast<uint32_t>(entries), user_context, static_cast<CompletionChannel*>(channel));
-  if (queue == nullptr) errno = ENOMEM;
-  return queue;
+  return device.NewCompletionQueue(static_cast<uint32_t>(entries), user_context,
+                                   static_cast<CompletionChannel*>(channel));
 }
 
 int ResizeCompletionQueue(ibv_cq* queue, int entries) {

@@ -54,10 +54,20 @@ OfferedQueue Describe(const CompletionQueue& queue) {
   return {.index = queue.index(), .reserved = 0, .channel = channel == nullptr ? kNoChannel : channel->serial()};
 }
 
-void AddQueueFds(const CompletionQueue& queue, std::vector<UniqueFd>* fds) {
-  fds->push_back(queue.ready().mapping().DuplicateFd());
-  if (queue.event_channel() != nullptr) fds->push_back(queue.event_channel()->NewFdForPeer());
-}
+// Descriptors to offer, and why the first that there is none of could not be had.
+struct OfferedFds {
+  std::vector<UniqueFd> fds;
+  int error = 0;
+
+  void Add(UniqueFd fd) {
+    if (!fd.valid() && error == 0) error = errno;
+    fds.push_back(std::move(fd));
+  }
+  void AddOf(const CompletionQueue& queue) {
+    Add(queue.ready().mapping().DuplicateFd());
+    if (queue.event_channel() != nullptr) Add(queue.event_channel()->NewFdForPeer());
+  }
+};
 
 absl::Status Malformed(const char* what) {
   return absl::InvalidArgumentError(absl::StrCat("link offer of the peer's soft device: ", what));
@@ -172,19 +182,18 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
       .receiving = Describe(receiving),
       .sending = Describe(sending),
   };
+  OfferedFds offered;
+  if (end == 0) offered.Add(pair.DuplicateFd());
+  offered.Add(device.queues().DuplicateFd());
+  offered.Add(device.progress_thread().NewFdForPeer());
+  if (offers_regions) offered.Add(device.published().DuplicateFd());
+  offered.AddOf(receiving);
+  if (&sending != &receiving) offered.AddOf(sending);
+  if (offered.error != 0) return StatusOfErrno(offered.error, "no file descriptor for a link offer");
   LinkOffer offer;
   offer.bytes.resize(sizeof(record));
   std::memcpy(offer.bytes.data(), &record, sizeof(record));
-  if (end == 0) offer.fds.push_back(pair.DuplicateFd());
-  offer.fds.push_back(device.queues().DuplicateFd());
-  offer.fds.push_back(device.progress_thread().NewFdForPeer());
-  if (offers_regions) offer.fds.push_back(device.published().DuplicateFd());
-  AddQueueFds(receiving, &offer.fds);
-  if (&sending != &receiving) AddQueueFds(sending, &offer.fds);
-  for (const UniqueFd& fd : offer.fds) {
-    if (!fd.valid())
-      return StatusOfErrno(EMFILE, "no file descriptor for a link offer: none is left, or /proc gives none");
-  }
+  offer.fds = std::move(offered.fds);
   return offer;
 }
 

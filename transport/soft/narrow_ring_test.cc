@@ -110,12 +110,13 @@ TEST_F(NarrowRing, WhatWaitsInTheSendQueueGoesOutAsItWasPosted) {
   for (uint64_t id = 0; id < kMessages; ++id) {
     ASSERT_EQ(right().Receive(id, 8192, 100), 0);
     std::optional<ibv_wc> received;
-    while (!received.has_value()) {
+    for (int turn = 0; turn < 100 && !received.has_value(); ++turn) {
       received = right().PollReceives();
       if (std::optional<ibv_wc> sent = left().PollSends(); sent.has_value()) {
         ASSERT_EQ(sent->wr_id, completed++);
       }
     }
+    ASSERT_TRUE(received.has_value()) << id;
     ASSERT_EQ(received->wr_id, id);
     ASSERT_EQ(right().Text(8192, received->byte_len), text_of(id));
   }

@@ -150,7 +150,8 @@ int QueuePair::PostSendWhole(absl::Span<const ibv_send_wr> requests) {
   if (requester_.free_places() < requests.size()) {  // Perhaps the peer has accepted some meanwhile.
     AdvanceSends(Requester::Look::kAlways);
   }
-  if (requester_.free_places() < requests.size() || FaultRefusesPost()) return ENOMEM;
+  const bool has_room = requester_.free_places() >= requests.size() && requester_.Reserve(requests.size());
+  if (!has_room || FaultRefusesPost()) return ENOMEM;
   for (const ibv_send_wr& request : requests) PostOne(request);
   FinishPosting(std::move(lock));
   return 0;

@@ -55,6 +55,8 @@ class Requester {
   // What Append would say of this request if there were room for it, and how many requests there is room for.
   int Check(const ibv_send_wr& request) const { return queue_.Check(request); }
   uint32_t free_places() const { return queue_.free_places(); }
+  // As SendQueue::Reserve.
+  bool Reserve(size_t count) { return queue_.Reserve(count); }
 
   // Appends one request. Errors as SendQueue::Append.
   int Append(const ibv_send_wr& request);

@@ -102,7 +102,7 @@ int SendQueue::Check(const ibv_send_wr& request) const {
 
 int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   if (int error = Check(request); error != 0) return error;
-  if (full() || (tail_ - head_ == index_.places() && !Grow())) return ENOMEM;
+  if (full() || !Reserve(1)) return ENOMEM;
   if (IsLocalOperation(request.opcode)) {
     AppendLocal(request, signaled);
     return 0;
@@ -140,8 +140,8 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   return 0;
 }
 
-bool SendQueue::Grow() {
-  const RingIndex index(static_cast<uint32_t>(2 * index_.places()));
+bool SendQueue::Grow(size_t count) {
+  const RingIndex index(static_cast<uint32_t>(std::max(2 * index_.places(), tail_ - head_ + count)));
   try {
     UntouchedArray<std::byte> slots(index.places() * slot_bytes_);
     for (uint64_t i = head_; i < tail_; ++i) {

@@ -3,7 +3,7 @@
 // Indices walk the same ring: head (oldest not completed), unsent (oldest not handed over), tail; between head and
 // unsent, the oldest that waits for an answer; and behind unsent, how far requests have gone ahead of their turn.
 // Bounded by the capacity it was made with; memory grows to the most requests that were ever there at once, since most
-// connections never have as many as they may. No allocation in the steady state. No lock: the queue pair's.
+// connections never have as many as they may: by doubling, while somebody posts. No lock: the queue pair's.
 
 #ifndef VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
 #define VERBENA_TRANSPORT_SOFT_SEND_QUEUE_H_
@@ -89,7 +89,9 @@ class SendQueue {
   int Check(const ibv_send_wr& request) const;
 
   // Appends a copy of `request`. An inline request still refers to the caller's memory until KeepInlineBytes.
-  // 0; as Check; ENOMEM: full, or the system has no memory. Entries may move.
+  // Memory for so many more, for which there must be free places. False: the system has none. Entries may move.
+  bool Reserve(size_t count) { return tail_ - head_ + count <= index_.places() || Grow(count); }
+  // 0; as Check; ENOMEM: full, or as Reserve.
   int Append(const ibv_send_wr& request, bool signaled);
 
   // Copies the bytes of inline requests that are not handed over yet: the caller gets his memory back.
@@ -130,8 +132,7 @@ class SendQueue {
 
  private:
   void AppendLocal(const ibv_send_wr& request, bool signaled);
-  // Makes places for as many again.
-  bool Grow();
+  bool Grow(size_t count);
 
   std::byte* Slot(uint64_t count) { return &slots_[index_[count] * slot_bytes_]; }
   SendEntry& Entry(uint64_t count) { return *reinterpret_cast<SendEntry*>(Slot(count)); }

@@ -18,7 +18,7 @@
 //
 // Trust: a peer may write anything, at any time, into memory of the first two kinds. So every value read from them is
 // copied once and then checked, an index of our own is never read back, and losing a ready bit costs time, not a
-// message (its sender insists: see peer_patience.h).
+// message: its sender insists (see peer_patience.h), and after each arming some queue pairs are looked at, in turn.
 //
 // Every word is an atomic, lock-free in every process that maps it.
 

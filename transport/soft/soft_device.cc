@@ -15,6 +15,7 @@
 
 #include "transport/soft/data_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/errno_status.h"
 #include "transport/soft/extended_calls.h"
 #include "transport/soft/forked_child.h"
 #include "transport/soft/process_faults.h"
@@ -57,7 +58,7 @@ SoftDevice* SoftDevice::Get() {
     }
     absl::StatusOr<SoftDevice*> created = Create(*profile);
     if (!created.ok()) {
-      errno = ENOMEM;
+      errno = RememberedErrno(created.status()).value_or(ENOMEM);
       return nullptr;
     }
     device = *created;
@@ -81,9 +82,9 @@ absl::StatusOr<SoftDevice*> SoftDevice::Create(const Profile& profile) {
   std::optional<WakePipe> progress_pipe = WakePipe::Create();
   UniqueFd watched_fd(epoll_create1(EPOLL_CLOEXEC));
   if (!async_fd.valid() || !progress_pipe.has_value() || !watched_fd.valid())
-    return absl::ErrnoToStatus(errno, "descriptors");
+    return StatusOfErrno(errno, "descriptors");
   ProcessSlot slot;
-  if (int error = TakeProcessSlot(&slot); error != 0) return absl::ErrnoToStatus(error, "process slot");
+  if (int error = TakeProcessSlot(&slot); error != 0) return StatusOfErrno(error, "process slot");
   return new SoftDevice(profile, {.queues = *std::move(queues),
                                   .published = *std::move(published),
                                   .async_fd = std::move(async_fd),
@@ -123,7 +124,10 @@ CompletionQueue* SoftDevice::NewCompletionQueue(uint32_t capacity, void* user_co
   absl::StatusOr<std::shared_ptr<SharedMapping>> ready = SharedMapping::Create(SharedMapping::Kind::kReady);
   std::lock_guard lock(mu_);
   size_t index = FindFree(completion_queues_, 0);
-  if (!ready.ok() || index == completion_queues_.size()) return nullptr;
+  if (!ready.ok() || index == completion_queues_.size()) {
+    errno = RememberedErrno(ready.status()).value_or(ENOMEM);
+    return nullptr;
+  }
   completion_queues_[index] = new CompletionQueue(
       context(), static_cast<uint32_t>(index), capacity, user_context, channel, ReadyMap(*std::move(ready)),
       &queues_->own_queues().queues[index], &async_events_, &progress_thread_);

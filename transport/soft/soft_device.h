@@ -61,6 +61,7 @@ class SoftDevice {
   uint64_t NextChannelSerial() { return next_channel_serial_.fetch_add(1); }
 
   // Makes and forgets the objects that have a place in shared memory. Null or an errno if there is no place left.
+  // The first sets errno too.
   CompletionQueue* NewCompletionQueue(uint32_t capacity, void* user_context, CompletionChannel* channel);
   void DeleteCompletionQueue(CompletionQueue* queue);
   QueuePair* NewQueuePair(ibv_pd* domain, const ibv_qp_init_attr& attributes);

@@ -12,15 +12,13 @@ namespace {
 constexpr uint64_t kConsumedBytesUntold = kRingBytes / 4;
 
 // How far an update that begins at `begin` of a ring may go: it does not cross the ring's end, as records do not.
-uint64_t UpdateEndMax(uint64_t begin) {
-  return std::min(begin + kUpdateRingBytesMax, (begin / kRingBytes + 1) * kRingBytes);
-}
+uint64_t UpdateEndMax(uint64_t begin) { return std::min(begin + kUpdateRingBytesMax, RingEndAfter(begin)); }
 
 // Whole records from `begin` of a ring of our own end, as many as one update may have. No record is longer than that.
 static_assert(RecordBytes(kRecordPrefixBytesMax + kFragmentBytesMax) <= kUpdateRingBytesMax);
 
 uint32_t WholeRecords(const std::byte* ring, uint64_t begin, uint64_t end) {
-  end = std::min(end, (begin / kRingBytes + 1) * kRingBytes);
+  end = std::min(end, RingEndAfter(begin));
   if (end <= UpdateEndMax(begin)) return static_cast<uint32_t>(end - begin);
   uint32_t bytes = 0;
   while (true) {
