@@ -300,9 +300,9 @@ TEST(TwoProcesses, PatienceForAReceiveEndsThoughThePeerDoesNotPoll) {
 }
 
 TEST(TwoProcesses, ReceiverThatIsNotReadyIsNoTimeout) {
-  PeerProcess peer("unready", {.retry_count = 0, .timeout = 14});
+  PeerProcess peer("unready", {.retry_count = 0, .timeout = 16});  // 268 ms, in which its device thread has to run.
   peer.end.Send(8);
-  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1600);
   while (std::chrono::steady_clock::now() < end) ASSERT_FALSE(peer.end.PollSends().has_value());
   EXPECT_EQ(peer.end.State(), IBV_QPS_RTS);
 }
