@@ -52,12 +52,13 @@ class RingWriter {
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
   // Goes on at the beginning of the ring if the reader has nothing left to read, and what is used there is used up.
-  // Everything committed is published.
+  // Everything committed is published. Not if much is published at a time: then the whole ring is in the cache, and
+  // to begin again with each batch costs a tenth of the messages.
   void Restart() {
-    if (tail_ % kRingBytes < kRestartAfter || !restarts_) return;
+    if (batch_bytes_ > kSmallBatch || tail_ % kRingBytes < kRestartAfter || !restarts_) return;
     if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;
     restarted_from_ = tail_;
-    tail_ = restarted_to_ = RingEndAfter(tail_);
+    tail_ = published_ = restarted_to_ = RingEndAfter(tail_);
     room_end_ = tail_ + capacity_;
     own_->restart.store(tail_, std::memory_order_relaxed);  // The tail is published after it.
   }
@@ -65,7 +66,11 @@ class RingWriter {
   void NeverRestart() { restarts_ = false; }
 
   // Shows everything committed to the reader. Sequentially consistent: what is read next is read after that.
-  void Publish() { own_->tail.store(tail_); }
+  void Publish() {
+    batch_bytes_ = tail_ - published_;
+    published_ = tail_;
+    own_->tail.store(tail_);
+  }
 
   bool broken() const { return broken_; }
 
@@ -82,6 +87,7 @@ class RingWriter {
  private:
   // So that a small record begins, and ends, in the first page.
   static constexpr size_t kRestartAfter = kPageBytes / 2;
+  static constexpr size_t kSmallBatch = 8 * kCacheLineBytes;
 
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();
@@ -100,6 +106,8 @@ class RingWriter {
   const RingHead* const peer_;
   size_t capacity_ = kRingBytes;
   uint64_t tail_ = 0;
+  uint64_t published_ = 0;          // The tail, as the reader knows it.
+  uint64_t batch_bytes_ = 0;        // How much was published the last time.
   uint64_t room_end_ = kRingBytes;  // How far `tail_` may go: the reader's index, as last read, and the capacity.
   uint64_t restarted_from_ = 0;     // The last time.
   uint64_t restarted_to_ = 0;

@@ -138,7 +138,8 @@ class DrainedRing : public ByteRing {
   static constexpr size_t kUsed = kPageBytes + 64;
 
   DrainedRing() {
-    Write(kUsed);
+    Write(kUsed - 64);
+    Write(64);
     Read(kUsed);
   }
 
@@ -178,6 +179,13 @@ TEST_F(DrainedRing, StaysWhereItIsWhileSomethingIsUnread) {
   EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kUsed + 64);
 }
 
+TEST_F(DrainedRing, StaysWhereItIsWhereMuchIsWrittenAtATime) {
+  Write(4096);
+  Read(4096);
+  writer_.Restart();
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kUsed + 4096);
+}
+
 TEST_F(DrainedRing, StaysWhereItIsIfItIsNotToRestart) {
   writer_.NeverRestart();
   writer_.Restart();
@@ -214,7 +222,8 @@ TEST_F(ByteRing, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) {
     writer_.Restart();
     restarts += producer_.restart.load() != restart;
     for (size_t left = random() % 8; left > 0; --left) {
-      const size_t bytes = std::min<size_t>(64 + random() % 20'000, writer_.bytes_to_end());
+      const size_t longest = random() % 2 == 0 ? 100 : 20'000;
+      const size_t bytes = std::min<size_t>(64 + random() % longest, writer_.bytes_to_end());
       std::byte* const record = writer_.Reserve(bytes);
       if (record == nullptr) break;
       std::memcpy(record, &next, sizeof(next));
@@ -244,7 +253,7 @@ TEST_F(ByteRing, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) {
     std::mt19937 random(1);
     for (uint64_t next = 0; next < kRecords && !failed.load();) {
       writer_.Restart();
-      const size_t bytes = std::min<size_t>(64 + random() % 2000, writer_.bytes_to_end());
+      const size_t bytes = std::min<size_t>(64 + random() % 600, writer_.bytes_to_end());
       std::byte* const record = writer_.Reserve(bytes);
       if (writer_.broken()) failed = true;
       if (record != nullptr) {
