@@ -7,8 +7,7 @@
 // impossible one sets broken() for good: the peer is not to be trusted any more.
 //
 // A writer that finds everything consumed goes back to the beginning of the ring: so a connection whose messages come
-// one after another uses a page, and not in time all of the ring, which would then cost memory and be in no
-// cache.
+// one after another uses a page, and not in time all of the ring, which would then cost memory and be in no cache.
 //
 // Thread: one at a time per side (the queue pair's lock).
 
@@ -52,8 +51,8 @@ class RingWriter {
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
   // Goes on at the beginning of the ring if the reader has nothing left to read, and what is used there is used up.
-  // Everything committed is published. Not if much is published at a time: then the whole ring is in the cache, and
-  // to begin again with each batch costs a tenth of the messages.
+  // Everything committed is published. Not if much is published at a time: to begin again with each batch was
+  // measured to cost a tenth of the messages (docs/performance.md).
   void Restart() {
     if (batch_bytes_ > kSmallBatch || tail_ % kRingBytes < kRestartAfter || !restarts_) return;
     if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;

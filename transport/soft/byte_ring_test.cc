@@ -28,6 +28,13 @@ class ByteRing : public testing::Test {
     writer_.Commit(bytes);
     writer_.Publish();
   }
+
+  void Read(size_t bytes) {
+    reader_.Refresh();
+    ASSERT_EQ(reader_.available(), bytes);
+    reader_.Consume(bytes);
+    reader_.Publish();
+  }
 };
 
 TEST_F(ByteRing, RecordsTakeWholeCacheLines) {
@@ -63,9 +70,7 @@ TEST_F(ByteRing, PositionsWrapAround) {
   for (int round = 0; round < 10; ++round) {
     size_t bytes = std::min(kRingBytes / 2 + 64, writer_.bytes_to_end());
     Write(bytes);
-    reader_.Refresh();
-    reader_.Consume(bytes);
-    reader_.Publish();
+    Read(bytes);
   }
   EXPECT_EQ(reader_.available(), 0u);
   EXPECT_FALSE(writer_.broken() || reader_.broken());
@@ -73,9 +78,7 @@ TEST_F(ByteRing, PositionsWrapAround) {
 
 TEST_F(ByteRing, NothingIsOfferedAcrossTheEnd) {
   Write(kRingBytes - 128);
-  reader_.Refresh();
-  reader_.Consume(kRingBytes - 128);
-  reader_.Publish();
+  Read(kRingBytes - 128);
   EXPECT_EQ(writer_.bytes_to_end(), 128u);
   producer_.tail.store(kRingBytes + 256);  // Two records, or what somebody says is one.
   reader_.Refresh();
@@ -87,9 +90,7 @@ TEST_F(ByteRing, NothingIsOfferedAcrossTheEnd) {
 
 TEST_F(ByteRing, RoomIsCountedAcrossTheEnd) {
   Write(kRingBytes - 64);
-  reader_.Refresh();
-  reader_.Consume(kRingBytes - 64);
-  reader_.Publish();
+  Read(kRingBytes - 64);
   EXPECT_EQ(writer_.bytes_to_end(), 64u);
   EXPECT_TRUE(writer_.HasRoom(kRingBytes));
 }
@@ -141,13 +142,6 @@ class DrainedRing : public ByteRing {
     Write(kUsed - 64);
     Write(64);
     Read(kUsed);
-  }
-
-  void Read(size_t bytes) {
-    reader_.Refresh();
-    ASSERT_EQ(reader_.available(), bytes);
-    reader_.Consume(bytes);
-    reader_.Publish();
   }
 };
 
