@@ -130,6 +130,7 @@ TEST(WireDocument, LimitsAreTheCodes) {
   const std::map<std::string, uint64_t> expected = {
       {"initial credits, at least", protocol::kCreditsPerConnectionMin},
       {"credits held, at most", protocol::kCreditsHeldMax},
+      {"eager frames in a SEND, at most", wire::kFramesPerSendMax},
       {"receive buffer, at least", protocol::kReceiveBufferBytesMin},
       {"segments in an announcement, at most", wire::kSegmentsMax},
       {"transfers of one side, at most", protocol::kTransfersMax},

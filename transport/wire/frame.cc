@@ -198,6 +198,39 @@ absl::Status CheckBody(const FrameView& frame) {
                    " bytes behind its end");
 }
 
+// The frame at the beginning of `bytes`. `alone`: all of them are its own. Else others may follow an eager one.
+absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
+  if (bytes.size() < kFrameHeaderBytes) {
+    return Malformed("a frame of ", bytes.size(), " bytes; the header alone has ", kFrameHeaderBytes);
+  }
+  const int version = static_cast<int>(bytes[header_at::kVersion]);
+  if (version != kVersion) {
+    return Malformed("a frame of version ", version, "; this connection speaks ", static_cast<int>(kVersion));
+  }
+  if (bytes[header_at::kReserved] != std::byte{0}) return Malformed("a frame header has reserved bits set");
+
+  frame.header = ReadHeader(bytes.data());
+  if (absl::Status status = CheckHeader(frame.header); !status.ok()) return status;
+
+  absl::Span<const std::byte> rest = bytes.subspan(kFrameHeaderBytes);
+  const size_t extension_bytes = frame.header.extension_bytes;
+  const size_t call_header_bytes = frame.header.call_header_bytes;
+  if (extension_bytes + call_header_bytes > rest.size()) {
+    return Malformed("extensions of ", extension_bytes, " and a call header of ", call_header_bytes,
+                     " bytes do not fit a frame of ", bytes.size());
+  }
+  frame.extensions = rest.first(extension_bytes);
+  frame.call_header = rest.subspan(extension_bytes, call_header_bytes);
+  frame.body = rest.subspan(extension_bytes + call_header_bytes);
+  if (!alone && frame.header.type == FrameType::kEager && frame.header.payload_bytes < frame.body.size()) {
+    frame.body = frame.body.first(frame.header.payload_bytes);
+  }
+  if (extension_bytes > 0) {
+    if (absl::Status status = CheckExtensions(frame.extensions); !status.ok()) return status;
+  }
+  return CheckBody(frame);
+}
+
 }  // namespace
 
 void EncodeFrameHeader(const FrameHeader& header, std::byte* to) {
@@ -215,34 +248,19 @@ void EncodeFrameHeader(const FrameHeader& header, std::byte* to) {
 }
 
 absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes) {
-  if (bytes.size() < kFrameHeaderBytes) {
-    return Malformed("a frame of ", bytes.size(), " bytes; the header alone has ", kFrameHeaderBytes);
-  }
-  const int version = static_cast<int>(bytes[header_at::kVersion]);
-  if (version != kVersion) {
-    return Malformed("a frame of version ", version, "; this connection speaks ", static_cast<int>(kVersion));
-  }
-  if (bytes[header_at::kReserved] != std::byte{0}) return Malformed("a frame header has reserved bits set");
-
   FrameView frame;
-  frame.header = ReadHeader(bytes.data());
-  if (absl::Status status = CheckHeader(frame.header); !status.ok()) return status;
-
-  absl::Span<const std::byte> rest = bytes.subspan(kFrameHeaderBytes);
-  const size_t extension_bytes = frame.header.extension_bytes;
-  const size_t call_header_bytes = frame.header.call_header_bytes;
-  if (extension_bytes + call_header_bytes > rest.size()) {
-    return Malformed("extensions of ", extension_bytes, " and a call header of ", call_header_bytes,
-                     " bytes do not fit a frame of ", bytes.size());
-  }
-  frame.extensions = rest.first(extension_bytes);
-  frame.call_header = rest.subspan(extension_bytes, call_header_bytes);
-  frame.body = rest.subspan(extension_bytes + call_header_bytes);
-  if (extension_bytes > 0) {
-    if (absl::Status status = CheckExtensions(frame.extensions); !status.ok()) return status;
-  }
-  if (absl::Status status = CheckBody(frame); !status.ok()) return status;
+  if (absl::Status status = Decode(bytes, /*alone=*/true, frame); !status.ok()) return status;
   return frame;
+}
+
+absl::Status FrameReader::Next(FrameView* frame) {
+  if (absl::Status status = Decode(rest_, /*alone=*/!packed_, *frame); !status.ok()) return status;
+  if (++read_ > kFramesPerSendMax) return Malformed("more than ", kFramesPerSendMax, " frames in one SEND");
+  if (read_ > 1 && frame->header.type != FrameType::kEager) {
+    return Malformed("a frame of type ", ToString(frame->header.type), " behind another in one SEND");
+  }
+  rest_.remove_prefix(static_cast<size_t>(frame->body.end() - rest_.begin()));
+  return absl::OkStatus();
 }
 
 void EncodeSegment(const Segment& segment, std::byte* to) {

@@ -1,6 +1,9 @@
-// The frame: what one SEND carries. Specification: docs/wire.md. Pure; nothing here touches a device.
+// The frame: what a SEND carries. Specification: docs/wire.md. Pure; nothing here touches a device.
 //
 //   | header, 32 bytes | extensions | call header | body |
+//
+// One SEND carries one frame; or, on a connection that chose kFeaturePacking, up to kFramesPerSendMax eager frames, one
+// behind the other (FrameReader).
 //
 // Extensions (extension.h) are how the format grows. The call header belongs to the layer above and is opaque here. The
 // body of an eager frame is the payload; the body of an announcement is a list of Segments; other frames have none. All
@@ -15,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -28,7 +32,8 @@ inline constexpr uint8_t kVersion = 1;
 inline constexpr size_t kFrameHeaderBytes = 32;
 inline constexpr size_t kSegmentBytes = 24;
 inline constexpr size_t kIdentityBytes = 32;
-inline constexpr size_t kSegmentsMax = 64;  // In one announcement.
+inline constexpr size_t kSegmentsMax = 64;       // In one announcement.
+inline constexpr size_t kFramesPerSendMax = 16;  // So that a receive stands for so many messages at most.
 // The field's width; a connection's real limit is what its peer's receive buffer leaves.
 inline constexpr size_t kCallHeaderBytesMax = 0xffff;
 
@@ -72,7 +77,7 @@ inline constexpr uint16_t kFlagChecksum = 1u << 0;  // The identity block's CRC3
 struct FrameHeader {
   FrameType type = FrameType::kEager;
   uint16_t flags = 0;
-  uint16_t credit_grant = 0;       // Credits given to the receiver of this frame, in frames.
+  uint16_t credit_grant = 0;       // Credits given to the receiver of this frame, in SENDs.
   uint16_t extension_bytes = 0;    // Length of the TLVs that follow the header.
   uint16_t call_header_bytes = 0;  // Length of the call header that follows the TLVs.
   uint8_t message_kind = 0;        // kFinish: FinishReason.
@@ -120,6 +125,23 @@ void EncodeFrameHeader(const FrameHeader& header, std::byte* to);
 // error (InvalidArgument) says in words what is wrong; the connection that received it is then closed with a protocol
 // error. Allocates only for an error.
 absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes);
+
+// The frames of one SEND, in order: `while (!reader.done())`, take the next. There is at least one: what carries none
+// is malformed.
+class FrameReader {
+ public:
+  // `packed`: the connection chose kFeaturePacking.
+  FrameReader(absl::Span<const std::byte> bytes, bool packed) : rest_(bytes), packed_(packed) {}
+
+  // As DecodeFrame, into `frame`. After an error there is no next.
+  absl::Status Next(FrameView* frame);
+  bool done() const { return read_ > 0 && rest_.empty(); }
+
+ private:
+  absl::Span<const std::byte> rest_;
+  const bool packed_;
+  size_t read_ = 0;  // Frames.
+};
 
 void EncodeSegment(const Segment& segment, std::byte* to);  // kSegmentBytes at `to`.
 // The segments of a decoded announcement: 1 to kSegmentsMax, none empty, none past the end of the address space, their

@@ -14,8 +14,13 @@ std::string TextOf(absl::Span<const std::byte> bytes) {
 Bytes FrameBytes(const FrameHeader& header, std::initializer_list<Bytes> pieces) {
   Bytes frame(kFrameHeaderBytes);
   EncodeFrameHeader(header, frame.data());
-  for (const Bytes& piece : pieces) frame.insert(frame.end(), piece.begin(), piece.end());
-  return frame;
+  return Together({frame, Together(pieces)});
+}
+
+Bytes Together(std::initializer_list<Bytes> frames) {
+  Bytes all;
+  for (const Bytes& frame : frames) all.insert(all.end(), frame.begin(), frame.end());
+  return all;
 }
 
 Bytes SegmentBytes(std::initializer_list<Segment> segments) {

@@ -22,6 +22,9 @@ std::string TextOf(absl::Span<const std::byte> bytes);
 // `header` exactly as given, its lengths included, then the pieces, whether they fit it or not.
 Bytes FrameBytes(const FrameHeader& header, std::initializer_list<Bytes> pieces = {});
 
+// One behind the other, as in one SEND.
+Bytes Together(std::initializer_list<Bytes> frames);
+
 // An announcement's body.
 Bytes SegmentBytes(std::initializer_list<Segment> segments);
 

@@ -12,7 +12,10 @@
 namespace verbena::wire {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr uint64_t kCallId = uint64_t{7} << 32 | 42;
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
@@ -54,6 +57,60 @@ TEST(Frame, EagerPartsAreFound) {
   EXPECT_EQ(frame->header.credit_grant, 0xffff);
   EXPECT_EQ(TextOf(frame->call_header), "head");
   EXPECT_EQ(TextOf(frame->body), "payload");
+}
+
+// The call headers of the frames of one SEND; the error, if there is one, is the last.
+std::vector<std::string> PackedIn(const Bytes& bytes, bool packed = true) {
+  std::vector<std::string> read;
+  FrameReader reader(bytes, packed);
+  while (!reader.done()) {
+    FrameView frame;
+    const absl::Status status = reader.Next(&frame);
+    read.push_back(status.ok() ? TextOf(frame.call_header) + "/" + TextOf(frame.body) : std::string(status.message()));
+    if (!status.ok()) break;
+  }
+  return read;
+}
+
+TEST(FrameReader, ReadsEagerFramesOneBehindTheOther) {
+  const Bytes one = FrameBytes(Eager(3, 4), {BytesOf("one"), BytesOf("body")});
+  const Bytes empty = FrameBytes(Eager(0, 0));
+  EXPECT_THAT(PackedIn(one), ElementsAre("one/body"));
+  EXPECT_THAT(PackedIn(Together({one, empty, one})), ElementsAre("one/body", "/", "one/body"));
+}
+
+TEST(FrameReader, WithoutPackingTheSecondIsAnError) {
+  const Bytes one = FrameBytes(Eager(3, 4), {BytesOf("one"), BytesOf("body")});
+  EXPECT_THAT(PackedIn(one, /*packed=*/false), ElementsAre("one/body"));
+  EXPECT_THAT(PackedIn(Together({one, one}), /*packed=*/false),
+              ElementsAre("an eager frame carries 43 bytes of payload and says 4"));
+}
+
+TEST(FrameReader, OnlyEagerFramesAreInCompany) {
+  const Bytes one = FrameBytes(Eager(3, 4), {BytesOf("one"), BytesOf("body")});
+  const Bytes grant = FrameBytes({.type = FrameType::kGrant});
+  EXPECT_THAT(PackedIn(grant), ElementsAre("/"));
+  EXPECT_THAT(PackedIn(Together({one, grant})),
+              ElementsAre("one/body", "a frame of type grant behind another in one SEND"));
+  EXPECT_THAT(PackedIn(Together({grant, one})), ElementsAre("a frame of type grant has 39 bytes behind its end"));
+}
+
+TEST(FrameReader, MoreThanTheMostFramesAreAnError) {
+  Bytes frames;
+  for (size_t i = 0; i < kFramesPerSendMax; ++i) frames = Together({frames, FrameBytes(Eager(0, 0))});
+  EXPECT_EQ(PackedIn(frames).size(), kFramesPerSendMax);
+  EXPECT_EQ(PackedIn(frames).back(), "/");
+  EXPECT_EQ(PackedIn(Together({frames, FrameBytes(Eager(0, 0))})).back(), "more than 16 frames in one SEND");
+}
+
+TEST(FrameReader, WhatIsCutShortIsAnErrorBehindTheOthers) {
+  const Bytes one = FrameBytes(Eager(3, 4), {BytesOf("one"), BytesOf("body")});
+  for (size_t length = 1; length < one.size(); ++length) {
+    const Bytes cut(one.begin(), one.begin() + static_cast<ptrdiff_t>(length));
+    EXPECT_THAT(PackedIn(Together({one, cut})), ElementsAre("one/body", Not(IsEmpty())));
+    EXPECT_NE(PackedIn(Together({one, cut})).back(), "one/body");
+  }
+  EXPECT_THAT(PackedIn({}), ElementsAre("a frame of 0 bytes; the header alone has 32"));
 }
 
 TEST(Frame, EmptyEagerIsAllowed) { EXPECT_TRUE(DecodeFrame(FrameBytes(Eager(0, 0))).ok()); }

@@ -50,6 +50,29 @@ TEST(WireGolden, EagerIsPinned) {
                {extension, BytesOf("head"), BytesOf("hello")});
 }
 
+TEST(WireGolden, PackedFramesArePinned) {
+  const Bytes golden = Golden("packed");
+  FrameHeader header = {.type = FrameType::kEager,
+                        .credit_grant = 2,
+                        .call_header_bytes = 3,
+                        .message_kind = 1,
+                        .call_id = kCallId,
+                        .payload_bytes = 5};
+  const Bytes first = FrameBytes(header, {BytesOf("one"), BytesOf("first")});
+  header.credit_grant = 0;
+  header.call_id = kCallId + 1;
+  header.payload_bytes = 6;
+  const Bytes second = FrameBytes(header, {BytesOf("two"), BytesOf("second")});
+  EXPECT_EQ(Together({first, second}), golden);
+  FrameReader reader(golden, /*packed=*/true);
+  FrameView frame;
+  ASSERT_TRUE(reader.Next(&frame).ok());
+  EXPECT_EQ(TextOf(frame.body), "first");
+  ASSERT_TRUE(reader.Next(&frame).ok());
+  EXPECT_EQ(TextOf(frame.body), "second");
+  EXPECT_TRUE(reader.done());
+}
+
 TEST(WireGolden, AnnounceIsPinned) {
   ExpectPinned("announce",
                {.type = FrameType::kAnnounce,

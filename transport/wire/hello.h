@@ -27,14 +27,15 @@ static_assert(kHelloBytes <= kPrivateDataBytesMax && kRejectionBytes <= kPrivate
 
 inline constexpr uint32_t kFeatureChecksum = 1u << 0;        // Identity blocks carry the payload's CRC32C.
 inline constexpr uint32_t kFeatureAuthentication = 1u << 1;  // Nothing but the exchange crosses until both are content.
+inline constexpr uint32_t kFeaturePacking = 1u << 2;         // One SEND may carry several eager frames.
 
 // In a connect request: what the client offers. In an accept: what was chosen and the server's own numbers.
 struct Hello {
   uint8_t version_min = 1;
   uint8_t version_max = 1;
-  uint16_t initial_credits = 0;       // Frames that the receiver of this hello may send at once.
+  uint16_t initial_credits = 0;       // SENDs that the receiver of this hello may post at once.
   uint32_t features = 0;              // Client: supported. Server: the intersection that is in force.
-  uint32_t receive_buffer_bytes = 0;  // The longest frame that the sender of this hello can receive.
+  uint32_t receive_buffer_bytes = 0;  // The longest SEND that the sender of this hello can receive.
   uint16_t read_depth = 0;            // RDMA READs that the receiver of this hello may have outstanding at its sender.
   uint32_t keepalive_ms = 0;          // The sender probes after this much silence; 0 = never.
   uint64_t epoch = 0;  // This life of the connection: random, chosen by the client, echoed by the server.

@@ -58,6 +58,20 @@ void FuzzFrame(absl::Span<const std::byte> bytes) {
   FuzzExtensions(frame->extensions);
 }
 
+// What a SEND's frames encode to, one behind the other, is the SEND.
+void FuzzPacked(absl::Span<const std::byte> bytes) {
+  Bytes again;
+  FrameReader reader(bytes, /*packed=*/true);
+  while (!reader.done()) {
+    FrameView frame;
+    if (const absl::Status status = reader.Next(&frame); !status.ok()) return Require(!status.message().empty());
+    Require(again.empty() || frame.header.type == FrameType::kEager);
+    const Bytes one = EncodeAgain(frame);
+    again.insert(again.end(), one.begin(), one.end());
+  }
+  Require(SameBytes(again, bytes));
+}
+
 // Reserved bytes are ignored and not kept: decoding what was encoded again must change nothing more.
 void FuzzHello(absl::Span<const std::byte> bytes) {
   const absl::StatusOr<Hello> hello = DecodeHello(bytes);
@@ -93,6 +107,7 @@ void FuzzIdentity(absl::Span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(data), size);
   verbena::wire::FuzzFrame(bytes);
+  verbena::wire::FuzzPacked(bytes);
   verbena::wire::FuzzExtensions(bytes);
   verbena::wire::FuzzHello(bytes);
   verbena::wire::FuzzRejection(bytes);
