@@ -123,8 +123,8 @@ void ClientConnection::SettleNow() {
   settling_ = true;
   while (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
   settling_ = false;
-  calls_in_flight_.store(session_.calls(), std::memory_order_relaxed);
-  if (shut_down_) return;
+  PublishCalls();
+  if (shut_down_ || !StateDue()) return;
   CloseIfUnused();
   ConnectIfDue();
   ReportConnectivity();

@@ -88,18 +88,21 @@ class ClientConnection {
   // What follows every event: the session's actions, the next connect, the timer. Within one, returns at once: the
   // outer one goes on.
   void Settle() {
-    if (SettlingDue()) SettleNow();
+    if (session_.has_actions() || StateDue()) return SettleNow();
+    PublishCalls();
   }
 
  private:
   class Handle;
 
-  // False in the usual case: calls are in flight on a connection, and nothing is to be done for them.
-  bool SettlingDue() const {
-    return session_.has_actions() || session_.calls() != calls_in_flight() || link_ == nullptr ||
-           connectivity_ != ConnectivityState::kReady || unused_since_ != absl::InfiniteFuture() ||
+  // Whether there is something to be done about the connection or the timer. Not in the usual case, in which calls are
+  // in flight on a connection.
+  bool StateDue() const {
+    const bool unused = unused_since_ != absl::InfiniteFuture();
+    return link_ == nullptr || connectivity_ != ConnectivityState::kReady || unused || session_.calls() == 0 ||
            session_.NextDeadline() < timer_.due();
   }
+  void PublishCalls() { calls_in_flight_.store(session_.calls(), std::memory_order_relaxed); }
   void SettleNow();
   void Perform(ClientSession::Action action);
   void SendRequest(uint64_t call_id);

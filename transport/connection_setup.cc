@@ -9,7 +9,7 @@
 namespace verbena::transport {
 namespace {
 
-// Frames of one connection in flight at once, control frames included.
+// SENDs of one connection in flight at once, control frames included.
 constexpr uint32_t kSendSlots = 128;
 // Grants that a new connection is given at once, where there are enough.
 constexpr uint16_t kInitialCredits = 16;
@@ -35,7 +35,8 @@ PendingSetups& PendingSetupsOf(EventLoop* loop) {
 protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const AuthenticationPolicy& policy,
                                                 const DeviceContext& device) {
   protocol::HandshakeOptions handshake;
-  handshake.features = options.checksum_payloads ? wire::kFeatureChecksum : 0;
+  handshake.features = wire::kFeaturePacking;
+  if (options.checksum_payloads) handshake.features |= wire::kFeatureChecksum;
   if (policy.authenticator != nullptr) handshake.features |= wire::kFeatureAuthentication;
   handshake.receive_buffer_bytes = options.receive_buffer_bytes;
   handshake.read_depth = std::min(options.read_depth, device.read_depth_max());
@@ -107,13 +108,13 @@ std::string ConnectionSetup::PeerName() const {
   return absl::StrCat(ToString(candidate_.scheme), "://", link_->id().PeerAddress());
 }
 
-bool ConnectionSetup::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) {
-  if (!pending_ || early_frames_.size() >= share_.granted()) {  // Each would take a receive granted to another peer.
+bool ConnectionSetup::OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) {
+  if (!pending_ || early_sends_.size() >= share_.granted()) {  // Each would take a receive granted to another peer.
     link_->receives().RepostUnseen(receive);
     Finish(absl::InvalidArgumentError("the peer sent frames beyond its credits before the connection was made"));
     return false;
   }
-  early_frames_.push_back(EarlyFrame{receive, bytes});
+  early_sends_.push_back(EarlySend{receive, bytes});
   return false;
 }
 
@@ -137,7 +138,7 @@ RdmaConnection::Parts ConnectionSetup::TakeParts(const protocol::Agreement& agre
   parts.config.keepalive_timeout = options_.keepalive_timeout;
   parts.config.drain_timeout = options_.drain_timeout;
   parts.share = std::move(share_);
-  parts.early_frames = std::exchange(early_frames_, {});
+  parts.early_sends = std::exchange(early_sends_, {});
   reserved_ = false;  // The connection's to release from here on.
   return parts;
 }
@@ -168,8 +169,8 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
 void ConnectionSetup::Finish(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
   if (!std::exchange(pending_, false)) return;  // It ended already.
   loop_->CancelTimer(timer_);
-  for (const EarlyFrame& frame : early_frames_) link_->receives().RepostUnseen(frame.receive);
-  early_frames_.clear();
+  for (const EarlySend& send : early_sends_) link_->receives().RepostUnseen(send.receive);
+  early_sends_.clear();
   const bool has_link = link_ != nullptr;
   if (has_link) link_->End();
   Done(std::move(outcome));

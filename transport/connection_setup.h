@@ -44,8 +44,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   }
 
   // --- From the link. Work requests do not exist before the connection is made.
-  bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
-  void OnFramesSent(uint32_t) override {}
+  bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) override;
+  void OnSendsDone(uint32_t) override {}
   void OnReadDone(uint64_t) override {}
   void OnInvalidated() override {}
   void OnFailure(const absl::Status& status) override { Finish(status); }
@@ -93,7 +93,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   std::string PeerName() const;  // For people.
   void LetGo();
 
-  std::vector<EarlyFrame> early_frames_;
+  std::vector<EarlySend> early_sends_;
   absl::Time deadline_;
   TimerId timer_ = 0;
   bool pending_ = false;

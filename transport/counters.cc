@@ -27,6 +27,7 @@ std::atomic<uint64_t> registrations = 0;
 
 void AddTotals(const CounterBlock& block, TransportCounters* sum) {
   sum->frames_sent += block.frames_sent.value();
+  sum->frames_packed += block.frames_packed.value();
   sum->frames_received += block.frames_received.value();
   sum->doorbells += block.doorbells.value();
   sum->reads += block.reads.value();

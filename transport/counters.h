@@ -40,6 +40,7 @@ struct CounterBlock {
 
   // Totals.
   Counter frames_sent;
+  Counter frames_packed;
   Counter frames_received;
   Counter doorbells;
   Counter reads;

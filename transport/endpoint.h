@@ -81,6 +81,7 @@ struct TransportCounters {
   uint64_t exported_bytes = 0;   // Exported or in quarantine, now.
   uint64_t sends_queued = 0;     // Now.
   uint64_t frames_sent = 0;
+  uint64_t frames_packed = 0;  // Of them, those that went in one SEND with another in front.
   uint64_t frames_received = 0;
   uint64_t doorbells = 0;
   uint64_t reads = 0;

@@ -97,20 +97,22 @@ SendList& Link::Queue() {
   return *sends_;
 }
 
-void Link::QueueFrame(RegisteredPool::Buffer buffer, uint32_t length) {
+void Link::QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room) {
   SendList& list = Queue();
   const std::byte* const bytes = buffer.data();
   const uint32_t lkey = buffer.lkey();
   const verbs::CompletionToken token = flights().Add(Flight{WorkKind::kFrame, 0, std::move(buffer)});
   list.QueueSend(token.work_request_id(), bytes, length, lkey, false);
+  list.LeaveRoom(room);
   ++send_buffers_held_;
   group_->counters().frames_sent.Add(1);
 }
 
 bool Link::MustPark() {
-  if (!parked_.empty()) return true;  // READs complete in the order of the machine's asking: none overtakes.
-  if (!group_->TooManyInFlight()) return false;
+  // READs complete in the order of the machine's asking: none overtakes.
+  if (parked_.empty() && !group_->TooManyInFlight()) return false;
   WaitForRoom();
+  if (sends_ != nullptr) sends_->LeaveRoom(0);  // The machine counts what comes next as behind this.
   return true;
 }
 
@@ -224,11 +226,10 @@ void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
     supply.RepostUnseen(receive);
     return completion.status == IBV_WC_WR_FLUSH_ERR ? AwaitCause(completion) : Fail(completion, "RECEIVE");
   }
-  group_->counters().frames_received.Add(1);
   // A WRITE with immediate takes a receive and leaves in it what stood there, somebody else's frame perhaps: no frame.
   const size_t length = completion.opcode == IBV_WC_RECV ? completion.byte_len : 0;
   const absl::Span<const std::byte> bytes(supply.data(receive), length);
-  if (owner_->OnFrame(receive, bytes)) supply.Repost(receive);
+  if (owner_->OnReceived(receive, bytes)) supply.Repost(receive);
 }
 
 void Link::Landed(const Flight& flight) {
@@ -239,7 +240,7 @@ void Link::Landed(const Flight& flight) {
 void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) {
   FlightQueue& flights = this->flights().Of(token.kind<WorkKind>());
   if (!flights.Covers(token)) return;  // It comes late, from a link that is gone.
-  uint32_t frames = 0;
+  uint32_t sends = 0;
   while (flights.Covers(token)) {
     const Flight flight = flights.TakeOldest();
     Landed(flight);
@@ -248,14 +249,14 @@ void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) 
     if (completion.status != IBV_WC_SUCCESS && !flights.Covers(token)) {
       Fail(completion, OperationOf(flight.kind));
     } else if (flight.kind == WorkKind::kFrame || flight.kind == WorkKind::kHeader) {
-      ++frames;
+      ++sends;
     } else if (flight.kind == WorkKind::kRead) {
       owner_->OnReadDone(flight.fetch_id);
     } else if (flight.kind == WorkKind::kInvalidate) {
       owner_->OnInvalidated();
     }
   }
-  if (frames > 0) owner_->OnFramesSent(frames);
+  if (sends > 0) owner_->OnSendsDone(sends);
   if (phase_ == Phase::kFlushing && this->flights().size() == 0) EndSoon();
 }
 

@@ -39,10 +39,10 @@ class LinkOwner {
  public:
   virtual ~LinkOwner() = default;
   virtual void OnCmEvent(verbs::CmEvent& event) = 0;
-  // A frame arrived. The bytes are valid during the call, unless it returns false: then the owner keeps the buffer and
-  // gives it back by ReceiveSupply::Repost.
-  virtual bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
-  virtual void OnFramesSent(uint32_t count) = 0;  // The oldest `count` frames in flight completed.
+  // A SEND arrived, of one frame or several. The bytes are valid during the call, unless it returns false: then the
+  // owner keeps the buffer and gives it back by ReceiveSupply::Repost.
+  virtual bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
+  virtual void OnSendsDone(uint32_t count) = 0;  // The oldest `count` SENDs in flight completed.
   virtual void OnReadDone(uint64_t fetch_id) = 0;
   virtual void OnInvalidated() = 0;                        // The oldest window that was being invalidated is closed.
   virtual void OnFailure(const absl::Status& status) = 0;  // A work request failed; once. The owner answers with End.
@@ -88,8 +88,18 @@ class Link : private CmHandler {
     if (!std::exchange(waiting_for_buffer_, true)) group_->AwaitSendBuffer(number_);
   }
 
-  // --- Queued until Flush. `buffer` holds the frame's bytes.
-  void QueueFrame(RegisteredPool::Buffer buffer, uint32_t length);
+  // --- Queued until Flush. `buffer` holds the frame's bytes. Of its rest, `room` bytes may be used by frames that join
+  // it.
+  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0);
+  // What is left of that: 0 if something else was queued since, or the frame has left.
+  uint32_t room() const { return sends_ == nullptr ? 0 : sends_->room(); }
+  // Where a frame that joins is to be written; `JoinFrame` appends it to the SEND.
+  std::byte* room_begin() const { return sends_->end(); }
+  void JoinFrame(uint32_t length) {
+    sends_->Join(length);
+    group_->counters().frames_sent.Add(1);
+    group_->counters().frames_packed.Add(1);
+  }
   void QueueHeader(const wire::FrameHeader& header);
   void QueueRead(const ReadRequest& read);
   // --- Memory windows, on a device that has them. What is queued after a bind finds it done: its key may be announced.

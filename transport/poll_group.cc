@@ -15,8 +15,10 @@ namespace verbena::transport {
 namespace {
 
 constexpr int kCompletionsPerReap = 32;
-// Completion batches in one turn; then timers and posted tasks have their turn.
+// Completion batches in one turn, and frames received after which there is no further one; then timers and posted tasks
+// have their turn.
 constexpr int kReapsPerTurn = 8;
+constexpr uint64_t kFramesPerTurn = 256;
 // Empty polls between two looks at what the grant budget wants: it changes with traffic, and slowly with time.
 constexpr uint32_t kIdlePollsPerWakeup = 64;
 // Work requests in flight that name no send buffer: frame headers and READs.
@@ -192,7 +194,8 @@ int PollGroup::PostReceives(bool idle) {
 int PollGroup::Reap() {
   std::array<ibv_wc, kCompletionsPerReap> completions;
   int reaped = 0;
-  for (int round = 0; round < kReapsPerTurn && !failed_; ++round) {
+  const uint64_t enough = counters_.frames_received.value() + kFramesPerTurn;
+  for (int round = 0; round < kReapsPerTurn && !failed_ && counters_.frames_received.value() < enough; ++round) {
     deferred_.OnPoll();
     const int count = completions_->Poll(absl::MakeSpan(completions));
     if (count < 0) {

@@ -1,5 +1,6 @@
 #include "transport/rdma_connection.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -14,6 +15,15 @@ namespace {
 const std::shared_ptr<const PeerIdentity>& Nobody() {
   static const auto* const nobody = new std::shared_ptr<const PeerIdentity>(std::make_shared<PeerIdentity>());
   return *nobody;
+}
+
+// Larger frames gain nothing: what they cost is their bytes. And the first of a SEND waits for the last to be written.
+constexpr uint32_t kPackedBytesMax = 4096;
+
+// The peer's receive buffer is no longer than our send buffers: ConnectionSetup sees to it.
+uint32_t PackedBytesMax(const protocol::ConnectionConfig& config) {
+  if (!config.Agreed(wire::kFeaturePacking)) return 0;
+  return std::min(kPackedBytesMax, config.peers.receive_buffer_bytes);
 }
 
 }  // namespace
@@ -39,12 +49,13 @@ RdmaConnection::RdmaConnection(Parts parts)
       group_(*keeps_group_),
       link_(std::move(parts.link)),
       epoch_(parts.config.ours.epoch),
-      checksum_((parts.config.ours.features & parts.config.peers.features & wire::kFeatureChecksum) != 0),
+      checksum_(parts.config.Agreed(wire::kFeatureChecksum)),
+      packed_bytes_max_(PackedBytesMax(parts.config)),
       peer_(std::move(parts.peer)),
       machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
       authentication_(std::move(parts.authentication)),
       peer_identity_(Nobody()),
-      early_frames_(std::move(parts.early_frames)),
+      early_sends_(std::move(parts.early_sends)),
       timer_(group_.loop(), this) {}
 
 RdmaConnection::~RdmaConnection() = default;
@@ -101,23 +112,30 @@ void RdmaConnection::OnCmEvent(verbs::CmEvent& event) {
   group_.Defer([connection = shared_from_this(), failure] { connection->OnFailure(failure); });
 }
 
-bool RdmaConnection::OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) {
-  if (!early_frames_.empty()) {
-    early_frames_.push_back(EarlyFrame{receive, bytes});
+bool RdmaConnection::OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) {
+  if (!early_sends_.empty()) {
+    early_sends_.push_back(EarlySend{receive, bytes});
     return false;
   }
-  const absl::StatusOr<wire::FrameView> frame = wire::DecodeFrame(bytes);
-  if (frame.ok()) {
-    machine_.OnFrame(*frame, loop()->Now());
-  } else {
-    machine_.OnMalformedFrame(frame.status(), loop()->Now());
+  const absl::Time now = loop()->Now();
+  machine_.OnReceive();
+  wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
+  while (!frames.done()) {
+    group_.counters().frames_received.Add(1);
+    wire::FrameView frame;
+    if (absl::Status status = frames.Next(&frame); !status.ok()) {
+      machine_.OnMalformedFrame(std::move(status), now);
+      Perform();
+      break;
+    }
+    machine_.OnFrame(frame, now);
+    Perform();  // At once: deliveries point into the frame, and may end the connection.
   }
-  Perform();    // At once: deliveries point into the frame.
   MarkDirty();  // One doorbell for all frames of this turn.
   return true;
 }
 
-void RdmaConnection::OnFramesSent(uint32_t count) {
+void RdmaConnection::OnSendsDone(uint32_t count) {
   machine_.OnSendCompleted(count, loop()->Now());
   MarkDirty();
 }
@@ -135,17 +153,17 @@ void RdmaConnection::OnFailure(const absl::Status& status) {
 
 void RdmaConnection::OnTurnEnd() {
   dirty_ = false;
-  if (!early_frames_.empty()) HandleEarlyFrames();
+  if (!early_sends_.empty()) HandleEarlySends();
   BindExports();
   Perform();
   link_->Flush();
   ArmTimer();
 }
 
-void RdmaConnection::HandleEarlyFrames() {
-  for (const EarlyFrame& frame : std::exchange(early_frames_, {})) {
-    OnFrame(frame.receive, frame.bytes);
-    link_->receives().Repost(frame.receive);
+void RdmaConnection::HandleEarlySends() {
+  for (const EarlySend& send : std::exchange(early_sends_, {})) {
+    OnReceived(send.receive, send.bytes);
+    link_->receives().Repost(send.receive);
   }
 }
 
@@ -160,8 +178,8 @@ void RdmaConnection::OnExportsStalled(const absl::Status& why) {
 }
 
 void RdmaConnection::OnEnded() {
-  for (const EarlyFrame& frame : early_frames_) link_->receives().RepostUnseen(frame.receive);
-  early_frames_.clear();
+  for (const EarlySend& send : early_sends_) link_->receives().RepostUnseen(send.receive);
+  early_sends_.clear();
   machine_.OnDisconnected(end_status_);
   Perform();
   while (!taken_back_.empty()) FinishTakingBack(std::move(taken_back_.Pop().exported));
@@ -183,11 +201,11 @@ void RdmaConnection::Perform() {
   if (performing_) return;  // A handler that sends from within a call-back: the loop below sees it.
   performing_ = true;
   machine_.HoldMessages(MessagesHeld());  // Each frame looks again.
-  while (std::optional<protocol::Action> action = machine_.NextAction()) {
+  while (std::optional<protocol::Action> action = machine_.NextAction(link_->room())) {
     std::visit([this](const auto& what) { Do(what); }, *action);
   }
   performing_ = false;
-  if (MessagesHeld() && !link_->ending() && !machine_.idle()) link_->WaitForSendBuffer();
+  if (machine_.messages_held() && !link_->ending() && !machine_.idle()) link_->WaitForSendBuffer();
 }
 
 void RdmaConnection::ArmTimer() {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -31,7 +32,7 @@
 namespace verbena::transport {
 
 // A frame that arrived before the connection was established: the receive buffer that it lies in.
-struct EarlyFrame {
+struct EarlySend {
   uint32_t receive;
   absl::Span<const std::byte> bytes;
 };
@@ -44,7 +45,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
     protocol::ConnectionConfig config;
     protocol::GrantShare share;
     std::string peer;
-    std::vector<EarlyFrame> early_frames;               // Handled in the next turn, when the handler is set.
+    std::vector<EarlySend> early_sends;                 // Handled in the next turn, when the handler is set.
     std::unique_ptr<AuthenticationRun> authentication;  // Of Authenticate.
   };
 
@@ -76,8 +77,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
 
   // --- From the link.
   void OnCmEvent(verbs::CmEvent& event) override;
-  bool OnFrame(uint32_t receive, absl::Span<const std::byte> bytes) override;
-  void OnFramesSent(uint32_t count) override;
+  bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) override;
+  void OnSendsDone(uint32_t count) override;
   void OnReadDone(uint64_t fetch_id) override;
   void OnInvalidated() override;
   void OnFailure(const absl::Status& status) override;
@@ -90,8 +91,11 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Perform();
   // Whether frames that need a send buffer have to wait.
   bool MessagesHeld() const { return link_->ending() || !link_->MayTakeSendBuffer(); }
-  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length);
-  void HandleEarlyFrames();
+  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0) {
+    link_->QueueFrame(std::move(buffer), length, room);
+    machine_.HoldMessages(MessagesHeld());
+  }
+  void HandleEarlySends();
   void MarkDirty();
   void ArmTimer();
   void OnTimer();
@@ -138,6 +142,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   const std::unique_ptr<Link> link_;
   const uint64_t epoch_;
   const bool checksum_;
+  const uint32_t packed_bytes_max_;  // Of the frames that go in one SEND, if there are several. 0: none do.
   const std::string peer_;
 
   // Owned by the loop.
@@ -155,7 +160,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   };
   protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
-  std::vector<EarlyFrame> early_frames_;
+  std::vector<EarlySend> early_sends_;
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;
   bool performing_ = false;

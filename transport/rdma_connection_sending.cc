@@ -8,18 +8,14 @@
 
 namespace verbena::transport {
 
-void RdmaConnection::QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length) {
-  link_->QueueFrame(std::move(buffer), length);
-  machine_.HoldMessages(MessagesHeld());
-}
-
 void RdmaConnection::Do(const protocol::PostEager& action) {
-  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const Outbound& outbound = *outbound_.Find(action.send_id);
-  const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
   group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
   group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
-  QueueFrame(std::move(buffer), length);
+  if (action.joins) return link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
+  const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
+  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
 }
 
 void RdmaConnection::Do(const protocol::PostAnnounce& action) {

@@ -14,6 +14,7 @@ ibv_send_wr& SendList::Append(uint64_t wr_id, uint64_t address, uint32_t length,
   request.send_flags = IBV_SEND_SIGNALED;
   if (size_ > 0) requests_[size_ - 1].next = &request;
   ++size_;
+  room_ = 0;
   return request;
 }
 
@@ -48,6 +49,8 @@ absl::Status SendList::Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposte
 
 ibv_send_wr* SendList::Discard() {
   size_ = 0;
+  joined_ = 0;
+  room_ = 0;
   last_send_ = nullptr;
   return &requests_[0];
 }

@@ -1,5 +1,6 @@
 // Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once. Of
-// SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too.
+// SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too. What the
+// SEND queued last left of its buffer may be filled with more, until something else is queued or the list is posted.
 //
 // A list is lent to a link for as long as it has something queued: from a poll group's pool, so that the connections
 // without need none, and the next one finds the list still in the cache.
@@ -10,6 +11,7 @@
 #define VERBENA_TRANSPORT_SEND_LIST_H_
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,14 +25,28 @@ namespace verbena::transport {
 
 class SendList {
  public:
-  static constexpr size_t kCapacity = 16;  // Work requests.
+  static constexpr size_t kCapacity = 16;  // Work requests, and what was joined to them.
 
-  bool full() const { return size_ == kCapacity; }
+  bool full() const { return size_ + joined_ >= kCapacity; }
   bool empty() const { return size_ == 0; }
 
   // Each needs room: full() is false. `bytes` must stay as they are until the completion, with `send_inline` until
   // Flush.
   void QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline);
+  // The bytes behind what was queued last, a SEND from memory that may be written, may be used: so many.
+  void LeaveRoom(uint32_t bytes) { room_ = full() ? 0 : bytes; }
+  uint32_t room() const { return room_; }
+  // Where they are; `Join` appends the first `length` of them to that SEND. room() is at least that much.
+  std::byte* end() const {
+    const ibv_sge& segment = segments_[size_ - 1];
+    return reinterpret_cast<std::byte*>(segment.addr) + segment.length;
+  }
+  void Join(uint32_t length) {
+    assert(length <= room_);
+    segments_[size_ - 1].length += length;
+    ++joined_;
+    LeaveRoom(room_ - length);
+  }
   // Room for a header that is sent inline as the work request queued next: it stays as it is until Flush.
   std::byte* NextHeader() { return headers_[size_].data(); }
   // One without bytes, for the caller to say what it asks for.
@@ -47,6 +63,8 @@ class SendList {
   ibv_send_wr& Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey);
 
   size_t size_ = 0;
+  size_t joined_ = 0;
+  uint32_t room_ = 0;                 // Behind the work request queued last.
   ibv_send_wr* last_send_ = nullptr;  // The one queued last, if it is a SEND.
   std::array<ibv_send_wr, kCapacity> requests_ = {};
   std::array<ibv_sge, kCapacity> segments_;

@@ -71,6 +71,46 @@ TEST_F(SendListTest, ARequestIsNothingOfWhatStoodThereBefore) {
   EXPECT_EQ(request->next, nullptr);
 }
 
+TEST_F(SendListTest, WhatJoinsIsBehindTheSendQueuedLastAndPartOfIt) {
+  char bytes[32] = {};
+  list_.QueueSend(1, bytes, 8, 0, false);
+  EXPECT_EQ(list_.room(), 0u);
+  list_.LeaveRoom(24);
+  EXPECT_EQ(list_.room(), 24u);
+  EXPECT_EQ(list_.end(), reinterpret_cast<std::byte*>(bytes) + 8);
+  list_.Join(16);
+  EXPECT_EQ(list_.room(), 8u);
+  EXPECT_EQ(list_.end(), reinterpret_cast<std::byte*>(bytes) + 24);
+  const ibv_send_wr* const request = list_.Discard();
+  EXPECT_EQ(request->sg_list->length, 24u);
+  EXPECT_EQ(request->next, nullptr);
+}
+
+TEST_F(SendListTest, NothingJoinsASendWithSomethingBehindIt) {
+  QueueSend();
+  list_.LeaveRoom(8);
+  QueueRead();
+  EXPECT_EQ(list_.room(), 0u);
+  QueueSend();
+  list_.LeaveRoom(8);
+  Signaled();
+  EXPECT_EQ(list_.room(), 0u);
+}
+
+// They are posted after so many messages, whether these share SENDs or not: the first do not wait for all the others.
+TEST_F(SendListTest, WhatJoinsTakesAPlaceInTheList) {
+  QueueSend();
+  list_.LeaveRoom(8);
+  for (size_t i = 1; i < SendList::kCapacity; ++i) {
+    EXPECT_FALSE(list_.full());
+    list_.Join(0);
+  }
+  EXPECT_TRUE(list_.full());
+  EXPECT_EQ(list_.room(), 0u);
+  Signaled();
+  EXPECT_FALSE(list_.full());
+}
+
 TEST(SendListPoolTest, WhatComesBackWithSomethingQueuedIsEmptyWhenItIsLentAgain) {
   SendListPool pool;
   SendList* const first = pool.Take().get();  // Back at once.

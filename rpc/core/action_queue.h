@@ -17,8 +17,9 @@ class ActionQueue {
 
   bool empty() const { return next_ == actions_.size(); }
   std::optional<Action> Pop() {
-    if (empty()) return std::nullopt;
-    std::optional<Action> action(std::move(actions_[next_++]));
+    std::optional<Action> action;
+    if (empty()) return action;
+    action.emplace(std::move(actions_[next_++]));
     if (empty()) {
       actions_.clear();
       next_ = 0;

@@ -12,7 +12,8 @@ namespace verbena::rpc {
 namespace {
 
 // Answers to rejected calls that may be under way beyond the calls in flight, before the peer is taken for a flooder.
-constexpr uint32_t kRejectionsBeyondCallsMax = 1024;
+// As many as the calls that a client has in flight at most by default: an honest one, all of whose calls are rejected.
+constexpr uint32_t kRejectionsBeyondCallsMax = 16384;
 
 absl::Duration TimeoutOf(const RequestHeader& header) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
@@ -116,11 +117,12 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   }
 
   const absl::Duration timeout = TimeoutOf(*decoded);
-  const uint64_t local = *calls_.Emplace(Call{state, call_id, now + timeout});
+  const absl::Time deadline = now + timeout;
+  const uint64_t local = *calls_.Emplace(Call{state, call_id, deadline});
   locals_.Add(call_id, local);
   share_.Take();
   ++tally_->accepted;
-  deadlines_.Set(local, now + timeout);
+  deadlines_.Set(local, deadline);
   return {Admission::kAdmit, local, *method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
 }
 

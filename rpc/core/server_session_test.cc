@@ -256,11 +256,12 @@ TEST_F(ServerSessionTest, ClosedConnectionAbandonsWhatRunsAndReleasesTheRest) {
 
 TEST_F(ServerSessionTest, PeerThatFloodsRejectedCallsIsClosed) {
   int rejected = 0;
-  while (Drain().empty() && rejected < 10000) {
+  while (Drain().empty() && rejected < 100000) {
     Arrive(1000 + rejected, {.method = "a/b"});
     ++rejected;
   }
-  EXPECT_LT(rejected, 2000);
+  EXPECT_GT(rejected, 16384);  // An honest client with that many calls in flight is no flooder.
+  EXPECT_LT(rejected, 20000);
 }
 
 TEST_F(ServerSessionTest, HugeTimeoutIsNoLimit) {

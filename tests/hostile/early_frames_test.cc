@@ -109,9 +109,9 @@ TEST(LoopThatGoes, TakesAConnectionThatAFrameHasJustConfirmedWithIt) {
   loop->RunUntil([&] { return connecting.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   const absl::StatusOr<std::unique_ptr<HostilePeer>> peer = connecting.get();
   ASSERT_TRUE(peer.ok()) << peer.status();
-  const uint64_t received_before = transport::ReadTransportCounters().frames_received;
+  const uint64_t posted_before = transport::ReadTransportCounters().receives_posted;
   (*peer)->Send(Control(wire::FrameType::kPing));
-  loop->RunUntil([&] { return transport::ReadTransportCounters().frames_received > received_before; });
+  loop->RunUntil([&] { return transport::ReadTransportCounters().receives_posted < posted_before; });
   loop->RunUntil([&] {
     listener.reset();
     return true;

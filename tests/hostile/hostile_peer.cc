@@ -113,17 +113,24 @@ bool HostilePeer::Progress() {
     return true;
   }
   if (!HostileDevice::IsReceive(*looked.completion)) return true;
-  const absl::StatusOr<wire::FrameView> view = wire::DecodeFrame(device_->received(*looked.completion));
-  EXPECT_TRUE(view.ok()) << "the server sent: " << view.status();
-  if (view.ok()) {
-    frames_.push_back(FrameOf(*view));
-    if (view->header.type == wire::FrameType::kGoodbye) {
-      goodbye_ = static_cast<wire::GoodbyeReason>(view->header.aux);
-      for (const std::byte letter : view->call_header) goodbye_words_.push_back(static_cast<char>(letter));
-    }
+  const bool packed = agreement_.has_value() && (agreement_->features & wire::kFeaturePacking) != 0;
+  wire::FrameReader reader(device_->received(*looked.completion), packed);
+  while (!reader.done()) {
+    wire::FrameView view;
+    const absl::Status status = reader.Next(&view);
+    EXPECT_TRUE(status.ok()) << "the server sent: " << status;
+    if (!status.ok()) break;
+    Record(view);
   }
   device_->PostReceive(static_cast<uint32_t>(looked.completion->wr_id));
   return true;
+}
+
+void HostilePeer::Record(const wire::FrameView& view) {
+  frames_.push_back(FrameOf(view));
+  if (view.header.type != wire::FrameType::kGoodbye) return;
+  goodbye_ = static_cast<wire::GoodbyeReason>(view.header.aux);
+  for (const std::byte letter : view.call_header) goodbye_words_.push_back(static_cast<char>(letter));
 }
 
 std::optional<HostilePeer::Frame> HostilePeer::Receive(wire::FrameType type) {

@@ -95,6 +95,7 @@ class HostilePeer {
   absl::Status Request(absl::Span<const std::byte> hello);
   // Takes what has arrived. False once the connection has ended and nothing is left.
   bool Progress();
+  void Record(const wire::FrameView& view);
 
   std::unique_ptr<HostileDevice> device_;
   const protocol::ClientHandshake handshake_;

@@ -98,6 +98,53 @@ TEST(Messages, SmallOnesArriveInOrderOfSending) {
   for (const End::Message& message : pair.accepted(0)->messages()) EXPECT_EQ(message.call_id, next++);
 }
 
+TEST(Messages, SmallOnesThatAreSentTogetherShareSends) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  constexpr uint64_t kMessages = 100;
+  const uint64_t packed_before = ReadTransportCounters().frames_packed;
+  client->OnLoop([client](Connection&) {
+    for (uint64_t i = 0; i < kMessages; ++i) client->Reply(i, absl::Cord(std::string(i % 100, 'x')));
+  });
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(kMessages));
+  uint64_t next = 0;
+  for (const End::Message& message : pair.accepted(0)->messages()) {
+    EXPECT_EQ(message.call_id, next);
+    EXPECT_EQ(message.payload.size(), next % 100);
+    ++next;
+  }
+  ASSERT_TRUE(client->WaitForSent(kMessages));
+  for (const auto& [id, outcome] : client->sent()) EXPECT_EQ(outcome, SendOutcome::kDelivered) << id;
+  EXPECT_GE(ReadTransportCounters().frames_packed - packed_before, kMessages / 2);
+}
+
+TEST(Messages, ASendOfSeveralFitsTheSmallestBuffers) {
+  TransportOptions options = TestOptions();
+  options.receive_buffer_bytes = 512;
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->OnLoop([client](Connection&) {
+    for (uint64_t i = 0; i < 100; ++i) client->Reply(i, absl::Cord(std::string(i, 'x')));
+  });
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(100));
+  uint64_t next = 0;
+  for (const End::Message& message : pair.accepted(0)->messages()) EXPECT_EQ(message.call_id, next++);
+}
+
+TEST(Messages, LargeOnesShareNoSend) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const uint64_t packed_before = ReadTransportCounters().frames_packed;
+  client->OnLoop([client](Connection&) {
+    for (uint64_t i = 0; i < 10; ++i) client->Reply(i, absl::Cord(std::string(4096, 'x')));
+  });
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(10));
+  EXPECT_EQ(ReadTransportCounters().frames_packed, packed_before);
+}
+
 TEST(Messages, PayloadMemoryCrossesWithoutACopyOnEitherSide) {
   TransportPair pair;
   End* const client = pair.Connect();

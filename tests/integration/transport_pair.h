@@ -44,7 +44,7 @@ class End : public ConnectionHandler {
   void OnLoop(std::function<void(Connection&)> task);
   // Sends `payload` as an attachment; returns the send's id.
   uint64_t Send(uint64_t call_id, absl::Cord payload, absl::string_view header = "head");
-  // The same, from within on_message.
+  // The same, on the loop: from within on_message, or a task.
   void Reply(uint64_t call_id, absl::Cord payload);
   void Destroy();  // The handle, on its loop.
   // Lets go of the payloads of messages so far, on this thread.

@@ -19,6 +19,7 @@ Scenario Sabotaged(Sabotage sabotage) {
   scenario.slow_us_typical = 20;
   scenario.repost_us_max = 10;
   scenario.answer_one_in = 3;
+  scenario.packing = sabotage == Sabotage::kLoseJoined;
   scenario.cancel_send_one_in = sabotage == Sabotage::kReleaseEarly ? 2 : 0;
   scenario.sabotage = sabotage;
   return scenario;
@@ -83,6 +84,12 @@ TEST(Mutation, ReorderedEagerMessagesAreFound) {
   const Found found = Search(Sabotage::kReorderFrames);
   EXPECT_GT(found.violations, 0);
   EXPECT_THAT(found.words, testing::HasSubstr("out of order"));
+}
+
+TEST(Mutation, ALostFrameThatJoinedAnotherIsFound) {
+  const Found found = Search(Sabotage::kLoseJoined);
+  EXPECT_GT(found.violations, found.runs / 3);
+  EXPECT_THAT(found.words, testing::HasSubstr("is reported delivered and was not"));
 }
 
 }  // namespace

@@ -28,11 +28,16 @@ std::vector<std::byte> SimulatedEnd::FrameBytes(const wire::FrameHeader& header,
 }
 
 void SimulatedEnd::Perform(const protocol::PostEager& action) {
-  link_.Send(side(), action.header, FrameBytes(action.header, {}));
+  std::vector<std::byte> bytes = FrameBytes(action.header, {});
+  if (!action.joins) return Queue(action.header, std::move(bytes), /*open=*/world_.scenario.packing);
+  if (bytes.size() > Room()) return world_.Violation("a frame joins another without room for it");
+  if (action.header.credit_grant > 0) world_.Violation("a frame that joins another grants credits");
+  if (world_.Strikes(Sabotage::kLoseJoined)) return;
+  open_->bytes.insert(open_->bytes.end(), bytes.begin(), bytes.end());
 }
 
 void SimulatedEnd::Perform(const protocol::PostAnnounce& action) {
-  link_.Send(side(), action.header, FrameBytes(action.header, action.segments));
+  Queue(action.header, FrameBytes(action.header, action.segments));
 }
 
 void SimulatedEnd::Perform(const protocol::PostControl& action) {
@@ -43,7 +48,7 @@ void SimulatedEnd::Perform(const protocol::PostControl& action) {
   if (world_.random.OneIn(2)) header.call_header_bytes = static_cast<uint16_t>(action.words.size());
   std::vector<std::byte> bytes = FrameBytes(header, {});
   std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.words.data(), header.call_header_bytes);
-  link_.Send(side(), header, bytes);
+  Queue(header, std::move(bytes));
 }
 
 namespace {
@@ -61,7 +66,7 @@ void SimulatedEnd::Perform(const protocol::PostAuthenticate& action) {
   if (machine_->credits_granted() > protocol::kCreditsPerConnectionMin) {
     world_.Violation("a peer that is not authenticated holds more than the smallest credits");
   }
-  link_.Send(side(), action.header, bytes);
+  Queue(action.header, std::move(bytes));
 }
 
 void SimulatedEnd::Perform(const protocol::AskAuthenticator& action) {
@@ -200,6 +205,7 @@ void SimulatedEnd::Perform(const protocol::PostRead& action) {
   fetch.landed_bytes += action.length;
   if (fetch.landed_bytes > fetch.landing_bytes) world_.Violation("a READ lands beyond its memory");
   ++fetch.reads_in_flight;
+  PostOpen();
   link_.Read(side(), action);
 }
 
@@ -237,6 +243,7 @@ void SimulatedEnd::Perform(const protocol::Disconnect&) {
   if (status.code() == absl::StatusCode::kInvalidArgument) {
     world_.Violation(absl::StrCat("end ", number_, " sees a ", status.message()));
   }
+  PostOpen();
   link_.Break();
 }
 

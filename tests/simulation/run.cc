@@ -69,7 +69,8 @@ class Simulation {
     hello.read_depth = world_.scenario.read_depth;
     hello.keepalive_ms = world_.scenario.keepalive ? 10 : 0;
     hello.epoch = 1 + index;
-    hello.features = world_.scenario.authentication_messages > 0 ? wire::kFeatureAuthentication : 0;
+    hello.features = world_.scenario.packing ? wire::kFeaturePacking : 0;
+    if (world_.scenario.authentication_messages > 0) hello.features |= wire::kFeatureAuthentication;
     return hello;
   }
 
@@ -139,7 +140,7 @@ class Simulation {
       if (draining_ ? end->closed().has_value() : end->settled()) continue;
       const protocol::ConnectionMachine& machine = end->machine();
       absl::StrAppend(&text, "end ", end->number(), " (holds ", machine.credits_held(), ", granted ",
-                      machine.credits_granted(), ", frames in flight ", machine.frames_in_flight(), ") ");
+                      machine.credits_granted(), ", SENDs in flight ", machine.sends_in_flight(), ") ");
     }
     return text;
   }
@@ -154,12 +155,12 @@ class Simulation {
     }
   }
 
-  // What one end has granted is held by the other or under way in a frame: one of the other's (spent, or given back),
-  // or the grant itself.
+  // What one end has granted is held by the other or under way in a SEND: one of the other's (spent, or given back), or
+  // the grant itself.
   void CheckCredits(const SimulatedLink& link, const SimulatedEnd& granter, const SimulatedEnd& holder, int side) {
     const uint64_t granted = granter.machine().credits_granted();
     const uint64_t accounted = holder.machine().credits_held() + link.under_way(side).grants +
-                               link.under_way(side ^ 1).frames + link.under_way(side ^ 1).returns;
+                               link.under_way(side ^ 1).sends + link.under_way(side ^ 1).returns;
     if (granted == accounted) return;
     world_.Violation(absl::StrCat("end ", granter.number(), " has granted ", granted, " credits, but ", accounted,
                                   " are accounted for"));

@@ -70,6 +70,8 @@ void ChooseProvisions(Random& random, Scenario& scenario) {
   scenario.provided_beyond_max = Number(random, 0, 50);
 }
 
+void ChoosePacking(Random& random, Scenario& scenario) { scenario.packing = random.OneIn(2); }
+
 }  // namespace
 
 Scenario ScenarioOf(uint64_t seed) {
@@ -80,6 +82,7 @@ Scenario ScenarioOf(uint64_t seed) {
   ChooseFaults(random, scenario);
   ChooseAuthentication(random, scenario);
   ChooseProvisions(random, scenario);
+  ChoosePacking(random, scenario);
   return scenario;
 }
 
@@ -91,7 +94,8 @@ std::string ToString(const Scenario& s) {
                       " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/", s.slow_us_max,
                       "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
                       "us drain=", s.drain_at_us, "us authentication=", s.authentication_messages,
-                      " refuse_peer=", s.refuse_peer_one_in, " provisions=", s.provisions, "/", s.provided_beyond_max);
+                      " refuse_peer=", s.refuse_peer_one_in, " provisions=", s.provisions, "/", s.provided_beyond_max,
+                      " packing=", s.packing);
 }
 
 }  // namespace verbena::simulation

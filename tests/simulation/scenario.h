@@ -18,6 +18,7 @@ enum class Sabotage {
   kRepostTooOften,       // The driver reports a repost that it did not make.
   kReleaseEarly,         // The driver reuses an export when its send is cancelled.
   kReorderFrames,        // Two frames swap places.
+  kLoseJoined,           // The driver forgets a frame that joins another.
 };
 
 struct Scenario {
@@ -34,6 +35,7 @@ struct Scenario {
   uint64_t message_bytes_max = 1 << 20;
   uint64_t quarantine_bytes_max = uint64_t{1} << 40;
   bool exports_revocable = false;  // As on a device with memory windows.
+  bool packing = false;            // Both ends chose it.
   uint32_t gap_us_max = 50;        // Between one end's messages.
   bool keepalive = false;
   uint32_t provisions = 0;               // So often the server loop provides for more connections, or for fewer.

@@ -21,12 +21,37 @@ void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::Gra
 
 void SimulatedEnd::Pump() {
   while (!world_.violation()) {
-    std::optional<protocol::Action> action = machine_->NextAction();
+    std::optional<protocol::Action> action = machine_->NextAction(Room());
     if (!action) break;
     if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
     std::visit([this](const auto& a) { Perform(a); }, *action);
   }
+  PostOpenSoon();
   WatchDeadline();
+}
+
+size_t SimulatedEnd::Room() const {
+  return world_.scenario.packing && open_.has_value() ? receive_buffer_bytes_ - open_->bytes.size() : 0;
+}
+
+void SimulatedEnd::Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open) {
+  PostOpen();
+  link_.Queue(side(), header);
+  open_ = OpenSend{header, std::move(bytes)};
+  if (!open) PostOpen();
+}
+
+void SimulatedEnd::PostOpen() {
+  if (!open_.has_value()) return;
+  link_.Post(side(), open_->header, std::move(open_->bytes));
+  open_.reset();
+}
+
+// At once, or as a driver that has more to do in its turn.
+void SimulatedEnd::PostOpenSoon() {
+  if (!open_.has_value()) return;
+  if (world_.random.OneIn(2)) return PostOpen();
+  world_.After(world_.Latency(), [this] { PostOpen(); });
 }
 
 void SimulatedEnd::WatchDeadline() {
@@ -134,13 +159,18 @@ void SimulatedEnd::OnWake() {
 // --- The link.
 
 void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
-  absl::StatusOr<wire::FrameView> frame = wire::DecodeFrame(bytes);
-  if (frame.ok()) {
-    world_.Trace("end ", number_, " receives ", wire::ToString(frame->header.type), " of call ", frame->header.call_id,
-                 ", grant ", frame->header.credit_grant);
-    machine_->OnFrame(*frame, world_.now());
-  } else {
-    machine_->OnMalformedFrame(frame.status(), world_.now());
+  machine_->OnReceive();
+  wire::FrameReader frames(bytes, world_.scenario.packing);
+  while (!frames.done()) {
+    wire::FrameView frame;
+    if (absl::Status status = frames.Next(&frame); !status.ok()) {
+      machine_->OnMalformedFrame(std::move(status), world_.now());
+      break;
+    }
+    world_.Trace("end ", number_, " receives ", wire::ToString(frame.header.type), " of call ", frame.header.call_id,
+                 ", grant ", frame.header.credit_grant);
+    machine_->OnFrame(frame, world_.now());
+    Pump();  // Before the next: what it asks for may be the end.
   }
   Pump();
   loop_.OnPolled();

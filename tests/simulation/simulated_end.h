@@ -74,6 +74,11 @@ class SimulatedEnd : public LinkEnd {
   uint64_t RandomPayloadBytes();
   void HoldForAWhile();
   std::vector<std::byte> FrameBytes(const wire::FrameHeader& header, absl::Span<const wire::Segment> segments) const;
+  // Queues a SEND, behind what was queued before, and posts it, unless it is to be left open for others to join.
+  void Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open = false);
+  void PostOpen();
+  void PostOpenSoon();
+  size_t Room() const;
 
   void Perform(const protocol::PostEager& action);
   void Perform(const protocol::PostAnnounce& action);
@@ -104,6 +109,11 @@ class SimulatedEnd : public LinkEnd {
   const uint32_t number_;
   std::optional<protocol::ConnectionMachine> machine_;
   uint32_t receive_buffer_bytes_ = 0;
+  struct OpenSend {
+    wire::FrameHeader header;  // Of its first frame.
+    std::vector<std::byte> bytes;
+  };
+  std::optional<OpenSend> open_;
 
   bool authenticated_ = false;           // Or there is no authentication.
   uint32_t authentication_answers_ = 0;  // Asked of this end's authenticator.

@@ -11,20 +11,23 @@ absl::Time SimulatedLink::InOrder(absl::Time& last) {
   return last;
 }
 
-void SimulatedLink::Send(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes) {
+void SimulatedLink::Queue(int from, const wire::FrameHeader& header) {
   if (broken_) return;
-  Direction& direction = directions_[from];
-  ++direction.under_way.frames;
-  direction.under_way.grants += header.credit_grant;
-  if (header.type == wire::FrameType::kReturn) direction.under_way.returns += header.aux;
+  UnderWay& under_way = directions_[from].under_way;
+  ++under_way.sends;
+  under_way.grants += header.credit_grant;
+  if (header.type == wire::FrameType::kReturn) under_way.returns += header.aux;
+}
 
+void SimulatedLink::Post(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes) {
+  if (broken_) return;
   wire::FrameHeader sent = header;
   if (header.credit_grant > 0 && world_.Strikes(Sabotage::kDropGrant)) {
     sent.credit_grant = 0;
     wire::EncodeFrameHeader(sent, bytes.data());
   }
   auto shared = std::make_shared<std::vector<std::byte>>(std::move(bytes));
-  absl::Time arrival = InOrder(direction.last_arrival);
+  absl::Time arrival = InOrder(directions_[from].last_arrival);
   if (world_.Strikes(Sabotage::kReorderFrames)) arrival += absl::Milliseconds(1);
   world_.At(arrival, [this, from, header, shared] { Arrive(from, header, shared); });
 }
@@ -47,7 +50,7 @@ void SimulatedLink::Deliver(int from, const wire::FrameHeader& header,
   to->loop().OnArrival();
   world_.At(InOrder(directions_[from].last_poll), [this, from, to, header, bytes] {
     UnderWay& under_way = directions_[from].under_way;
-    --under_way.frames;
+    --under_way.sends;
     under_way.grants -= header.credit_grant;
     if (header.type == wire::FrameType::kReturn) under_way.returns -= header.aux;
     to->OnFrameBytes(*bytes);

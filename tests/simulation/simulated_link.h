@@ -1,5 +1,5 @@
-// A reliable connection between two ends: frames arrive in order, once, or not at all once it is broken. Completions of
-// sends and of READs come in their own time, in order each, in no order relative to frames.
+// A reliable connection between two ends: SENDs arrive in order, once, or not at all once it is broken. Their
+// completions and those of READs come in their own time, in order each, in no order relative to what arrives.
 
 #ifndef VERBENA_TESTS_SIMULATION_SIMULATED_LINK_H_
 #define VERBENA_TESTS_SIMULATION_SIMULATED_LINK_H_
@@ -39,8 +39,11 @@ class SimulatedLink {
   explicit SimulatedLink(World* world) : world_(*world) {}
   void Attach(LinkEnd* first, LinkEnd* second) { ends_ = {first, second}; }
 
-  // The end `from` (0 or 1) posts a frame, or a READ of the other's memory.
-  void Send(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes);
+  // The end `from` (0 or 1) queues a SEND, of which `header` is the first frame's, and posts it, when all its frames
+  // are there.
+  void Queue(int from, const wire::FrameHeader& header);
+  void Post(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes);
+  // It posts a READ of the other's memory.
   void Read(int from, const protocol::PostRead& read);
   // Nothing moves any more; both ends learn it.
   void Break();
@@ -50,9 +53,9 @@ class SimulatedLink {
   void Disturb() { disturbed_ = true; }
   bool disturbed() const { return disturbed_; }
 
-  // Credits that are under way from this end to the other: in frames, granted by frames, and given back by frames.
+  // Credits that are under way from this end to the other: in SENDs, granted by them, and given back by them.
   struct UnderWay {
-    uint64_t frames = 0, grants = 0, returns = 0;
+    uint64_t sends = 0, grants = 0, returns = 0;
   };
   const UnderWay& under_way(int from) const { return directions_[from].under_way; }
 

@@ -29,11 +29,14 @@ enum class SendOutcome {
   kNoMemory,   // Not a byte of it left: it could not be exported.
 };
 
-// --- Frames. Each takes one send-queue slot, given back by OnSendCompleted. The header is complete: grant included.
+// --- Frames. Each but a PostEager that joins another takes one send-queue slot, given back by OnSendCompleted. The
+// header is complete: grant included.
 
-// Post header | call header | payload of this send.
+// Post header | call header | payload of this send. `joins`: append it to the frame posted last, in the same SEND; it
+// takes no slot of its own, and is reported when that one has completed.
 struct PostEager {
   uint64_t send_id;
+  bool joins;
   wire::FrameHeader header;
 };
 // Post header | call header | segments of this send. `segments` is valid until the next call to the machine.

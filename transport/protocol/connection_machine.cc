@@ -25,13 +25,8 @@ RendezvousReceiver::Limits FetchLimits(const ConnectionConfig& config) {
   return {config.message_bytes_max, config.read_chunk_bytes, depth};
 }
 
-// The features in force are those that both Hellos name.
 uint16_t AnnounceFlags(const ConnectionConfig& config) {
-  return (config.ours.features & config.peers.features & wire::kFeatureChecksum) != 0 ? wire::kFlagChecksum : 0;
-}
-
-bool WantsAuthentication(const ConnectionConfig& config) {
-  return (config.ours.features & config.peers.features & wire::kFeatureAuthentication) != 0;
+  return config.Agreed(wire::kFeatureChecksum) ? wire::kFlagChecksum : 0;
 }
 
 }  // namespace
@@ -47,7 +42,7 @@ ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare 
       fetcher_(FetchLimits(config), config.ours.epoch, &actions_),
       drain_(config.drain_timeout),
       keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),
-      state_(WantsAuthentication(config) ? State::kAuthenticating : State::kOpen),
+      state_(config.Agreed(wire::kFeatureAuthentication) ? State::kAuthenticating : State::kOpen),
       now_(now) {
   assert(config.ours.epoch == config.peers.epoch);
   assert(config.peers.receive_buffer_bytes >= kReceiveBufferBytesMin);
@@ -107,12 +102,7 @@ void ConnectionMachine::Abort(absl::Status status, absl::Time now) {
 
 void ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
   now_ = now;
-  if (state_ == State::kClosed) return;
-  if (absl::Status status = credits_.OnFrame(); !status.ok()) {
-    StartDisconnect(std::move(status));  // At once: each such frame takes a receive from another connection.
-    return;
-  }
-  if (state_ == State::kDisconnecting) return;
+  if (state_ == State::kClosed || state_ == State::kDisconnecting) return;
   keepalive_.OnFrame(now);
   absl::Status status = credits_.OnGrant(frame.header.credit_grant);
   if (status.ok()) status = Dispatch(frame, now);
@@ -120,11 +110,6 @@ void ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
 }
 
 void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
-  if (state_ == State::kClosed) return;
-  if (absl::Status overdrawn = credits_.OnFrame(); !overdrawn.ok()) {
-    StartDisconnect(std::move(overdrawn));
-    return;
-  }
   SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
 }
 
@@ -200,8 +185,9 @@ void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
 void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
   now_ = now;
   for (; count > 0 && state_ != State::kClosed; --count) {
-    const uint64_t send_id = slots_.Complete();
-    if (send_id != SendSlots::kNoSend) eager_.EndPosted(send_id, SendOutcome::kDelivered);
+    slots_.Complete([this](uint64_t send_id) {
+      if (send_id != SendSlots::kNoSend) eager_.EndPosted(send_id, SendOutcome::kDelivered);
+    });
   }
   if (state_ == State::kGoodbye && !control_.due(ControlFrames::kGoodbye) && slots_.posted() == 0)
     StartDisconnect(goodbye_.status());
@@ -287,7 +273,9 @@ absl::Time ConnectionMachine::NextDeadline() const {
 
 // --- Outputs.
 
-std::optional<Action> ConnectionMachine::NextDueAction() {
+std::optional<Action> ConnectionMachine::NextDueAction(size_t room) {
+  if (room > 0 && state_ == State::kOpen && eager_.HasFrame() && eager_.NextFrameBytes() <= room && slots_.MayJoin())
+    return JoiningFrame();
   std::optional<Action> action;
   if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed());
   if (state_ == State::kAuthenticating)
@@ -304,7 +292,7 @@ std::optional<Action> ConnectionMachine::NextDueAction() {
   return action;
 }
 
-// Control first, then messages; a frame for its grant alone only if nothing else carries it.
+// Control first, then messages that open a SEND; a frame for its grant alone only if nothing else carries it.
 void ConnectionMachine::NextFrame(std::optional<Action>& action) {
   if (!slots_.HasRoomForControl()) return;
   if (credits_.MaySpend()) {
@@ -356,6 +344,14 @@ void ConnectionMachine::NextMessage(std::optional<Action>& action) {
     slots_.Post(frame.send_id);
     action.emplace(frame);
   }
+}
+
+// Without a grant: those that are to be given went with the frame in front, or go with the next.
+PostEager ConnectionMachine::JoiningFrame() {
+  PostEager frame = eager_.NextFrame();
+  frame.joins = true;
+  slots_.Join(frame.send_id);
+  return frame;
 }
 
 void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& action, absl::string_view words) {

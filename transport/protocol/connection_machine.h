@@ -8,11 +8,11 @@
 // Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
 // nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
 // and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
-// what it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an action
-// may call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the moment
-// it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked for (or
-// the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes; the
-// remaining actions come out, the last being Closed; then destroy the machine.
+// what it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an
+// action may call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the
+// moment it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked
+// for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes;
+// the remaining actions come out, the last being Closed; then destroy the machine.
 //
 // Owner: the driver's connection. Thread: its event loop's. Errors: whatever a peer can do wrong ends in a Disconnect
 // with a status in words; no call returns an error. Memory: tables and queues grow to what is needed and are recycled;
@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -60,6 +61,9 @@ struct ConnectionConfig {
   absl::Duration drain_timeout = absl::Seconds(30);
   absl::Duration authentication_timeout = absl::Seconds(5);  // Where the Hellos chose it.
   absl::Duration goodbye_timeout = absl::Milliseconds(200);  // For a Goodbye to leave before Disconnect.
+
+  // The features in force are those that both Hellos name.
+  bool Agreed(uint32_t feature) const { return (ours.features & peers.features & feature) != 0; }
 };
 
 enum class Verdict { kFetch, kRefuse };
@@ -81,18 +85,25 @@ class ConnectionMachine {
   void Drain(absl::Time now);
   void Abort(absl::Status status, absl::Time now);  // Goodbye if it can be posted, then Disconnect.
 
-  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager, no
-  // PostAnnounce and no PostAuthenticate comes out. Control frames still do.
+  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager (but one that
+  // joins another), no PostAnnounce and no PostAuthenticate comes out. Control frames still do.
   void HoldMessages(bool hold) { messages_held_ = hold; }
+  bool messages_held() const { return messages_held_; }
 
   // --- Events: the queue pair.
 
-  // One frame arrived and was decoded. Its receive counts as consumed from here on; the driver reports its repost to
-  // the GrantBudget.
+  // A SEND arrived. Its receive counts as consumed from here on; the driver reports its repost to the GrantBudget. Its
+  // frames follow, each by one of the next two.
+  void OnReceive() {
+    if (state_ == State::kClosed) return;
+    absl::Status status = credits_.OnReceive();
+    // At once: each such SEND takes a receive from another connection.
+    if (!status.ok()) StartDisconnect(std::move(status));
+  }
   void OnFrame(const wire::FrameView& frame, absl::Time now);
-  // One frame arrived and could not be decoded (or its receive completed with an error). Consumes a receive likewise.
+  // It could not be decoded, nor can what is behind it.
   void OnMalformedFrame(absl::Status status, absl::Time now);
-  // The oldest `count` posted frames have completed on the send queue. READs are not counted.
+  // The oldest `count` posted SENDs have completed on the send queue. READs are not counted.
   void OnSendCompleted(uint32_t count, absl::Time now);
   // READs complete in the order of posting. Not ok: the queue pair has failed; a Disconnect follows.
   void OnReadCompleted(uint64_t fetch_id, bool ok);
@@ -118,8 +129,10 @@ class ConnectionMachine {
 
   // --- Outputs.
 
-  std::optional<Action> NextAction() {
-    if (actions_.empty()) return NothingDue() ? std::nullopt : NextDueAction();
+  // `room`: bytes that the driver could still append to the frame that it was given last, a PostEager that has not left
+  // yet: a PostEager that fits may join it, at the cost of neither credit nor slot.
+  std::optional<Action> NextAction(size_t room = 0) {
+    if (actions_.empty()) return NothingDue() ? std::nullopt : NextDueAction(room);
     std::optional<Action> action(actions_.front());
     actions_.DropFront();
     return action;
@@ -140,7 +153,7 @@ class ConnectionMachine {
   // For tests and counters.
   uint32_t credits_held() const { return credits_.held(); }
   uint32_t credits_granted() const { return credits_.granted(); }
-  size_t frames_in_flight() const { return slots_.posted(); }
+  size_t sends_in_flight() const { return slots_.posted(); }
 
  private:
   enum class State : uint8_t {
@@ -168,11 +181,12 @@ class ConnectionMachine {
            !credits_.GrantDue();
   }
   // When none is queued: a frame, a READ or an end that is due now.
-  std::optional<Action> NextDueAction();
+  std::optional<Action> NextDueAction(size_t room);
   // Each fills `action` if there is something of its kind to post.
   void NextFrame(std::optional<Action>& action);
   void NextControl(std::optional<Action>& action);
   void NextMessage(std::optional<Action>& action);
+  PostEager JoiningFrame();
   void PostHeader(wire::FrameHeader header, std::optional<Action>& action, absl::string_view words = {});
 
   // Ends the connection with `status`, saying why to the peer if it can be said in time.

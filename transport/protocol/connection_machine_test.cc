@@ -36,15 +36,15 @@ TEST_F(ConnectionMachineTest, AFrameNeedsACreditAndASlot) {
   Restart(/*peer_credits=*/2);
   for (int i = 0; i < 3; ++i) SendEager();
   Collect();
-  EXPECT_EQ(machine_->frames_in_flight(), 2u);  // No credit for the third.
+  EXPECT_EQ(machine_->sends_in_flight(), 2u);  // No credit for the third.
   machine_->OnSendCompleted(2, now_);
   Collect();
-  EXPECT_EQ(machine_->frames_in_flight(), 0u);  // A completion is no credit.
+  EXPECT_EQ(machine_->sends_in_flight(), 0u);  // A completion is no credit.
   Receive(FrameType::kGrant, /*grant=*/20);
-  EXPECT_EQ(machine_->frames_in_flight(), 1u);
+  EXPECT_EQ(machine_->sends_in_flight(), 1u);
   for (int i = 0; i < 20; ++i) SendEager();
   Collect();
-  EXPECT_EQ(machine_->frames_in_flight(), config_.send_slots - kControlSendSlots);  // A credit is no slot.
+  EXPECT_EQ(machine_->sends_in_flight(), config_.send_slots - kControlSendSlots);  // A credit is no slot.
 }
 
 TEST_F(ConnectionMachineTest, ControlFramesPassAFullQueueOfMessages) {
@@ -67,9 +67,70 @@ TEST_F(ConnectionMachineTest, WhileHeldNoMessageIsPosted) {
   machine_->HoldMessages(true);
   SendEager();
   Collect();
-  EXPECT_EQ(machine_->frames_in_flight(), 0u);
+  EXPECT_EQ(machine_->sends_in_flight(), 0u);
   machine_->HoldMessages(false);
   EXPECT_TRUE(Find<PostEager>().has_value());
+}
+
+// 64 bytes of payload behind the header's.
+constexpr size_t kEagerFrameBytes = wire::kFrameHeaderBytes + 64;
+
+TEST_F(ConnectionMachineTest, MessagesJoinTheOneInFrontWhileThereIsRoom) {
+  const uint64_t ids[] = {SendEager(1), SendEager(2), SendEager(3)};
+  const uint32_t credits = machine_->credits_held();
+  const auto next = [this](size_t room) { return std::get<PostEager>(*machine_->NextAction(room)); };
+  const PostEager first = next(/*room=*/0);
+  EXPECT_FALSE(first.joins);
+  const PostEager second = next(/*room=*/kEagerFrameBytes);
+  EXPECT_TRUE(second.joins);
+  EXPECT_EQ(second.header.credit_grant, 0);
+  EXPECT_EQ(machine_->sends_in_flight(), 1u);
+  EXPECT_EQ(machine_->credits_held(), credits - 1);
+  EXPECT_FALSE(next(/*room=*/kEagerFrameBytes - 1).joins);
+  EXPECT_EQ(machine_->sends_in_flight(), 2u);
+
+  machine_->OnSendCompleted(1, now_);  // Of the first two.
+  EXPECT_EQ(Find<Sent>()->send_id, ids[0]);
+  EXPECT_EQ(Find<Sent>()->send_id, ids[1]);
+  EXPECT_EQ(Find<Sent>(), std::nullopt);
+}
+
+TEST_F(ConnectionMachineTest, AMessageThatJoinsNeedsNeitherCreditNorSlotNorBuffer) {
+  Restart(/*peer_credits=*/2);
+  SendEager();
+  SendEager();
+  ASSERT_TRUE(machine_->NextAction().has_value());
+  ASSERT_TRUE(machine_->NextAction().has_value());
+  ASSERT_EQ(machine_->credits_held(), 0u);
+  machine_->HoldMessages(true);
+  SendEager();
+  EXPECT_EQ(machine_->NextAction(), std::nullopt);
+  const std::optional<Action> action = machine_->NextAction(/*room=*/kEagerFrameBytes);
+  ASSERT_TRUE(action.has_value());
+  EXPECT_TRUE(std::get<PostEager>(*action).joins);
+}
+
+TEST_F(ConnectionMachineTest, TheFramesOfOneSendTakeOneReceive) {
+  const uint32_t granted = machine_->credits_granted();
+  wire::FrameHeader header = HeaderOf(FrameType::kEager);
+  header.payload_bytes = 8;
+  const FrameOf frame(header);
+  machine_->OnReceive();
+  machine_->OnFrame(frame.view(), now_);
+  machine_->OnFrame(frame.view(), now_);
+  EXPECT_EQ(machine_->credits_granted(), granted - 1);
+  EXPECT_TRUE(Find<DeliverEager>().has_value());
+  EXPECT_TRUE(Find<DeliverEager>().has_value());
+}
+
+TEST_F(ConnectionMachineTest, WhatCameInFrontOfAMalformedFrameIsDelivered) {
+  machine_->OnReceive();
+  machine_->OnFrame(FrameOf(HeaderOf(FrameType::kEager)).view(), now_);
+  machine_->OnMalformedFrame(absl::InvalidArgumentError("rubbish behind it"), now_);
+  EXPECT_TRUE(Find<DeliverEager>().has_value());
+  EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
+  CompleteSends();
+  EXPECT_EQ(EndOf<Disconnect>().message(), "rubbish behind it");
 }
 
 TEST_F(ConnectionMachineTest, AMessageBeyondTheLimitIsNotSent) {

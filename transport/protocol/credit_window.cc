@@ -27,7 +27,7 @@ bool CreditWindow::MayRelieveStarved() {
 }
 
 absl::Status CreditWindow::Overdrawn() {
-  return absl::InvalidArgumentError("protocol error: the peer sent a frame beyond the credits it was granted");
+  return absl::InvalidArgumentError("protocol error: the peer sent beyond the credits that it was granted");
 }
 
 absl::Status CreditWindow::TooManyGranted(uint32_t count) const {

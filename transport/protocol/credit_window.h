@@ -1,8 +1,9 @@
 // The credits of one connection, both ways: those we hold at the peer, and those the peer holds at us (a GrantShare).
 //
-// Every frame spends one credit, control frames too, and carries as many new grants as our share allows at that moment.
-// The danger is that both sides hold none: a grant is a frame and needs a credit itself. Three rules exclude it, for
-// windows as small as kCreditsPerConnectionMin = 2:
+// Every SEND spends one credit, for the receive that it takes, and carries as many new grants as our share allows at
+// that moment; below, a frame is one that opens a SEND: what is packed behind it neither spends nor grants. The danger
+// is that both sides hold none: a grant is a frame and needs a credit itself. Three rules exclude it, for windows as
+// small as kCreditsPerConnectionMin = 2:
 //
 //   1. The acceptor spends its last credit only on a frame that grants at least one.
 //   2. The initiator spends its last credit only if the peer then holds, or is being sent, at least one of ours.
@@ -68,8 +69,8 @@ class CreditWindow {
 
   // --- Receiving.
 
-  // A frame arrived. Error: the peer held no credit for it.
-  absl::Status OnFrame() { return share_.OnFrame() ? absl::OkStatus() : Overdrawn(); }
+  // A SEND arrived. Error: the peer held no credit for it.
+  absl::Status OnReceive() { return share_.OnFrame() ? absl::OkStatus() : Overdrawn(); }
   // It carried `count` credits for us. Error: more than kCreditsHeldMax in all.
   absl::Status OnGrant(uint32_t count) {
     if (held_ + count > kCreditsHeldMax) return TooManyGranted(count);

@@ -35,12 +35,17 @@ class EagerSender {
   }
 
   bool HasFrame() const { return !queued_.empty(); }
+  // Of the oldest queued message. HasFrame() must hold.
+  size_t NextFrameBytes() const {
+    const SendHead& head = table_[queued_.head].head;
+    return wire::kFrameHeaderBytes + head.header_bytes + head.payload_bytes;
+  }
   // The oldest queued message, now posted; the grant is left to the caller. HasFrame() must hold.
   PostEager NextFrame() {
     const uint32_t index = table_.PopFront(queued_);
     Message& message = table_[index];
     message.posted = true;
-    PostEager frame{table_.IdOf(index), {}};
+    PostEager frame{table_.IdOf(index), false, {}};
     frame.header.type = wire::FrameType::kEager;
     frame.header.call_header_bytes = message.head.header_bytes;
     frame.header.message_kind = message.head.message_kind;

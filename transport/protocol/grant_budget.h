@@ -1,7 +1,7 @@
-// The accounting of one event loop's shared receive queue: who may send how many frames into it.
+// The accounting of one event loop's shared receive queue: who may post how many SENDs into it.
 //
-// A receive is posted, or consumed (a frame arrived in it and the driver has not reposted it yet). A grant is the right
-// of one peer to send one frame. Invariants, after every call, whatever honest peers do:
+// A receive is posted, or consumed (a SEND arrived in it and the driver has not reposted it yet). A grant is the right
+// of one peer to post one SEND, of one frame or of several. Invariants, after every call, whatever honest peers do:
 //   - outstanding grants <= posted receives: a frame always finds a receive, so there is no RNR;
 //   - sum over members of max(grants, kCreditsPerConnectionMin) <= all receives: every connection can always be brought
 //     back to its minimum once consumed receives are reposted, so no connection starves another.
@@ -33,7 +33,7 @@ class GrantShare;
 class GrantBudget {
  public:
   struct Options {
-    uint32_t credits_per_connection_max = 64;            // An active connection's window, in frames.
+    uint32_t credits_per_connection_max = 64;            // An active connection's window, in SENDs.
     absl::Duration idle_after = absl::Milliseconds(20);  // Silence after which credits may be asked back.
   };
 

@@ -91,7 +91,7 @@ class HostilePeerTest : public MachineFixture {
       if (Below(random, 10) == 0) machine_->CancelFetch(1);
       Receive(RandomFrame(random));
       Answer(random);
-      machine_->OnSendCompleted(static_cast<uint32_t>(machine_->frames_in_flight()), now_);
+      machine_->OnSendCompleted(static_cast<uint32_t>(machine_->sends_in_flight()), now_);
     }
     machine_->OnDisconnected(absl::UnavailableError("the end of the test"));
     while (!machine_->idle()) Answer(random);

@@ -39,6 +39,7 @@ class MachineFixture : public testing::Test {
   }
 
   void Receive(const FrameOf& frame) {
+    machine_->OnReceive();
     machine_->OnFrame(frame.view(), now_);
     Collect();
     budget_.OnReceivesReposted(static_cast<uint32_t>(budget_.consumed()));
@@ -51,7 +52,7 @@ class MachineFixture : public testing::Test {
   }
   void CompleteSends() {
     Collect();
-    machine_->OnSendCompleted(static_cast<uint32_t>(machine_->frames_in_flight()), now_);
+    machine_->OnSendCompleted(static_cast<uint32_t>(machine_->sends_in_flight()), now_);
     Collect();
   }
 

@@ -4,9 +4,10 @@
 // two are never derived from each other. The last kControlSendSlots slots are for control frames: a queue full of
 // messages never stops a grant, a finish or a goodbye.
 //
-// Remembers what was posted, in order: SENDs of one queue pair complete in the order of posting.
+// Remembers what was posted, in order: SENDs of one queue pair complete in the order of posting. A frame that joins the
+// SEND posted last shares its slot and its completion.
 //
-// Owner: the connection machine. Thread: its loop's. Invariant: posted frames <= slots.
+// Owner: the connection machine. Thread: its loop's. Invariant: posted SENDs <= slots.
 
 #ifndef VERBENA_TRANSPORT_PROTOCOL_SEND_SLOTS_H_
 #define VERBENA_TRANSPORT_PROTOCOL_SEND_SLOTS_H_
@@ -27,29 +28,53 @@ class SendSlots {
   // `slots` >= kSendSlotsMin.
   explicit SendSlots(uint32_t slots) : slots_(slots) { assert(slots >= kSendSlotsMin); }
 
-  bool HasRoomForControl() const { return posted_.size() < slots_; }
-  bool HasRoomForMessage() const { return posted_.size() + kControlSendSlots < slots_; }
+  bool HasRoomForControl() const { return posted_ < slots_; }
+  bool HasRoomForMessage() const { return posted_ + kControlSendSlots < slots_; }
 
   // A frame takes a slot. `send_id`: who is told of its completion, or kNoSend.
   void Post(uint64_t send_id) {
     assert(HasRoomForControl());
-    posted_.Push(send_id);
+    frames_.Push(Frame{send_id, false});
+    ++posted_;
+    newest_frames_ = 1;
+  }
+  // Whether the SEND posted last may carry one frame more.
+  bool MayJoin() const { return newest_frames_ < wire::kFramesPerSendMax; }
+  // A frame joins the one posted last, which has not left yet.
+  void Join(uint64_t send_id) {
+    assert(posted_ > 0 && MayJoin());
+    frames_.Push(Frame{send_id, true});
+    ++newest_frames_;
   }
 
-  // The oldest frame has completed; returns what was given to Post. Not when nothing is posted.
-  uint64_t Complete() { return posted_.Pop(); }
+  // The oldest SEND has completed; calls `function` with what was given to Post, and to Join, for each of its frames.
+  // Not when nothing is posted.
+  template <typename Function>
+  void Complete(Function function) {
+    --posted_;
+    do {
+      function(frames_.Pop().send_id);
+    } while (!frames_.empty() && frames_.front().joined);
+  }
 
-  // What was given to Post for each posted frame, the oldest first.
+  // What was given to Post and Join for each frame that has not completed, the oldest first.
   template <typename Function>
   void ForEach(Function function) const {
-    posted_.ForEach(function);
+    frames_.ForEach([&function](const Frame& frame) { function(frame.send_id); });
   }
 
-  size_t posted() const { return posted_.size(); }
+  size_t posted() const { return posted_; }  // SENDs.
 
  private:
+  struct Frame {
+    uint64_t send_id = kNoSend;
+    bool joined = false;
+  };
+
   const uint32_t slots_;
-  Ring<uint64_t> posted_;
+  uint32_t posted_ = 0;
+  size_t newest_frames_ = 0;  // Of the SEND posted last.
+  Ring<Frame> frames_;
 };
 
 }  // namespace verbena::protocol
