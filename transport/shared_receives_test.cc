@@ -178,6 +178,18 @@ TEST(SharedReceives, AQueueThatCannotBeMadeAnewServesOn) {
   world.Send(kMany);
 }
 
+TEST(SharedReceives, AnAdditionThatTheDeviceRefusesOnceTurnsNobodyAway) {
+  World world;
+  world.ComeTo(kAtFirst / 2 / protocol::kCreditsPerConnectionMin);
+  world.Send(1);  // The first is granted all that is spare.
+  ASSERT_EQ(world.grants().outstanding(), kAtFirst);
+  ASSERT_EQ(world.pool().size(), kAtFirst);
+  world.fake().Fail("post_srq_recv", ENOMEM);
+  EXPECT_TRUE(world.Come());
+  EXPECT_GT(world.pool().size(), kAtFirst);
+  EXPECT_EQ(world.supply().posted(), world.pool().size());
+}
+
 // One step of many, any of them.
 void Step(World& world, std::minstd_rand& random) {
   const auto number = [&random](size_t below) { return static_cast<size_t>(random() % below); };
