@@ -264,16 +264,17 @@ void CompletionQueue::SetUnattended(bool unattended) {
   unattended_.store(unattended);
 }
 
-bool CompletionQueue::StillAttended() {
-  uint32_t polls = polls_.load(std::memory_order_relaxed);
-  if (polls_at_tick_.exchange(polls, std::memory_order_relaxed) != polls) return true;
+uint32_t CompletionQueue::TakePolls() {
+  const uint32_t all = polls_.load(std::memory_order_relaxed);
+  const uint32_t polls = all - polls_at_tick_.exchange(all, std::memory_order_relaxed);
+  if (polls > 0) return polls;
   SetUnattended(true);
   {
     std::lock_guard lock(progress_mu_);
     Unwatch();
   }
   Progress();  // What came before peers could see that.
-  return false;
+  return 0;
 }
 
 bool CompletionQueue::Help(bool everybody) {

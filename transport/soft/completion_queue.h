@@ -107,9 +107,9 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
 
   // For the progress thread. Whether the queue was polled lately; without such a thread, always.
   bool attended() const { return !unattended_.load(); }
-  // Of an attended queue: whether it was polled since the last call. If not, it is not attended any more, and has had
-  // its turn.
-  bool StillAttended();
+  // Of an attended queue: how often it was polled since the last call. 0: it is not attended any more, and has had its
+  // turn.
+  uint32_t TakePolls();
   // Lets the queue make progress for those who do not look: with `everybody`, whatever the ready map says. True if the
   // map said something.
   bool Help(bool everybody);

@@ -1,8 +1,8 @@
 // How long a requester waits for a peer that shows no sign of life, and when it asks for one.
 //
 // While requests are outstanding, somebody looks every now and then. As long as the peer gets on with them nothing
-// happens. After a millisecond without progress the peer is probed, and again, less and less often; an answer to a
-// probe says that the peer is there but cannot get on (it has no receive posted). Without any sign for 4.096 us *
+// happens. At a look after a millisecond without progress the peer is probed, and again, less and less often; an answer
+// to a probe says that the peer is there but cannot get on (it has no receive posted). Without any sign for 4.096 us *
 // 2^timeout * (retry_count + 1) (InfiniBand's "transport timer" and "retry counter", as ibv_modify_qp(3) has them) the
 // peer is given up. It had three probes at least: a process that was not running itself has not waited.
 //

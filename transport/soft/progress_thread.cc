@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -101,12 +102,16 @@ void ProgressThread::Run() {
 std::optional<ProgressThread::Clock::time_point> ProgressThread::TickQueues(Clock::time_point now) {
   bool attended = false;
   bool events_wait = false;
+  uint32_t fewest_polls = queues_.empty() ? 0 : std::numeric_limits<uint32_t>::max();
   for (CompletionQueue* queue : queues_) {
-    attended = (queue->attended() && queue->StillAttended()) || attended;
+    const uint32_t polls = queue->attended() ? queue->TakePolls() : 0;
+    attended = attended || polls > 0;
+    fewest_polls = std::min(fewest_polls, polls);
     CompletionChannel* channel = queue->event_channel();
     events_wait = (channel != nullptr && channel->RemindOfEvents()) || events_wait;
   }
-  if (attended) return now + kTick;
+  pace_.OnLook(fewest_polls);
+  if (attended) return now + pace_.interval();
   return events_wait ? std::optional(now + kReminder) : std::nullopt;
 }
 
@@ -123,6 +128,8 @@ std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::tim
     if (due.has_value() && (!next.has_value() || *due < *next)) next = due;
     return !due.has_value();
   });
+  // Whoever polls sees to all that is due but for a peer that has gone silent, which can wait that long.
+  if (pace_.settled()) return now + pace_.interval();
   return next;
 }
 

@@ -5,7 +5,8 @@
 //     whose owner sleeps, or was not heeded for a while. It lets every completion queue make progress.
 //   - by descriptors that others have it watch.
 //   - every millisecond while a completion queue is attended, that is, was polled since the last time. One that was not
-//     is published as unattended (see armed_word.h), and peers wake this thread from then on.
+//     is published as unattended (see armed_word.h), and peers wake this thread from then on. While all of them are
+//     polled all the time, every four milliseconds (tick_pace.h); nothing else is looked at more often then.
 //   - when a supervised queue pair is due: one with requests that its peer has not yet carried out (see
 //     peer_patience.h), or with a message that waits for a receive for a limited time.
 // So an idle process spends nothing, and an application that polls is not disturbed.
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "transport/soft/tick_pace.h"
 #include "transport/soft/unique_fd.h"
 #include "transport/soft/wake_pipe.h"
 
@@ -66,7 +68,7 @@ class ProgressThread {
   void Leave(CompletionQueue* queue);
   void Leave(QueuePair* queue_pair);
 
-  // A completion queue is attended from now on, until CompletionQueue::StillAttended denies it.
+  // A completion queue is attended from now on, until CompletionQueue::TakePolls denies it.
   void Attend() { WakeIfIdle(); }
   // A queue pair wants to be supervised from now on, until QueuePair::Supervise wants it no more.
   void Supervise(QueuePair* queue_pair);
@@ -80,7 +82,6 @@ class ProgressThread {
   void Unwatch(int fd);
 
  private:
-  static constexpr std::chrono::milliseconds kTick{1};
   // How long an event may wait before its channel is made readable again.
   static constexpr std::chrono::milliseconds kReminder{100};
 
@@ -109,6 +110,7 @@ class ProgressThread {
   // first and then looks here; the thread sets this first and then looks whether there is something to do.
   std::atomic<bool> idle_{false};
   std::atomic<bool> woken_by_us_{false};  // The wake-up is about something to do here, not about anybody's news.
+  TickPace pace_;                         // The thread's own.
 
   std::mutex roster_mu_;  // Held during every use of a member.
   std::vector<CompletionQueue*> queues_ ABSL_GUARDED_BY(roster_mu_);

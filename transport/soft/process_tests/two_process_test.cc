@@ -62,6 +62,15 @@ void Echo(TestEnd& end) {
   }
 }
 
+// When it is told to. Without a thread of the device nobody insists.
+void SendWhenTold(TestEnd& end) {
+  char byte;
+  if (read(kPeerSocket, &byte, 1) != 1) return;
+  end.Send(1, kMegabyte, 100);
+  AwaitSend(end);
+  Must(write(kPeerSocket, &byte, 1) == 1, "telling that it was accepted");
+}
+
 // To the kernel a process whose first thread has ended has no memory, however many of its threads live on.
 [[noreturn]] void LeaveToAnotherThread() {
   std::thread([] {
@@ -72,6 +81,7 @@ void Echo(TestEnd& end) {
 }
 
 int RunPeer(const std::string& role) {
+  if (role == "sender") setenv("VERBENA_SOFT_PROGRESS", "polls", 1);
   static TestEnd end({.with_channel = true, .memory_bytes = 2 * kMegabyte});  // Outlives this thread.
   bool unready = role == "unready" || role == "unready for a time";
   for (uint64_t id = 0; id < 8 && !unready; ++id) end.Receive(id, id * 4096);
@@ -83,6 +93,7 @@ int RunPeer(const std::string& role) {
   RemoteMemory memory = {.address = end.Address(0), .key = end.region->rkey};
   if (write(kPeerSocket, &memory, sizeof(memory)) != sizeof(memory)) return 1;
   if (role == "echo") Echo(end);
+  if (role == "sender") SendWhenTold(end);
   if (role == "without its first thread") LeaveToAnotherThread();
   AwaitEndOfFile(kPeerSocket);
   return 0;
@@ -125,6 +136,13 @@ class PeerProcess {
     waitpid(process_, nullptr, WUNTRACED);
   }
   void Continue() { kill(process_, SIGCONT); }
+  void Tell() { Must(write(socket_.get(), "!", 1) == 1, "telling the peer"); }
+  bool WaitUntilItTells() {
+    constexpr int kPatienceMs = 10'000;
+    pollfd entry = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    char byte;
+    return poll(&entry, 1, kPatienceMs) == 1 && read(socket_.get(), &byte, 1) == 1;
+  }
   void AwaitEndOfFirstThread() const {
     const std::string first = "/proc/" + std::to_string(process_) + "/stat";
     std::string line;
@@ -291,6 +309,20 @@ TEST(TwoProcesses, StoppedPeerIsGivenUpByASleeperToo) {
   poll(&event, 1, -1);
   EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_RETRY_EXC_ERR);
   peer.Continue();
+}
+
+// The device's thread looks seldom then, and at last finds that nobody polls any more.
+TEST(TwoProcesses, WhoHasPolledAllTheTimeAndStopsAcceptsSends) {
+  PeerProcess peer("sender");
+  peer.end.Receive(1);
+  const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  while (std::chrono::steady_clock::now() < last) {
+    peer.end.PollReceives();
+    peer.end.PollSends();
+  }
+  peer.Tell();
+  EXPECT_TRUE(peer.WaitUntilItTells());
+  EXPECT_EQ(AwaitReceive(peer.end).byte_len, 100u);
 }
 
 TEST(TwoProcesses, PatienceForAReceiveEndsThoughThePeerDoesNotPoll) {

@@ -1,0 +1,41 @@
+#include "transport/soft/tick_pace.h"
+
+#include "gtest/gtest.h"
+
+namespace verbena::soft {
+namespace {
+
+void Look(TickPace& pace, int times, uint32_t fewest_polls) {
+  for (int i = 0; i < times; ++i) pace.OnLook(fewest_polls);
+}
+
+TEST(TickPace, LooksSeldomAfterManyLooksAtQueuesThatArePolledAllTheTime) {
+  TickPace pace;
+  EXPECT_EQ(pace.interval(), TickPace::kOften);
+  Look(pace, TickPace::kLooksToSettle - 1, TickPace::kPollsMin);
+  EXPECT_EQ(pace.interval(), TickPace::kOften);
+  Look(pace, 1, TickPace::kPollsMin);
+  EXPECT_EQ(pace.interval(), TickPace::kSeldom);
+  Look(pace, 1'000'000, 1'000'000);
+  EXPECT_EQ(pace.interval(), TickPace::kSeldom);
+}
+
+TEST(TickPace, LooksOftenAgainAsSoonAsAQueueIsPolledLess) {
+  for (const uint32_t polls : {0u, 1u, TickPace::kPollsMin - 1}) {
+    TickPace pace;
+    Look(pace, TickPace::kLooksToSettle, TickPace::kPollsMin);
+    Look(pace, 1, polls);
+    EXPECT_EQ(pace.interval(), TickPace::kOften) << polls;
+    Look(pace, TickPace::kLooksToSettle - 1, TickPace::kPollsMin);
+    EXPECT_EQ(pace.interval(), TickPace::kOften) << polls << ": they are not in a row";
+  }
+}
+
+TEST(TickPace, NeverSettlesWhileTheApplicationIsSlow) {
+  TickPace pace;
+  Look(pace, 10'000, 4);
+  EXPECT_FALSE(pace.settled());
+}
+
+}  // namespace
+}  // namespace verbena::soft
