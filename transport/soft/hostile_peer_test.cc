@@ -168,16 +168,16 @@ TEST(HazardOfAPeer, HoldsUpTheDestructionOfTheQueuePair) {
 }
 
 TEST(HazardOfAPeer, ThatHasDiedHoldsNobodyUp) {
-  HazardLine hazard = {};
-  hazard.key.store(1);
+  const auto hazard = std::make_unique<HazardLine>();  // gcc 12's ASan puts no local variable at 64 bytes.
+  hazard->key.store(1);
   pid_t process = fork();
   if (process == 0) _exit(0);
   constexpr auto kForEver = std::chrono::steady_clock::time_point::max();
   siginfo_t end;
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT), 0);
-  EXPECT_TRUE(AwaitEndOfCopies({.process = process, .hazard = &hazard}, kAnyKey, kForEver));
+  EXPECT_TRUE(AwaitEndOfCopies({.process = process, .hazard = hazard.get()}, kAnyKey, kForEver));
   ASSERT_EQ(waitpid(process, nullptr, 0), process);
-  EXPECT_TRUE(AwaitEndOfCopies({.process = process, .hazard = &hazard}, kAnyKey, kForEver));
+  EXPECT_TRUE(AwaitEndOfCopies({.process = process, .hazard = hazard.get()}, kAnyKey, kForEver));
 }
 
 TEST(HostileOffer, PublishedMemoryCannotBeMappedForWriting) {

@@ -54,7 +54,9 @@ class Loot {
     UniqueFd own(dup(fd.get()));
     struct stat status = {};
     fstat(own.get(), &status);
+    adding_ = true;
     std::lock_guard lock(mu_);
+    adding_ = false;
     if (WakeWriter pipe = WakeWriter::Open(own); pipe.valid()) {
       fcntl(own.get(), F_SETFL, 0);  // Whoever writes there by the open file that is shared blocks once it is full.
       pipes_.push_back(std::move(pipe));
@@ -65,13 +67,16 @@ class Loot {
     if (at != MAP_FAILED) memory_.push_back({static_cast<std::atomic<uint64_t>*>(at), bytes / sizeof(uint64_t)});
   }
 
+  // Until somebody adds to it: with many pipes a round takes long, and a mutex goes to whoever is awake.
   void Scribble(std::mt19937_64& random) {
+    while (adding_) std::this_thread::yield();
     std::lock_guard lock(mu_);
     for (const Words& words : memory_) {
       for (int i = 0; i < 200; ++i) words.at[Place(words, random)].store(Value(random));
       if (random() % 8 == 0) ForgeRecord(words, random);
     }
     for (const WakeWriter& pipe : pipes_) {
+      if (adding_) return;
       for (uint64_t wakes = random() % 1000; wakes != 0; --wakes) pipe.Wake();
     }
   }
@@ -107,6 +112,7 @@ class Loot {
   }
 
   std::mutex mu_;
+  std::atomic<bool> adding_ = false;  // Somebody waits for the mutex to do so.
   std::vector<Words> memory_;
   std::vector<WakeWriter> pipes_;
 };
