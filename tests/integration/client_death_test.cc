@@ -25,6 +25,8 @@ namespace {
 constexpr absl::Duration kBound = absl::Seconds(5);
 constexpr absl::Duration kPatience = absl::Seconds(60);  // For what a test begins with: a sanitizer takes its time.
 constexpr size_t kLargeBytes = 256 << 20;                // As probe_client has it.
+constexpr int kManyConnections = 200;
+constexpr uint32_t kCallsMax = 10 * kManyConnections;  // At once: probe_client echoes 8 per connection.
 
 // Counts the Hold calls that run and those that were told of their cancellation.
 class WatchedService : public ProbeService {
@@ -47,6 +49,7 @@ class ClientDeath : public testing::Test {
     ServerOptions options;
     options.transport.rnr_retry_count = 0;
     options.transport.message_bytes_max = uint64_t{1} << 30;
+    options.executor_queue_max = kCallsMax;
     Server::Builder builder;
     builder.AddListeningAddress(integration::AddressUnderTest()).RegisterService(&service_).SetOptions(options);
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
@@ -158,9 +161,9 @@ TEST_F(ClientDeath, TellsItsHandlers) {
 }
 
 TEST_F(ClientDeath, OfTwoHundredConnectionsAtOnceLeavesNothing) {
-  const std::unique_ptr<ChildProcess> client = StartClient("echo", 200);
+  const std::unique_ptr<ChildProcess> client = StartClient("echo", kManyConnections);
   ASSERT_EQ(client->ReadLine(), "calling");
-  ASSERT_TRUE(WaitUntil([this] { return server_->counters().connections == 201; }, kPatience));
+  ASSERT_TRUE(WaitUntil([this] { return server_->counters().connections == kManyConnections + 1; }, kPatience));
   KillAndExpectNothingHeld(*client);
 }
 
