@@ -123,13 +123,13 @@ std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::tim
     supervised_.insert(supervised_.end(), newcomers_.begin(), newcomers_.end());
     newcomers_.clear();
   }
+  // Whoever polls sees to all that is due but for a peer that has gone silent, which can wait for the next look.
+  const bool polled = pace_.settled();
   std::erase_if(supervised_, [&](QueuePair* queue_pair) {
     std::optional<Clock::time_point> due = queue_pair->Supervise(now);
-    if (due.has_value() && (!next.has_value() || *due < *next)) next = due;
+    if (due.has_value() && !polled && (!next.has_value() || *due < *next)) next = due;
     return !due.has_value();
   });
-  // Whoever polls sees to all that is due but for a peer that has gone silent, which can wait that long.
-  if (pace_.settled()) return now + pace_.interval();
   return next;
 }
 

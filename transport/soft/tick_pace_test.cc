@@ -31,11 +31,5 @@ TEST(TickPace, LooksOftenAgainAsSoonAsAQueueIsPolledLess) {
   }
 }
 
-TEST(TickPace, NeverSettlesWhileTheApplicationIsSlow) {
-  TickPace pace;
-  Look(pace, 10'000, 4);
-  EXPECT_FALSE(pace.settled());
-}
-
 }  // namespace
 }  // namespace verbena::soft
