@@ -14,7 +14,6 @@ namespace verbena::transport {
 absl::StatusOr<std::unique_ptr<ReceiveSupply>> PollGroup::MakeSupply(verbs::QueuePair* queue_pair) {
   auto supply = std::make_unique<ReceiveSupply>(SupplySurroundings(), queue_pair, receives_per_connection());
   if (absl::Status status = supply->Add(receives_per_connection()); !status.ok()) return status;
-  supply->PostUsed();  // As in SharedReceives::ProvideFor: what was refused once must turn nobody away.
   supply->PutInBudget(supply->kept());
   return supply;
 }

@@ -64,9 +64,15 @@ absl::Status ReceiveSupply::Add(uint32_t count) {
   staying_ = static_cast<uint32_t>(buffers_.size());
   counters_->receive_buffers.Add(count);
   kept_ += count;
+  PostAdded(count);
+  return absl::OkStatus();
+}
+
+// For want of them a connection may be turned away, so what the device refuses once is tried again at once.
+void ReceiveSupply::PostAdded(uint32_t count) {
   kept_unposted_ += count;
   PostUsed();
-  return absl::OkStatus();
+  if (!used_.empty()) PostUsed();
 }
 
 void ReceiveSupply::PutInBudget(uint32_t count) {
@@ -111,8 +117,7 @@ bool ReceiveSupply::KeepLeavingSlab() {
   std::for_each(back, left_.end(), [this](uint32_t receive) { Repost(receive); });
   left_.erase(back, left_.end());
   counters_->receive_buffers.Add(count);
-  kept_unposted_ += count;
-  PostUsed();
+  PostAdded(count);
   return true;
 }
 

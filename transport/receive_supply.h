@@ -49,7 +49,7 @@ class ReceiveSupply {
   ~ReceiveSupply();
 
   // Posts `count` receives more. They are kept apart until PutInBudget. ResourceExhausted: no room in the queue, or no
-  // memory. What the device refuses now is tried again by PostUsed; until then it counts as consumed.
+  // memory. What the device refuses twice is tried again by PostUsed; until then it counts as consumed.
   absl::Status Add(uint32_t count);
   uint32_t kept() const { return kept_; }  // Added, and not in the budget yet.
   // Moves receives that are kept into the budget, posted ones first; there must be so many.
@@ -103,6 +103,7 @@ class ReceiveSupply {
 
  private:
   uint32_t SlabEnd(size_t slab) const;
+  void PostAdded(uint32_t count);
   void SetAsideLeaving();
   uint32_t PostSome();
   void CountReposted(uint32_t count);

@@ -34,12 +34,11 @@ absl::Status SharedReceives::MakeSupply() {
 }
 
 absl::Status SharedReceives::ProvideFor(uint64_t connections) {
-  const bool one_more = connections > provided_;
-  if (one_more && supply_->kept() < protocol::kCreditsPerConnectionMin && !supply_->KeepLeavingSlab()) {
+  supply_->PostUsed();  // What the device refused so far must turn nobody away that it would take now.
+  if (connections <= provided_) return absl::OkStatus();
+  if (supply_->kept() < protocol::kCreditsPerConnectionMin && !supply_->KeepLeavingSlab()) {
     if (absl::Status status = supply_->Add(kSlabBuffers); !status.ok()) return status;
   }
-  supply_->PostUsed();  // What the device refused, even just now, must turn nobody away if it takes it at a second try.
-  if (!one_more) return absl::OkStatus();
   supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
   ++provided_;
   supply_->grants().ProvideFor(static_cast<uint32_t>(provided_));

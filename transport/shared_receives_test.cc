@@ -210,7 +210,7 @@ void Step(World& world, std::minstd_rand& random) {
       if (peers.empty()) world.MakeAnew().IgnoreError();
       return;
     case 4:
-      if (number(4) == 0) world.fake().Fail("post_srq_recv", ENOMEM);
+      if (number(4) == 0) world.fake().Fail("post_srq_recv", ENOMEM, static_cast<int>(1 + number(3)));
       world.supply().PostUsed();
       return;
     case 5:
