@@ -108,7 +108,7 @@ std::string ConnectionSetup::PeerName() const {
   return absl::StrCat(ToString(candidate_.scheme), "://", link_->id().PeerAddress());
 }
 
-bool ConnectionSetup::OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) {
+bool ConnectionSetup::OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) {
   if (!pending_ || early_sends_.size() >= share_.granted()) {  // Each would take a receive granted to another peer.
     link_->receives().RepostUnseen(receive);
     Finish(absl::InvalidArgumentError("the peer sent frames beyond its credits before the connection was made"));

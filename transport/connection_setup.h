@@ -44,7 +44,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   }
 
   // --- From the link. Work requests do not exist before the connection is made.
-  bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) override;
+  bool OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) override;
   void OnSendsDone(uint32_t) override {}
   void OnReadDone(uint64_t) override {}
   void OnInvalidated() override {}

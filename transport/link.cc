@@ -214,7 +214,7 @@ void Link::FailLater(absl::Status status) {
   });
 }
 
-void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
+void Link::OnReceiveCompleted(uint32_t receive, const ibv_wc& completion) {
   ReceiveSupply& supply = receives();
   supply.OnCompleted();
   if (phase_ != Phase::kOpen) {
@@ -229,7 +229,7 @@ void Link::OnReceive(uint32_t receive, const ibv_wc& completion) {
   // A WRITE with immediate takes a receive and leaves in it what stood there, somebody else's frame perhaps: no frame.
   const size_t length = completion.opcode == IBV_WC_RECV ? completion.byte_len : 0;
   const absl::Span<const std::byte> bytes(supply.data(receive), length);
-  if (owner_->OnReceived(receive, bytes)) supply.Repost(receive);
+  if (owner_->OnSendArrived(receive, bytes)) supply.Repost(receive);
 }
 
 void Link::Landed(const Flight& flight) {

@@ -41,7 +41,7 @@ class LinkOwner {
   virtual void OnCmEvent(verbs::CmEvent& event) = 0;
   // A SEND arrived, of one frame or several. The bytes are valid during the call, unless it returns false: then the
   // owner keeps the buffer and gives it back by ReceiveSupply::Repost.
-  virtual bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
+  virtual bool OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) = 0;
   virtual void OnSendsDone(uint32_t count) = 0;  // The oldest `count` SENDs in flight completed.
   virtual void OnReadDone(uint64_t fetch_id) = 0;
   virtual void OnInvalidated() = 0;                        // The oldest window that was being invalidated is closed.
@@ -125,7 +125,7 @@ class Link : private CmHandler {
   bool ending() const { return phase_ != Phase::kOpen; }
 
   // --- From the poll group.
-  void OnReceive(uint32_t receive, const ibv_wc& completion);
+  void OnReceiveCompleted(uint32_t receive, const ibv_wc& completion);
   void OnCompletion(verbs::CompletionToken token, const ibv_wc& completion);
   void OnQueueFailed(const absl::Status& status);  // The completion queue: nothing completes any more.
   void OnTurnEnd() {

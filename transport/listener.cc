@@ -91,8 +91,8 @@ class Acceptor : public ConnectionSetup {
 
   // A frame says no less than the client's confirmation, which may be lost: it is sent again only after seconds. Not
   // from within the link, which changes hands; frames that come meanwhile are kept.
-  bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) override {
-    const bool taken = ConnectionSetup::OnReceived(receive, bytes);
+  bool OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) override {
+    const bool taken = ConnectionSetup::OnSendArrived(receive, bytes);
     if (!std::exchange(frame_came_, true)) group_->Defer([self = shared_from_this(), this] { OnConfirmed(); });
     return taken;
   }

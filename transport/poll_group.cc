@@ -223,7 +223,7 @@ void PollGroup::HandleCompletion(const ibv_wc& completion) {
   const auto token = verbs::CompletionToken::FromWorkRequestId(completion.wr_id);
   if (token.kind<WorkKind>() == WorkKind::kReceive) {
     Link* const link = FindRecent(completion.qp_num);
-    if (link != nullptr) return link->OnReceive(token.index(), completion);
+    if (link != nullptr) return link->OnReceiveCompleted(token.index(), completion);
     if (shared_ == nullptr) return;  // It went with its queue pair.
     shared_->supply().OnCompleted();
     shared_->supply().RepostUnseen(token.index());

@@ -112,13 +112,13 @@ void RdmaConnection::OnCmEvent(verbs::CmEvent& event) {
   group_.Defer([connection = shared_from_this(), failure] { connection->OnFailure(failure); });
 }
 
-bool RdmaConnection::OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) {
+bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) {
   if (!early_sends_.empty()) {
     early_sends_.push_back(EarlySend{receive, bytes});
     return false;
   }
   const absl::Time now = loop()->Now();
-  machine_.OnReceive();
+  machine_.OnSendArrived();
   wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
   while (!frames.done()) {
     group_.counters().frames_received.Add(1);
@@ -162,7 +162,7 @@ void RdmaConnection::OnTurnEnd() {
 
 void RdmaConnection::HandleEarlySends() {
   for (const EarlySend& send : std::exchange(early_sends_, {})) {
-    OnReceived(send.receive, send.bytes);
+    OnSendArrived(send.receive, send.bytes);
     link_->receives().Repost(send.receive);
   }
 }

@@ -77,7 +77,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
 
   // --- From the link.
   void OnCmEvent(verbs::CmEvent& event) override;
-  bool OnReceived(uint32_t receive, absl::Span<const std::byte> bytes) override;
+  bool OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) override;
   void OnSendsDone(uint32_t count) override;
   void OnReadDone(uint64_t fetch_id) override;
   void OnInvalidated() override;

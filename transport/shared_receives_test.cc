@@ -52,7 +52,7 @@ class World {
     supply().OnCompleted();
     read_ = *supply().data(token.index());
     if (!seen_by_share) return supply().RepostUnseen(token.index());
-    ASSERT_TRUE(peers_[peer].OnFrame());
+    ASSERT_TRUE(peers_[peer].OnSendArrived());
     peers_[peer].Touch(now_ += absl::Milliseconds(1));
     held_.push_back(token.index());
   }

@@ -159,7 +159,7 @@ void SimulatedEnd::OnWake() {
 // --- The link.
 
 void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
-  machine_->OnReceive();
+  machine_->OnSendArrived();
   wire::FrameReader frames(bytes, world_.scenario.packing);
   while (!frames.done()) {
     wire::FrameView frame;

@@ -94,9 +94,9 @@ class ConnectionMachine {
 
   // A SEND arrived. Its receive counts as consumed from here on; the driver reports its repost to the GrantBudget. Its
   // frames follow, each by one of the next two.
-  void OnReceive() {
+  void OnSendArrived() {
     if (state_ == State::kClosed) return;
-    absl::Status status = credits_.OnReceive();
+    absl::Status status = credits_.OnSendArrived();
     // At once: each such SEND takes a receive from another connection.
     if (!status.ok()) StartDisconnect(std::move(status));
   }

@@ -115,7 +115,7 @@ TEST_F(ConnectionMachineTest, TheFramesOfOneSendTakeOneReceive) {
   wire::FrameHeader header = HeaderOf(FrameType::kEager);
   header.payload_bytes = 8;
   const FrameOf frame(header);
-  machine_->OnReceive();
+  machine_->OnSendArrived();
   machine_->OnFrame(frame.view(), now_);
   machine_->OnFrame(frame.view(), now_);
   EXPECT_EQ(machine_->credits_granted(), granted - 1);
@@ -124,7 +124,7 @@ TEST_F(ConnectionMachineTest, TheFramesOfOneSendTakeOneReceive) {
 }
 
 TEST_F(ConnectionMachineTest, WhatCameInFrontOfAMalformedFrameIsDelivered) {
-  machine_->OnReceive();
+  machine_->OnSendArrived();
   machine_->OnFrame(FrameOf(HeaderOf(FrameType::kEager)).view(), now_);
   machine_->OnMalformedFrame(absl::InvalidArgumentError("rubbish behind it"), now_);
   EXPECT_TRUE(Find<DeliverEager>().has_value());

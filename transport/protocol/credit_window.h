@@ -8,8 +8,7 @@
 //   1. The acceptor spends its last credit only on a frame that grants at least one.
 //   2. The initiator spends its last credit only if the peer then holds, or is being sent, at least one of ours.
 //   3. A side that sees its peer low sends a pure grant: the initiator as soon as the acceptor is below the minimum,
-//   the
-//      acceptor when the initiator has none.
+//      the acceptor when the initiator has none.
 //
 // Why it suffices: suppose both end up with none and nothing in flight. The acceptor's last frame carried a grant (1).
 // If the initiator spent its last credit before that frame arrived, it holds that grant still; if after, it knew that
@@ -70,7 +69,7 @@ class CreditWindow {
   // --- Receiving.
 
   // A SEND arrived. Error: the peer held no credit for it.
-  absl::Status OnReceive() { return share_.OnFrame() ? absl::OkStatus() : Overdrawn(); }
+  absl::Status OnSendArrived() { return share_.OnSendArrived() ? absl::OkStatus() : Overdrawn(); }
   // It carried `count` credits for us. Error: more than kCreditsHeldMax in all.
   absl::Status OnGrant(uint32_t count) {
     if (held_ + count > kCreditsHeldMax) return TooManyGranted(count);

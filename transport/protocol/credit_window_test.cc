@@ -18,7 +18,7 @@ class CreditWindowTest : public testing::Test {
     return CreditWindow(initiator, held, *budget_.Admit(0, 2));
   }
   void ConsumeAndRepost(CreditWindow& window) {
-    ASSERT_TRUE(window.OnReceive().ok());
+    ASSERT_TRUE(window.OnSendArrived().ok());
     budget_.OnReceivesReposted(1);
   }
   GrantBudget budget_;
@@ -48,8 +48,8 @@ TEST_F(CreditWindowTest, TheAcceptorsLastCreditNeedsANewGrant) {
 TEST_F(CreditWindowTest, TheInitiatorsLastCreditNeedsAPeerThatCanAnswer) {
   CreditWindow window = MakeWindow(kInitiator, 1);
   EXPECT_TRUE(window.MaySpend());
-  ASSERT_TRUE(window.OnReceive().ok());
-  ASSERT_TRUE(window.OnReceive().ok());  // The peer has none now, and nothing is reposted.
+  ASSERT_TRUE(window.OnSendArrived().ok());
+  ASSERT_TRUE(window.OnSendArrived().ok());  // The peer has none now, and nothing is reposted.
   EXPECT_FALSE(window.MaySpend());
 }
 
@@ -71,7 +71,7 @@ TEST_F(CreditWindowTest, TheAcceptorRefillsOnlyAnInitiatorWithoutAny) {
 
 TEST_F(CreditWindowTest, AGrantThatMustWaitForARepostIsWokenByIt) {
   CreditWindow window = MakeWindow(kInitiator, 2);
-  ASSERT_TRUE(window.OnReceive().ok());
+  ASSERT_TRUE(window.OnSendArrived().ok());
   EXPECT_FALSE(window.GrantDue());
   budget_.OnReceivesReposted(1);
   EXPECT_TRUE(budget_.NextWakeup(absl::UnixEpoch()).has_value());
@@ -91,9 +91,9 @@ TEST_F(CreditWindowTest, AWideWindowIsRefilledWhenHalfOfItIsUsed) {
 
 TEST_F(CreditWindowTest, AFrameBeyondTheGrantsIsAProtocolError) {
   CreditWindow window = MakeWindow(kAcceptor, 2);
-  ASSERT_TRUE(window.OnReceive().ok());
-  ASSERT_TRUE(window.OnReceive().ok());
-  EXPECT_EQ(window.OnReceive().code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(window.OnSendArrived().ok());
+  ASSERT_TRUE(window.OnSendArrived().ok());
+  EXPECT_EQ(window.OnSendArrived().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(CreditWindowTest, GrantsBeyondTheLimitAreAProtocolError) {

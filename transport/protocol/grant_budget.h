@@ -187,8 +187,8 @@ class GrantShare {
     return static_cast<uint16_t>(taken);
   }
 
-  // A frame has arrived in a posted receive, which is consumed. False: the peer held no grant for it.
-  bool OnFrame() {
+  // A SEND has arrived in a posted receive, which is consumed. False: the peer held no grant for it.
+  bool OnSendArrived() {
     GrantBudget::Member& member = budget_->table_[index_];
     ++budget_->consumed_;
     if (member.granted == 0) return false;

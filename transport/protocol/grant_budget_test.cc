@@ -57,7 +57,7 @@ TEST(GrantBudget, ActiveMembersShareWhatIsSpare) {
 TEST(GrantBudget, AnotherMembersMinimumIsNotGrantedAway) {
   GrantBudget budget;
   GrantShare busy = Admitted(budget, 1), poor = Admitted(budget, 2);
-  ASSERT_TRUE(poor.OnFrame());
+  ASSERT_TRUE(poor.OnSendArrived());
   budget.OnReceivesReposted(1);
   busy.Touch(kStart);
   EXPECT_EQ(busy.Grantable(), 0u);  // One receive is free: the poor one's.
@@ -67,7 +67,7 @@ TEST(GrantBudget, AnotherMembersMinimumIsNotGrantedAway) {
 TEST(GrantBudget, NothingIsGrantedForAConsumedReceiveBeforeItsRepost) {
   GrantBudget budget;
   GrantShare share = Admitted(budget, 0);
-  ASSERT_TRUE(share.OnFrame());
+  ASSERT_TRUE(share.OnSendArrived());
   EXPECT_EQ(share.Grantable(), 0u);
   budget.OnReceivesReposted(1);
   EXPECT_EQ(share.Grantable(), 1u);
@@ -76,15 +76,15 @@ TEST(GrantBudget, NothingIsGrantedForAConsumedReceiveBeforeItsRepost) {
 TEST(GrantBudget, AFrameBeyondTheGrantsIsTold) {
   GrantBudget budget;
   GrantShare share = Admitted(budget, 0);
-  EXPECT_TRUE(share.OnFrame());
-  EXPECT_TRUE(share.OnFrame());
-  EXPECT_FALSE(share.OnFrame());
+  EXPECT_TRUE(share.OnSendArrived());
+  EXPECT_TRUE(share.OnSendArrived());
+  EXPECT_FALSE(share.OnSendArrived());
 }
 
 TEST(GrantBudget, AnOverdrawnBudgetGrantsNothingUntilTheReceivesAreBack) {
   GrantBudget budget;
   GrantShare thief = Admitted(budget, 1), victim = Admitted(budget, 2);
-  for (int i = 0; i < 3; ++i) thief.OnFrame();
+  for (int i = 0; i < 3; ++i) thief.OnSendArrived();
   EXPECT_EQ(victim.Grantable(), 0u);
   EXPECT_LT(budget.posted(), budget.outstanding());
   budget.OnReceivesReposted(3);
@@ -146,8 +146,8 @@ TEST(GrantBudget, WhatIsConsumedMayBePostedAgainAfterOthersHaveLeft) {
   budget.OnReceivesAdded(kCreditsPerConnectionMin);
   budget.ProvideFor(2);
   GrantShare share = Admitted(budget, 1);
-  share.OnFrame();
-  share.OnFrame();
+  share.OnSendArrived();
+  share.OnSendArrived();
   ASSERT_TRUE(budget.ProvideForFewer(1));
   EXPECT_EQ(budget.posted(), 0u);
   EXPECT_EQ(share.Grantable(), 0u);
@@ -243,7 +243,7 @@ class RandomMembers {
   void Send() {
     Peer* const peer = Any();
     if (peer == nullptr || peer->unseen > 0) return;
-    if (peer->share.granted() > 0) peer->share.OnFrame();
+    if (peer->share.granted() > 0) peer->share.OnSendArrived();
     peer->share.Touch(now_);
     peer->share.Take(0xffff);
     while (budget_.NextWakeup(now_).has_value()) {
@@ -273,8 +273,8 @@ TEST(GrantBudget, WhoeverComesAndGoesNoGrantIsWithoutAReceive) {
 TEST(GrantBudget, AStarvingMemberIsWokenWhenItsReceivesAreBack) {
   GrantBudget budget;
   GrantShare share = Admitted(budget, 7);
-  share.OnFrame();
-  share.OnFrame();
+  share.OnSendArrived();
+  share.OnSendArrived();
   share.WaitFor(2);
   budget.OnReceivesReposted(1);
   EXPECT_EQ(budget.NextWakeup(kStart), std::nullopt);

@@ -39,7 +39,7 @@ class MachineFixture : public testing::Test {
   }
 
   void Receive(const FrameOf& frame) {
-    machine_->OnReceive();
+    machine_->OnSendArrived();
     machine_->OnFrame(frame.view(), now_);
     Collect();
     budget_.OnReceivesReposted(static_cast<uint32_t>(budget_.consumed()));

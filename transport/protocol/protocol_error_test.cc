@@ -31,10 +31,10 @@ class ProtocolErrorTest : public MachineFixture {
 TEST_F(ProtocolErrorTest, FramesBeyondTheCreditsEndItAtOnce) {
   machine_->HoldMessages(true);
   for (uint32_t i = machine_->credits_granted(); i > 0; --i) {
-    machine_->OnReceive();
+    machine_->OnSendArrived();
     machine_->OnFrame(FrameOf(HeaderOf(FrameType::kPong)).view(), now_);
   }
-  machine_->OnReceive();
+  machine_->OnSendArrived();
   machine_->OnFrame(FrameOf(HeaderOf(FrameType::kPong)).view(), now_);
   EXPECT_EQ(FindControl(FrameType::kGoodbye), std::nullopt);
   budget_.OnReceivesReposted(static_cast<uint32_t>(budget_.consumed()));
@@ -87,7 +87,7 @@ TEST_F(ProtocolErrorTest, AMessageAfterADrainEndsIt) {
 }
 
 TEST_F(ProtocolErrorTest, AMalformedFrameEndsItAndItsReceiveIsCounted) {
-  machine_->OnReceive();
+  machine_->OnSendArrived();
   machine_->OnMalformedFrame(absl::InvalidArgumentError("a frame of 3 bytes"), now_);
   EXPECT_EQ(budget_.consumed(), 1u);
   budget_.OnReceivesReposted(1);
