@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/strings/match.h"
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/hostile/frames.h"
 #include "tests/hostile/hostile_peer.h"
@@ -111,7 +112,10 @@ TEST(LoopThatGoes, TakesAConnectionThatAFrameHasJustConfirmedWithIt) {
   ASSERT_TRUE(peer.ok()) << peer.status();
   const uint64_t posted_before = transport::ReadTransportCounters().receives_posted;
   (*peer)->Send(Control(wire::FrameType::kPing));
-  loop->RunUntil([&] { return transport::ReadTransportCounters().receives_posted < posted_before; });
+  const auto arrived = [&] { return transport::ReadTransportCounters().receives_posted < posted_before; };
+  const absl::Time give_up = absl::Now() + HostilePeer::kPatience;
+  loop->RunUntil([&] { return arrived() || absl::Now() > give_up; });
+  ASSERT_TRUE(arrived());
   loop->RunUntil([&] {
     listener.reset();
     return true;
