@@ -65,23 +65,16 @@ EpollEventLoop::EpollEventLoop(const EventLoopOptions& options, int epoll_fd, in
     : options_(options), epoll_fd_(epoll_fd), wake_fd_(wake_fd), poll_time_(options.poll_duration) {}
 
 EpollEventLoop::~EpollEventLoop() {
-  {
-    const std::lock_guard lock(mu_);  // Another loop's thread may have posted the last of them.
-    running_tasks_.swap(tasks_);
-  }
-  running_tasks_.clear();  // Before the locals: what a task holds may need them to its end.
+  tasks_.Clear();  // Before the locals: what a task holds may need them to its end.
   DestroyLocals();
   close(wake_fd_);
   close(epoll_fd_);
 }
 
 void EpollEventLoop::Post(absl::AnyInvocable<void()> task) {
-  {
-    const std::lock_guard lock(mu_);
-    tasks_.push_back(std::move(task));
-    has_tasks_.store(true, std::memory_order_seq_cst);
-  }
-  if (sleeping_.load(std::memory_order_seq_cst)) Wake();
+  tasks_.Push(std::move(task));
+  // Of those who find the loop asleep one wakes it, for all.
+  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false, std::memory_order_relaxed)) Wake();
 }
 
 void EpollEventLoop::Wake() {
@@ -141,7 +134,7 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 void EpollEventLoop::Turn() {
   if (idle_turns_ % kIdleTurnsPerReading == 0) ReadClock();
   if (++turns_ % kTurnsPerEpoll == 0) HandleReadable(absl::ZeroDuration());
-  int handled = has_tasks_.load(std::memory_order_acquire) ? RunTasks() : 0;
+  int handled = tasks_.empty() ? 0 : tasks_.RunAll();
   handled += PollSources();
   if (timers_.NextDeadline() <= Now()) handled += timers_.RunExpired(Now());
   if (handled > 0) {
@@ -189,22 +182,10 @@ void EpollEventLoop::ArmAndSleep() {
   sleeping_.store(true, std::memory_order_seq_cst);
   // What arrived before the arming raised no event, and a task posted before `sleeping_` woke nobody: look once more.
   const bool nothing =
-      PollSources() == 0 && !has_tasks_.load(std::memory_order_seq_cst) && !stopped_.load(std::memory_order_seq_cst);
+      PollSources() == 0 && tasks_.empty() && !stopped_.load(std::memory_order_seq_cst);
   HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
   EndWait(/*slept=*/nothing);
-}
-
-int EpollEventLoop::RunTasks() {
-  {
-    const std::lock_guard lock(mu_);
-    running_tasks_.swap(tasks_);
-    has_tasks_.store(false, std::memory_order_relaxed);
-  }
-  const int count = static_cast<int>(running_tasks_.size());
-  for (absl::AnyInvocable<void()>& task : running_tasks_) std::exchange(task, nullptr)();
-  running_tasks_.clear();
-  return count;
 }
 
 int EpollEventLoop::PollSources() {

@@ -9,15 +9,14 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "transport/event_loop.h"
 #include "transport/loop_clock.h"
 #include "transport/poll_time.h"
+#include "transport/task_queue.h"
 #include "transport/timer_queue.h"
 
 namespace verbena::transport {
@@ -41,7 +40,6 @@ class EpollEventLoop : public EventLoop {
 
  private:
   // Each returns how many items it handled.
-  int RunTasks();
   int PollSources();
   int HandleReadable(absl::Duration wait);
 
@@ -67,18 +65,15 @@ class EpollEventLoop : public EventLoop {
   std::vector<PollSource*> sources_;
   absl::flat_hash_map<int, PollSource*> readers_;
   TimerQueue timers_;
-  std::vector<absl::AnyInvocable<void()>> running_tasks_;
 
   // Any thread.
   std::atomic<std::thread::id> thread_;
-  // Post writes has_tasks_ and then reads sleeping_, the loop writes sleeping_ and then reads has_tasks_: one of them
-  // must see the other. That holds only if all four are sequentially consistent; an acquire load may be served before
-  // the store in front of it (AArch64's LDAPR is).
-  std::atomic<bool> has_tasks_ = false;
-  std::atomic<bool> sleeping_ = false;
+  // Post writes tasks_ and then reads sleeping_, the loop writes sleeping_ and then reads tasks_: one of them must see
+  // the other. That holds only if all four are sequentially consistent; an acquire load may be served before the store
+  // in front of it (AArch64's LDAPR is).
+  TaskQueue tasks_;
+  std::atomic<bool> sleeping_ = false;  // And nobody has undertaken to wake it.
   std::atomic<bool> stopped_ = false;
-  std::mutex mu_;
-  std::vector<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace verbena::transport

@@ -1,0 +1,98 @@
+#include "transport/task_queue.h"
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace verbena::transport {
+namespace {
+
+TEST(TaskQueue, RunsInOrderOfPushing) {
+  TaskQueue queue;
+  std::vector<int> order;
+  for (int i = 0; i < 100; ++i) queue.Push([&order, i] { order.push_back(i); });
+  EXPECT_FALSE(queue.empty());
+  EXPECT_EQ(queue.RunAll(), 100);
+  EXPECT_TRUE(queue.empty());
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+  EXPECT_EQ(queue.RunAll(), 0);
+}
+
+TEST(TaskQueue, WhatATaskPushesWaitsForTheNextCall) {
+  TaskQueue queue;
+  int runs = 0;
+  queue.Push([&] {
+    ++runs;
+    queue.Push([&runs] { ++runs; });
+  });
+  EXPECT_EQ(queue.RunAll(), 1);
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(queue.RunAll(), 1);
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(TaskQueue, ATaskIsGoneBeforeTheNextOneRuns) {
+  TaskQueue queue;
+  auto held = std::make_shared<int>(0);
+  const std::weak_ptr<int> seen = held;
+  queue.Push([held = std::move(held)] {});
+  queue.Push([&seen] { EXPECT_TRUE(seen.expired()); });
+  EXPECT_EQ(queue.RunAll(), 2);
+}
+
+// Tells by pushing once more when it is destroyed.
+struct PushesAtItsEnd {
+  TaskQueue* queue;
+  std::shared_ptr<int> held;
+  PushesAtItsEnd(TaskQueue* to, std::shared_ptr<int> what) : queue(to), held(std::move(what)) {}
+  PushesAtItsEnd(PushesAtItsEnd&& other) noexcept : queue(other.queue), held(std::move(other.held)) {}
+  ~PushesAtItsEnd() {
+    if (held != nullptr) queue->Push([held = std::move(held)] {});
+  }
+  void operator()() {}
+};
+
+TEST(TaskQueue, WhatIsLeftIsDestroyedUnrunAndWhatThatPushesToo) {
+  auto held = std::make_shared<int>(0);
+  {
+    TaskQueue queue;
+    bool ran = false;
+    queue.Push([&ran] { ran = true; });
+    queue.Push(PushesAtItsEnd(&queue, held));
+    queue.Clear();
+    EXPECT_FALSE(ran);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(held.use_count(), 1);
+    queue.Push(PushesAtItsEnd(&queue, held));
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+// Each of several threads pushes numbers, which arrive once each and in its order.
+TEST(TaskQueue, OfManyThreadsRunsEachOncePushedInItsOrder) {
+  constexpr int kThreads = 4;
+  constexpr int kTasks = 20000;
+  TaskQueue queue;
+  std::vector<int> next(kThreads, 0);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kTasks; ++i) queue.Push([&next, thread, i] { EXPECT_EQ(next[thread]++, i); });
+    });
+  }
+  int ran = 0;
+  while (ran < kThreads * kTasks) {
+    const int count = queue.RunAll();
+    if (count == 0) std::this_thread::yield();
+    ran += count;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(queue.empty());
+  for (int count : next) EXPECT_EQ(count, kTasks);
+}
+
+}  // namespace
+}  // namespace verbena::transport
