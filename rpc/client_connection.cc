@@ -11,6 +11,7 @@
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/loop_handle.h"
 
 namespace verbena::rpc {
 namespace {
@@ -32,26 +33,23 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
   explicit Handle(ClientConnection* connection) : connection_(connection), loop_(&connection->loop_) {}
 
   void CancelCall(uint64_t call_id, absl::string_view reason) override {
-    const std::lock_guard lock(mu_);
-    if (loop_ == nullptr) return;
-    loop_->Post([self = shared_from_this(), call_id, reason] {
+    LoopHandle::Task task = [self = shared_from_this(), call_id, reason] {
       if (self->connection_ == nullptr) return;
       self->connection_->session_.Fail(call_id, absl::CancelledError(reason), self->connection_->loop_.Now());
       self->connection_->Settle();
-    });
+    };
+    loop_.Post(task);
   }
   // Null: gone. The loop's thread.
   ClientConnection* connection() const { return connection_; }
   void Detach() {
     connection_ = nullptr;
-    const std::lock_guard lock(mu_);
-    loop_ = nullptr;
+    loop_.Detach();
   }
 
  private:
   ClientConnection* connection_;
-  std::mutex mu_;
-  transport::EventLoop* loop_ ABSL_GUARDED_BY(mu_);
+  LoopHandle loop_;
 };
 
 ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& channel_options,

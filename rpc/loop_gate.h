@@ -8,9 +8,8 @@
 #define VERBENA_RPC_LOOP_GATE_H_
 
 #include <memory>
-#include <mutex>
 
-#include "absl/base/thread_annotations.h"
+#include "rpc/loop_handle.h"
 #include "transport/event_loop.h"
 
 namespace verbena::rpc {
@@ -39,8 +38,7 @@ class LoopGate {
   // Owned by the loop's thread. Null: shut.
   CallSink* sink_;
 
-  std::mutex mu_;
-  transport::EventLoop* loop_ ABSL_GUARDED_BY(mu_);  // Null: shut.
+  LoopHandle loop_;  // Any thread.
 };
 
 }  // namespace verbena::rpc

@@ -1,14 +1,18 @@
 // A way to an event loop that may be gone: for what users may keep longer than the channel or server that made it.
 //
+// Those who use the loop are counted while they do, and Detach waits until there are none: no lock that a thread could
+// hold while it is not running, but for who takes the loop away.
+//
 // Owner: shared by the loop's part of a channel or server and by all that leads back to it. Thread: any, but Detach.
 
 #ifndef VERBENA_RPC_LOOP_HANDLE_H_
 #define VERBENA_RPC_LOOP_HANDLE_H_
 
-#include <mutex>
+#include <atomic>
+#include <cstdint>
+#include <thread>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "transport/event_loop.h"
 
@@ -23,28 +27,48 @@ class LoopHandle {
 
   // Posts `task`, which is destroyed unrun if the loop ends first. False: the loop is gone, and `task` is as it was.
   bool Post(Task& task) {
-    const std::lock_guard lock(mu_);
-    if (loop_ == nullptr) return false;
-    loop_->Post(std::exchange(task, nullptr));
+    const Use use(this);
+    if (use.loop() == nullptr) return false;
+    use.loop()->Post(std::exchange(task, nullptr));
     return true;
   }
 
   // True: what the loop owns may be touched by this thread, which is the loop's; or the loop is gone, and nobody else
   // touches it.
   bool IsHere() {
-    const std::lock_guard lock(mu_);
-    return loop_ == nullptr || loop_->InLoopThread();
+    const Use use(this);
+    return use.loop() == nullptr || use.loop()->InLoopThread();
   }
 
-  // The loop's thread.
+  // When it returns, nobody uses the loop by this handle, nor will. The loop's thread.
   void Detach() {
-    const std::lock_guard lock(mu_);
-    loop_ = nullptr;
+    loop_.store(nullptr, std::memory_order_seq_cst);
+    while (uses_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();  // A task's posting takes no longer.
   }
 
  private:
-  std::mutex mu_;
-  transport::EventLoop* loop_ ABSL_GUARDED_BY(mu_);  // Null: gone.
+  // The loop does not go while there is one.
+  class Use {
+   public:
+    explicit Use(LoopHandle* handle) : handle_(*handle) {
+      handle_.uses_.fetch_add(1, std::memory_order_seq_cst);
+      loop_ = handle_.loop_.load(std::memory_order_seq_cst);
+    }
+    ~Use() { handle_.uses_.fetch_sub(1, std::memory_order_release); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+    transport::EventLoop* loop() const { return loop_; }  // Null: gone.
+
+   private:
+    LoopHandle& handle_;
+    transport::EventLoop* loop_;
+  };
+
+  // A use writes uses_ and then reads loop_, Detach writes loop_ and then reads uses_: one of them sees the other,
+  // since all four are sequentially consistent.
+  std::atomic<uint32_t> uses_ = 0;
+  std::atomic<transport::EventLoop*> loop_;
 };
 
 }  // namespace verbena::rpc

@@ -181,8 +181,7 @@ void EpollEventLoop::ArmAndSleep() {
   }
   sleeping_.store(true, std::memory_order_seq_cst);
   // What arrived before the arming raised no event, and a task posted before `sleeping_` woke nobody: look once more.
-  const bool nothing =
-      PollSources() == 0 && tasks_.empty() && !stopped_.load(std::memory_order_seq_cst);
+  const bool nothing = PollSources() == 0 && tasks_.empty() && !stopped_.load(std::memory_order_seq_cst);
   HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
   EndWait(/*slept=*/nothing);
