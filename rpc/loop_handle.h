@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -36,6 +35,8 @@ class LoopHandle {
   // True: what the loop owns may be touched by this thread, which is the loop's; or the loop is gone, and nobody else
   // touches it.
   bool IsHere() {
+    transport::EventLoop* const loop = loop_.load(std::memory_order_acquire);
+    if (loop == nullptr || loop == transport::EventLoop::OfThisThread()) return true;
     const Use use(this);
     return use.loop() == nullptr || use.loop()->InLoopThread();
   }
@@ -43,7 +44,7 @@ class LoopHandle {
   // When it returns, nobody uses the loop by this handle, nor will. The loop's thread.
   void Detach() {
     loop_.store(nullptr, std::memory_order_seq_cst);
-    while (uses_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();  // A task's posting takes no longer.
+    for (uint32_t uses; (uses = uses_.load(std::memory_order_seq_cst)) > 0;) uses_.wait(uses);
   }
 
  private:
@@ -54,7 +55,10 @@ class LoopHandle {
       handle_.uses_.fetch_add(1, std::memory_order_seq_cst);
       loop_ = handle_.loop_.load(std::memory_order_seq_cst);
     }
-    ~Use() { handle_.uses_.fetch_sub(1, std::memory_order_release); }
+    ~Use() {
+      const bool last = handle_.uses_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+      if (last && handle_.loop_.load(std::memory_order_seq_cst) == nullptr) handle_.uses_.notify_all();
+    }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
@@ -65,8 +69,8 @@ class LoopHandle {
     transport::EventLoop* loop_;
   };
 
-  // A use writes uses_ and then reads loop_, Detach writes loop_ and then reads uses_: one of them sees the other,
-  // since all four are sequentially consistent.
+  // A use, at its begin and at its end, writes uses_ and then reads loop_, Detach writes loop_ and then reads uses_:
+  // one of them sees the other, since all four are sequentially consistent.
   std::atomic<uint32_t> uses_ = 0;
   std::atomic<transport::EventLoop*> loop_;
 };

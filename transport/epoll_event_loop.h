@@ -72,7 +72,8 @@ class EpollEventLoop : public EventLoop {
   // the other. That holds only if all four are sequentially consistent; an acquire load may be served before the store
   // in front of it (AArch64's LDAPR is).
   TaskQueue tasks_;
-  std::atomic<bool> sleeping_ = false;  // And nobody has undertaken to wake it.
+  // And nobody has undertaken to wake it. He does so at once; if he is stopped in between, the others' tasks wait.
+  std::atomic<bool> sleeping_ = false;
   std::atomic<bool> stopped_ = false;
 };
 

@@ -5,7 +5,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -194,6 +197,29 @@ TEST(EventLoop, WhatIsKeptForItIsDestroyedWhenItIsDroppedAndTheRestWithTheLoop) 
   loop->DropLocal(&values[0]);  // There is nothing.
   loop.reset();
   EXPECT_EQ(values[1].use_count(), 1);
+}
+
+// Of those who find it asleep one wakes it, whoever it is.
+TEST(EventLoop, NoTaskOfManyThreadsFindsALoopThatSleepsOn) {
+  constexpr int kThreads = 3;
+  constexpr int kRounds = 2000;
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kEvent);
+  std::thread looping([&] { loop->RunUntil([] { return false; }); });
+  std::atomic<int> late = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds && late == 0; ++round) {  // Each waits for its own, so that the loop sleeps.
+        auto ran = std::make_shared<std::promise<void>>();
+        loop->Post([ran] { ran->set_value(); });
+        if (ran->get_future().wait_for(std::chrono::seconds(20)) != std::future_status::ready) ++late;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(late, 0);
+  loop->Stop();
+  looping.join();
 }
 
 TEST(EventLoop, AnIdleLoopThatWaitsForEventsUsesNoProcessor) {

@@ -26,7 +26,7 @@ class TaskQueue {
   TaskQueue& operator=(const TaskQueue&) = delete;
   ~TaskQueue();  // Destroys what is left unrun, in order; what that pushes, too.
 
-  // Any thread. Sequentially consistent with empty() and the caller's own accesses.
+  // Any thread. Sequentially consistent with empty().
   void Push(Task task);
   bool empty() const { return newest_.load(std::memory_order_seq_cst) == nullptr; }
 

@@ -1,5 +1,6 @@
 #include "transport/task_queue.h"
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -32,6 +33,21 @@ TEST(TaskQueue, WhatATaskPushesWaitsForTheNextCall) {
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(queue.RunAll(), 1);
   EXPECT_EQ(runs, 2);
+}
+
+TEST(TaskQueue, TasksAreDestroyedInOrderOfPushing) {
+  std::vector<int> order;
+  TaskQueue queue;
+  for (int i = 0; i < 20; ++i) {  // More than there are nodes kept for use again.
+    const auto note = [&order, i](int* gone) {
+      order.push_back(i);
+      delete gone;
+    };
+    queue.Push([held = std::shared_ptr<int>(new int, note)] {});
+  }
+  queue.Clear();
+  ASSERT_EQ(order.size(), 20u);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(order[i], i);
 }
 
 TEST(TaskQueue, ATaskIsGoneBeforeTheNextOneRuns) {
@@ -83,13 +99,16 @@ TEST(TaskQueue, OfManyThreadsRunsEachOncePushedInItsOrder) {
       for (int i = 0; i < kTasks; ++i) queue.Push([&next, thread, i] { EXPECT_EQ(next[thread]++, i); });
     });
   }
+  std::atomic<bool> pushed = false;
+  std::thread waiter([&] {
+    for (std::thread& thread : threads) thread.join();
+    pushed = true;
+  });
   int ran = 0;
-  while (ran < kThreads * kTasks) {
-    const int count = queue.RunAll();
-    if (count == 0) std::this_thread::yield();
-    ran += count;
-  }
-  for (std::thread& thread : threads) thread.join();
+  while (!pushed) ran += queue.RunAll();
+  waiter.join();
+  ran += queue.RunAll();
+  EXPECT_EQ(ran, kThreads * kTasks);
   EXPECT_TRUE(queue.empty());
   for (int count : next) EXPECT_EQ(count, kTasks);
 }
