@@ -31,5 +31,14 @@ TEST(TickPace, LooksOftenAgainAsSoonAsAQueueIsPolledLess) {
   }
 }
 
+TEST(TickPace, NeverSettlesWhileTheApplicationIsSlow) {
+  TickPace pace;
+  for (int i = 0; i < 1000; ++i) {
+    Look(pace, TickPace::kLooksToSettle - 1, TickPace::kPollsMin);
+    Look(pace, 1, TickPace::kPollsMin - 1);
+    EXPECT_FALSE(pace.settled());
+  }
+}
+
 }  // namespace
 }  // namespace verbena::soft
