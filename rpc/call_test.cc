@@ -209,7 +209,7 @@ TEST_F(CallTest, CallFromACompletionPostsNothingOfOurs) {
     posted_by_start = loop_.posted() - before;
   });
   loop_.RunUntilIdle();
-  EXPECT_EQ(posted_by_start, 1u);  // The double's own delivery to the peer.
+  EXPECT_EQ(posted_by_start, 2u);  // The double's own: its delivery to the peer, and that the request is written.
   EXPECT_EQ(second->reply.value(), "two");
 }
 

@@ -9,6 +9,11 @@
 namespace verbena::rpc {
 namespace {
 
+// Messages, and bytes, that are written one in the completion of the other before the peer is told of them: about what
+// one SEND carries.
+constexpr uint32_t kRowMax = 16;
+constexpr size_t kRowBytesMax = 4096;
+
 absl::Status Unreadable() {
   return absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
 }
@@ -44,12 +49,7 @@ MessageStream::MessageStream(std::shared_ptr<LoopHandle> loop, const StreamOptio
 
 MessageStream::~MessageStream() = default;
 
-// Completions run behind the operation, not within it: its caller may hold a lock, or start the next in one.
-void MessageStream::OnLoop(absl::AnyInvocable<void()> operation) {
-  if (loop_->IsHere()) {
-    operation();
-    return RunCompletionsLater();
-  }
+void MessageStream::PostOperation(absl::AnyInvocable<void()> operation) {
   absl::AnyInvocable<void()> task = [self = shared_from_this(), operation = std::move(operation)]() mutable {
     const CallbackScope scope(self.get());
     operation();
@@ -195,7 +195,7 @@ void MessageStream::Send(PendingWrite write) {
   if (observer_ != nullptr) observer_->OnSend(*write.message);
   Outgoing* const outgoing = TakeOutgoing();
   absl::Cord attachment = std::move(write.attachment);
-  outgoing->Begin(std::move(write));
+  outgoing->Begin(std::move(write), /*in_row=*/completing_);
   unserialized_ = outgoing;
   const uint64_t bytes = outgoing->size();
   const uint64_t number = sender_.Send(bytes + attachment.size());
@@ -220,9 +220,18 @@ std::optional<MessageStream::Done> MessageStream::TakeDone(Outgoing& outgoing) {
 void MessageStream::OnSerialized(Outgoing& outgoing) {
   std::optional<Done> done = TakeDone(outgoing);
   if (!done.has_value()) return;
-  Complete(*std::move(done), absl::OkStatus());
-  RunCompletionsLater();  // The transport is on the stack.
+  Complete(*std::move(done), absl::OkStatus());  // Run by OnWritten: the transport is in the midst of something.
+  if (closed_) RunCompletionsLater();            // No write follows; and the connection may end before it can tell.
   TellFinished();
+}
+
+// Who writes the next message in the completion of the last writes several in one turn, and they share a SEND. Others
+// gain nothing from being told before the doorbell rings: another thread has to be woken.
+void MessageStream::OnWritten(const Outgoing& outgoing) {
+  row_bytes_ += outgoing.size();
+  if (!outgoing.in_row() || ++row_ >= kRowMax || row_bytes_ > kRowBytesMax) return RunCompletionsLater();
+  const CallbackScope scope(this);
+  RunCompletions();
 }
 
 void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
@@ -355,6 +364,8 @@ void MessageStream::RunCompletionsLater() {
   absl::AnyInvocable<void()> task = [self = shared_from_this()] {
     const CallbackScope scope(self.get());
     self->completions_posted_ = false;
+    self->row_ = 0;
+    self->row_bytes_ = 0;
     self->RunCompletions();
   };
   if (!loop_->Post(task)) task();

@@ -138,7 +138,15 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     Done done;
   };
 
-  void OnLoop(absl::AnyInvocable<void()> operation);
+  // Does `operation` on the loop: at once, or by a task of it. Completions run behind the operation, not within it: its
+  // caller may hold a lock, or start the next in one.
+  template <typename Operation>
+  void OnLoop(Operation operation) {
+    if (!loop_->IsHere()) return PostOperation(std::move(operation));
+    operation();
+    RunCompletionsLater();
+  }
+  void PostOperation(absl::AnyInvocable<void()> operation);
   void StartRead(PendingRead read);
   void StartWrite(PendingWrite write);
   absl::Status CheckWrite(const PendingWrite& write) const;
@@ -156,6 +164,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   Outgoing* TakeOutgoing();
   std::optional<Done> TakeDone(Outgoing& outgoing);
   void OnSerialized(Outgoing& outgoing);
+  void OnWritten(const Outgoing& outgoing);
   void OnLost(absl::Status why);
   void TellFinished();
   absl::Status JudgeSize(uint64_t payload_bytes) const;
@@ -187,6 +196,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   std::vector<Outgoing*> free_outgoing_;
   Outgoing* unserialized_ = nullptr;  // The one whose write is not complete. Null: none.
   std::deque<std::pair<Done, absl::Status>> completions_;
+  uint32_t row_ = 0;  // Messages written each in the completion of the one before it, since a task last ran any.
+  size_t row_bytes_ = 0;
   bool completing_ = false;
   bool completions_posted_ = false;
 };

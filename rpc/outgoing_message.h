@@ -22,9 +22,11 @@ class MessageStream::Outgoing : public transport::PayloadSource {
  public:
   explicit Outgoing(MessageStream* stream) : stream_(*stream) {}
 
-  void Begin(PendingWrite write) {
+  // `in_row`: it is sent from within a completion of the stream.
+  void Begin(PendingWrite write, bool in_row) {
     bytes_ = write.message->ByteSizeLong();
     write_ = std::move(write);
+    in_row_ = in_row;
     in_use_ = true;
   }
   size_t size() const override { return bytes_; }
@@ -36,6 +38,7 @@ class MessageStream::Outgoing : public transport::PayloadSource {
     WriteMeasured(*write_->message, to);
     stream_.OnSerialized(*this);
   }
+  void OnWritten() override { stream_.OnWritten(*this); }
 
   // The user's part; null: he has it already.
   std::optional<Done> TakeDone() {
@@ -46,6 +49,7 @@ class MessageStream::Outgoing : public transport::PayloadSource {
   }
   void Free() { in_use_ = false; }
   bool in_use() const { return in_use_; }
+  bool in_row() const { return in_row_; }
   void set_send_id(uint64_t send_id) { send_id_ = send_id; }
   uint64_t send_id() const { return send_id_; }
 
@@ -54,6 +58,7 @@ class MessageStream::Outgoing : public transport::PayloadSource {
   std::optional<PendingWrite> write_;
   size_t bytes_ = 0;
   uint64_t send_id_ = 0;
+  bool in_row_ = false;
   bool in_use_ = false;
 };
 

@@ -155,6 +155,7 @@ void RdmaConnection::OnTurnEnd() {
   dirty_ = false;
   if (!early_sends_.empty()) HandleEarlySends();
   BindExports();
+  TellWritten();
   Perform();
   link_->Flush();
   ArmTimer();

@@ -126,6 +126,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   static std::shared_ptr<RdmaConnection> TakeOver(Parts parts);
   void OnAuthenticatorAnswer(absl::StatusOr<AuthenticationRun::Answer> answer);
   void ExportNow(uint64_t send_id, size_t segments_max);
+  void TellWritten();
   void LandNow(uint64_t fetch_id, MemoryBudget::Answer answer);
   absl::Status PrepareLanding(Inbound& inbound);
   void ReturnLanding(Inbound& inbound);
@@ -154,6 +155,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   std::shared_ptr<const PeerIdentity> peer_identity_;
   RecordTable<Outbound> outbound_;
   protocol::Ring<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
+  protocol::Ring<uint64_t> written_;  // Sends that were exported and whose source was not told that it is written.
   struct TakenBack {
     ExportedPayload exported;
     size_t windows = 0;  // Not invalidated yet.

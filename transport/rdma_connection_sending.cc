@@ -12,10 +12,15 @@ void RdmaConnection::Do(const protocol::PostEager& action) {
   const Outbound& outbound = *outbound_.Find(action.send_id);
   group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
   group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
-  if (action.joins) return link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
-  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
-  const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
-  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
+  PayloadSource* const source = outbound.payload;
+  if (action.joins) {
+    link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
+  } else {
+    RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
+    const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
+    QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
+  }
+  if (source != nullptr) source->OnWritten();
 }
 
 void RdmaConnection::Do(const protocol::PostAnnounce& action) {
@@ -61,6 +66,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
     group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
     unbound_.Push(send_id);
     BindExports();
+    if (outbound.payload != nullptr) written_.Push(send_id);  // Told by OnTurnEnd: the budget is on the stack.
   } else {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", exported.status().message()));
     outbound.state = Outbound::Export::kNone;
@@ -68,6 +74,13 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
     machine_.OnExportFailed(send_id);
   }
   MarkDirty();
+}
+
+void RdmaConnection::TellWritten() {
+  while (!written_.empty()) {
+    const Outbound* const outbound = outbound_.Find(written_.Pop());
+    if (outbound != nullptr && outbound->payload != nullptr) outbound->payload->OnWritten();
+  }
 }
 
 // Else such an export would wait for ever.

@@ -77,6 +77,15 @@ TEST_F(LostMessageTest, LastWriteThatFindsNoMemoryEndsTheCallBehindWhatWasWritte
   EXPECT_TRUE(absl::IsCancelled(served().writes[1]));
 }
 
+// The server goes when the message is written and nobody has been told yet.
+TEST_F(LostMessageTest, LastWriteCompletesThoughTheServerGoes) {
+  BeginAnEndThatWaits();
+  network_.latest_server()->ReleaseExports();
+  StopServer();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(served().writes.size(), 1u);
+}
+
 TEST_F(LostMessageTest, InitialMetadataComesWithTheEndOfTheFirstMessageThatFoundNoMemory) {
   Start();
   auto call = Begin(MethodKind::kServerStreaming);

@@ -105,6 +105,9 @@ void MemoryConnection::Transmit(Queued queued) {
   if (queued.payload != nullptr) {
     message.body.resize(queued.payload->size());
     queued.payload->WriteTo(reinterpret_cast<std::byte*>(message.body.data()));
+    PostToSelf([send_id = queued.send_id, source = queued.payload](MemoryConnection& self) {
+      if (self.unreported_.contains(send_id)) source->OnWritten();
+    });
   }
   message.body += std::string(queued.attachment);
   const uint64_t send_id = queued.send_id;
