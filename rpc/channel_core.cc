@@ -130,7 +130,7 @@ absl::Status ChannelCore::StartNames() {
   if (!ServerNames::NamesMany(target_)) return absl::OkStatus();
   return names_->Start(target_, options_.names, [lanes = lanes_.lanes](auto list) {
     for (const Lane& lane : lanes) {
-      LoopHandle::Task tell = [lane, list] { lane->OnList(list); };
+      transport::LoopHandle::Task tell = [lane, list] { lane->OnList(list); };
       lane->handle()->Post(tell);
     }
   });

@@ -38,7 +38,7 @@ ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, s
       refresh_(std::move(refresh)),
       options_(channel_options),
       loop_(*loop),
-      handle_(std::make_shared<LoopHandle>(loop)),
+      handle_(std::make_shared<transport::LoopHandle>(loop)),
       board_(std::move(board)),
       lane_options_(options),
       waiting_(std::make_shared<WaitingCalls>(handle_)),

@@ -24,11 +24,11 @@
 #include "rpc/core/split_mix.h"
 #include "rpc/health_watches.h"
 #include "rpc/hedged_calls.h"
-#include "rpc/loop_handle.h"
 #include "rpc/network.h"
 #include "rpc/user_call.h"
 #include "rpc/waiting_calls.h"
 #include "transport/deadline_timer.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
@@ -70,7 +70,7 @@ class ChannelLane : public CallRouter,
 
   // Any thread.
   transport::EventLoop& loop() { return loop_; }
-  const std::shared_ptr<LoopHandle>& handle() const { return handle_; }
+  const std::shared_ptr<transport::LoopHandle>& handle() const { return handle_; }
   std::vector<std::string> DescribeConnections() const;
 
  private:
@@ -110,7 +110,7 @@ class ChannelLane : public CallRouter,
   const std::function<void()> refresh_;
   const ChannelOptions options_;
   transport::EventLoop& loop_;
-  const std::shared_ptr<LoopHandle> handle_;
+  const std::shared_ptr<transport::LoopHandle> handle_;
   const std::shared_ptr<ConnectivityBoard> board_;
   const Options lane_options_;
   const std::shared_ptr<WaitingCalls> waiting_;   // For a server.

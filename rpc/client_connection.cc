@@ -11,7 +11,7 @@
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
-#include "rpc/loop_handle.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 namespace {
@@ -33,7 +33,7 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
   explicit Handle(ClientConnection* connection) : connection_(connection), loop_(&connection->loop_) {}
 
   void CancelCall(uint64_t call_id, absl::string_view reason) override {
-    LoopHandle::Task task = [self = shared_from_this(), call_id, reason] {
+    transport::LoopHandle::Task task = [self = shared_from_this(), call_id, reason] {
       if (self->connection_ == nullptr) return;
       self->connection_->session_.Fail(call_id, absl::CancelledError(reason), self->connection_->loop_.Now());
       self->connection_->Settle();
@@ -49,7 +49,7 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
 
  private:
   ClientConnection* connection_;
-  LoopHandle loop_;
+  transport::LoopHandle loop_;
 };
 
 ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& channel_options,

@@ -79,7 +79,8 @@ struct HealthWatches::Watch {
   transport::TimerId retry_timer = 0;
 };
 
-HealthWatches::HealthWatches(std::string service, transport::EventLoop* loop, std::shared_ptr<LoopHandle> handle,
+HealthWatches::HealthWatches(std::string service, transport::EventLoop* loop,
+                             std::shared_ptr<transport::LoopHandle> handle,
                              std::function<void(ClientConnection&)> changed)
     : service_(std::move(service)), loop_(*loop), handle_(std::move(handle)), changed_(std::move(changed)) {}
 

@@ -20,8 +20,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "rpc/client_connection.h"
-#include "rpc/loop_handle.h"
 #include "transport/event_loop.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
@@ -31,7 +31,7 @@ class HealthWatches {
   static constexpr absl::Duration kRetryDelay = absl::Seconds(1);
 
   // `service`: "package.Service"; empty: the server as a whole. `loop` outlives it.
-  HealthWatches(std::string service, transport::EventLoop* loop, std::shared_ptr<LoopHandle> handle,
+  HealthWatches(std::string service, transport::EventLoop* loop, std::shared_ptr<transport::LoopHandle> handle,
                 std::function<void(ClientConnection&)> changed);
   // Cancels every watch. Nothing runs any more.
   ~HealthWatches();
@@ -56,7 +56,7 @@ class HealthWatches {
   // Constant after construction.
   const std::string service_;
   transport::EventLoop& loop_;
-  const std::shared_ptr<LoopHandle> handle_;
+  const std::shared_ptr<transport::LoopHandle> handle_;
   const std::function<void(ClientConnection&)> changed_;
 
   absl::flat_hash_map<const ClientConnection*, std::unique_ptr<Watch>> watches_;  // Of connections that are ready.

@@ -11,7 +11,7 @@
 
 namespace verbena::rpc {
 
-HedgedCalls::HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<LoopHandle> handle,
+HedgedCalls::HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<transport::LoopHandle> handle,
                          RetryBudget* budget, std::function<void(UserCall)> make_attempt)
     : loop_(*loop),
       handle_(std::move(handle)),
@@ -85,7 +85,7 @@ void HedgedCalls::End(uint64_t id, absl::Status status) {
 }
 
 void HedgedCalls::CancelCall(uint64_t id, absl::string_view reason) {
-  LoopHandle::Task task = [self = shared_from_this(), id, reason] {
+  transport::LoopHandle::Task task = [self = shared_from_this(), id, reason] {
     if (self->calls_.Find(id) == nullptr) return;
     self->End(id, WithCertainty(absl::CancelledError(reason), Certainty::kNotSent));
   };

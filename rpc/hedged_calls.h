@@ -23,9 +23,9 @@
 #include "rpc/core/call_table.h"
 #include "rpc/core/deadline_queue.h"
 #include "rpc/core/retry/hedge.h"
-#include "rpc/loop_handle.h"
 #include "rpc/user_call.h"
 #include "transport/deadline_timer.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
@@ -33,8 +33,8 @@ class HedgedCalls : public CallCanceller, public std::enable_shared_from_this<He
  public:
   // At most `calls_max` at once. `make_attempt` makes one, whose `done` may run within. `loop` and `budget` stay until
   // EndAll.
-  HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<LoopHandle> handle, RetryBudget* budget,
-              std::function<void(UserCall)> make_attempt);
+  HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<transport::LoopHandle> handle,
+              RetryBudget* budget, std::function<void(UserCall)> make_attempt);
 
   // A unary call; not while full(). `policy` outlives it.
   void Start(UserCall call, const HedgingPolicy* policy);
@@ -63,7 +63,7 @@ class HedgedCalls : public CallCanceller, public std::enable_shared_from_this<He
   void OnTime();
 
   transport::EventLoop& loop_;
-  const std::shared_ptr<LoopHandle> handle_;
+  const std::shared_ptr<transport::LoopHandle> handle_;
   RetryBudget& budget_;
   const std::function<void(UserCall)> make_attempt_;
   CallTable<Call> calls_;

@@ -14,7 +14,7 @@ void LoopGate::Return(std::unique_ptr<ServerCall> call) {
     return;
   }
   const std::shared_ptr<LoopGate> kept = call->gate();  // The call may be the last to hold it.
-  LoopHandle::Task task = [call = std::move(call)]() mutable {
+  transport::LoopHandle::Task task = [call = std::move(call)]() mutable {
     LoopGate* gate = call->gate().get();
     if (gate->sink_ == nullptr) return;
     const CallbackScope scope(gate);

@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "rpc/loop_handle.h"
 #include "transport/event_loop.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
@@ -38,7 +38,7 @@ class LoopGate {
   // Owned by the loop's thread. Null: shut.
   CallSink* sink_;
 
-  LoopHandle loop_;  // Any thread.
+  transport::LoopHandle loop_;  // Any thread.
 };
 
 }  // namespace verbena::rpc

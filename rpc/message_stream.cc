@@ -44,7 +44,7 @@ bool ParseBody(const absl::Cord& payload, uint64_t body_bytes, google::protobuf:
 
 }  // namespace
 
-MessageStream::MessageStream(std::shared_ptr<LoopHandle> loop, const StreamOptions& options)
+MessageStream::MessageStream(std::shared_ptr<transport::LoopHandle> loop, const StreamOptions& options)
     : loop_(std::move(loop)), options_(options), receiver_(options.window_bytes) {}
 
 MessageStream::~MessageStream() = default;

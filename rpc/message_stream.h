@@ -29,8 +29,8 @@
 #include "rpc/core/stream_receiver.h"
 #include "rpc/core/stream_sender.h"
 #include "rpc/interceptor/message_observer.h"
-#include "rpc/loop_handle.h"
 #include "transport/connection.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
@@ -67,7 +67,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // What becomes of messages that are here unread when the call ends.
   enum class Unread { kKeep, kDrop };
 
-  MessageStream(std::shared_ptr<LoopHandle> loop, const StreamOptions& options);
+  MessageStream(std::shared_ptr<transport::LoopHandle> loop, const StreamOptions& options);
   ~MessageStream();
 
   // --- For the user. Any thread; reads by one at a time, writes by one at a time.
@@ -172,7 +172,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void RunCompletionsLater();
 
   // Constant after construction.
-  const std::shared_ptr<LoopHandle> loop_;
+  const std::shared_ptr<transport::LoopHandle> loop_;
   const StreamOptions options_;
 
   // Owned by the loop's thread.

@@ -23,7 +23,7 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       session_options_(session_options),
       stream_options_(stream_options),
       gate_(std::make_shared<LoopGate>(event_loop, this)),
-      handle_(std::make_shared<LoopHandle>(event_loop)),
+      handle_(std::make_shared<transport::LoopHandle>(event_loop)),
       header_room_(kResponseHeaderRoomMax),
       tally_(calls_max),
       recycled_(methods->size()),

@@ -19,7 +19,6 @@
 #include "rpc/core/server_session.h"
 #include "rpc/executor/handler_queue.h"
 #include "rpc/loop_gate.h"
-#include "rpc/loop_handle.h"
 #include "rpc/message_stream.h"
 #include "rpc/method_registry.h"
 #include "rpc/server_call.h"
@@ -27,6 +26,7 @@
 #include "transport/connection.h"
 #include "transport/deadline_timer.h"
 #include "transport/event_loop.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
@@ -91,7 +91,7 @@ class ServerLoop : public CallSink {
   const ServerSessionOptions session_options_;
   const StreamOptions stream_options_;
   const std::shared_ptr<LoopGate> gate_;
-  const std::shared_ptr<LoopHandle> handle_;
+  const std::shared_ptr<transport::LoopHandle> handle_;
 
   // Owned by the loop's thread.
   std::vector<std::byte> header_room_;

@@ -48,7 +48,7 @@ void WaitingCalls::End(UserCall call, absl::Status status) {
 }
 
 void WaitingCalls::CancelCall(uint64_t id, absl::string_view reason) {
-  LoopHandle::Task task = [self = shared_from_this(), id, reason] { self->EndCancelled(id, reason); };
+  transport::LoopHandle::Task task = [self = shared_from_this(), id, reason] { self->EndCancelled(id, reason); };
   loop_->Post(task);
 }
 

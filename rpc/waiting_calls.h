@@ -14,14 +14,14 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "rpc/cancel/call_canceller.h"
-#include "rpc/loop_handle.h"
 #include "rpc/user_call.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::rpc {
 
 class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<WaitingCalls> {
  public:
-  explicit WaitingCalls(std::shared_ptr<LoopHandle> loop) : loop_(std::move(loop)) {}
+  explicit WaitingCalls(std::shared_ptr<transport::LoopHandle> loop) : loop_(std::move(loop)) {}
 
   // `call` waits until `until` at the longest; cancelled already, it ends in a task of the loop.
   void Add(UserCall call, absl::Time until);
@@ -48,7 +48,7 @@ class WaitingCalls : public CallCanceller, public std::enable_shared_from_this<W
 
   void EndCancelled(uint64_t id, absl::string_view reason);
 
-  const std::shared_ptr<LoopHandle> loop_;
+  const std::shared_ptr<transport::LoopHandle> loop_;
   std::map<uint64_t, Waiting> calls_;  // By id, which rises.
   uint64_t last_id_ = 0;
   absl::Time next_deadline_ = absl::InfiniteFuture();  // At most the earliest.

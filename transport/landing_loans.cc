@@ -8,26 +8,18 @@ LandingLoans::Loan::Loan(std::shared_ptr<Returns> returns, BlockRef block, uint6
     : returns_(std::move(returns)), block_(std::move(block)), bytes_(bytes) {}
 
 LandingLoans::Loan::~Loan() {
-  block_ = BlockRef();  // Free before it is counted as free.
-  const std::lock_guard lock(returns_->mu);
-  if (returns_->loop == nullptr) return;
-  if (returns_->bytes == 0) {
-    returns_->loop->Post([returns = returns_] { Collect(*returns); });
-  }
-  returns_->bytes += bytes_;
+  block_ = BlockRef();                                                           // Free before it is counted as free.
+  if (returns_->bytes.fetch_add(bytes_, std::memory_order_acq_rel) > 0) return;  // They are collected with others.
+  LoopHandle::Task task = [returns = returns_] { Collect(*returns); };
+  returns_->loop.Post(task);
 }
 
 LandingLoans::LandingLoans(EventLoop* loop, MemoryBudget* budget)
-    : budget_(*budget), returns_(std::make_shared<Returns>()) {
-  const std::lock_guard lock(returns_->mu);
-  returns_->loop = loop;
-  returns_->collector = this;
-}
+    : budget_(*budget), returns_(std::make_shared<Returns>(loop, this)) {}
 
 LandingLoans::~LandingLoans() {
-  const std::lock_guard lock(returns_->mu);
-  returns_->loop = nullptr;
   returns_->collector = nullptr;
+  returns_->loop.Detach();
 }
 
 std::shared_ptr<const LandingLoans::Loan> LandingLoans::Lend(BlockRef block, uint64_t bytes) {
@@ -36,13 +28,8 @@ std::shared_ptr<const LandingLoans::Loan> LandingLoans::Lend(BlockRef block, uin
 }
 
 void LandingLoans::Collect(Returns& returns) {
-  LandingLoans* collector = nullptr;
-  uint64_t bytes = 0;
-  {
-    const std::lock_guard lock(returns.mu);
-    collector = returns.collector;
-    bytes = std::exchange(returns.bytes, 0);
-  }
+  const uint64_t bytes = returns.bytes.exchange(0, std::memory_order_acq_rel);
+  LandingLoans* const collector = returns.collector;
   if (collector == nullptr) return;  // Its poll group went meanwhile, on this same thread.
   collector->budget_.OnLentBack(bytes);
   collector->budget_.Return(bytes);

@@ -6,12 +6,12 @@
 #ifndef VERBENA_TRANSPORT_LANDING_LOANS_H_
 #define VERBENA_TRANSPORT_LANDING_LOANS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
-#include "absl/base/thread_annotations.h"
 #include "transport/event_loop.h"
+#include "transport/loop_handle.h"
 #include "transport/memory_budget.h"
 #include "transport/payload_arena.h"
 
@@ -44,10 +44,11 @@ class LandingLoans {
  private:
   // Where loans that end leave their bytes for the loop to find.
   struct Returns {
-    std::mutex mu;
-    EventLoop* loop ABSL_GUARDED_BY(mu);          // Null once the poll group is gone.
-    LandingLoans* collector ABSL_GUARDED_BY(mu);  // Likewise.
-    uint64_t bytes ABSL_GUARDED_BY(mu) = 0;       // Not collected yet; then a task to do so is posted.
+    Returns(EventLoop* to, LandingLoans* by) : loop(to), collector(by) {}
+
+    LoopHandle loop;                  // Detached once the poll group is gone.
+    LandingLoans* collector;          // The loop's. Null once the poll group is gone.
+    std::atomic<uint64_t> bytes = 0;  // Not collected yet; then a task to do so is posted.
   };
 
   // On the loop.

@@ -15,11 +15,10 @@
 #include <atomic>
 #include <coroutine>
 #include <memory>
-#include <mutex>
 
-#include "absl/base/thread_annotations.h"
 #include "rpc/coroutine/resume.h"
 #include "transport/event_loop.h"
+#include "transport/loop_handle.h"
 
 namespace verbena::coroutine {
 
@@ -43,8 +42,7 @@ class Completion {
   // Nobody will wait any more, at the latest when home goes.
   void Forget() {
     Abandon();
-    const std::lock_guard lock(mu_);
-    forgotten_ = true;
+    home_.Detach();
   }
   // Somebody waits.
   bool awaited() const {
@@ -58,13 +56,9 @@ class Completion {
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
-    {
-      const std::lock_guard lock(self->mu_);
-      transport::EventLoop* const home = self->home_;
-      if (!self->forgotten_ && home != nullptr && !home->InLoopThread()) {
-        home->Post([self] { self->Arrive(); });
-        return;
-      }
+    if (!self->home_.IsHere()) {
+      transport::LoopHandle::Task task = [self] { self->Arrive(); };
+      if (self->home_.Post(task)) return;
     }
     self->Arrive();
   }
@@ -78,9 +72,7 @@ class Completion {
 
   static inline char done_ = 0;  // Its address is no coroutine's.
 
-  std::mutex mu_;  // So that home is there while it is posted to.
-  bool forgotten_ ABSL_GUARDED_BY(mu_) = false;
-  transport::EventLoop* const home_;     // Null: none.
+  transport::LoopHandle home_;           // Leads nowhere: none, or forgotten.
   std::atomic<void*> waiter_ = nullptr;  // Null: nobody. Done(): it has ended.
   const void* ambient_ = nullptr;        // The waiter's.
 };

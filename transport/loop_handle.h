@@ -5,8 +5,8 @@
 //
 // Owner: shared by the loop's part of a channel or server and by all that leads back to it. Thread: any, but Detach.
 
-#ifndef VERBENA_RPC_LOOP_HANDLE_H_
-#define VERBENA_RPC_LOOP_HANDLE_H_
+#ifndef VERBENA_TRANSPORT_LOOP_HANDLE_H_
+#define VERBENA_TRANSPORT_LOOP_HANDLE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -15,14 +15,14 @@
 #include "absl/functional/any_invocable.h"
 #include "transport/event_loop.h"
 
-namespace verbena::rpc {
+namespace verbena::transport {
 
 class LoopHandle {
  public:
   using Task = absl::AnyInvocable<void()>;
 
-  // `loop` stays until Detach.
-  explicit LoopHandle(transport::EventLoop* loop) : loop_(loop) {}
+  // `loop` stays until Detach. Null: gone already.
+  explicit LoopHandle(EventLoop* loop) : loop_(loop) {}
 
   // Posts `task`, which is destroyed unrun if the loop ends first. False: the loop is gone, and `task` is as it was.
   bool Post(Task& task) {
@@ -35,8 +35,8 @@ class LoopHandle {
   // True: what the loop owns may be touched by this thread, which is the loop's; or the loop is gone, and nobody else
   // touches it.
   bool IsHere() {
-    transport::EventLoop* const loop = loop_.load(std::memory_order_acquire);
-    if (loop == nullptr || loop == transport::EventLoop::OfThisThread()) return true;
+    EventLoop* const loop = loop_.load(std::memory_order_acquire);
+    if (loop == nullptr || loop == EventLoop::OfThisThread()) return true;
     const Use use(this);
     return use.loop() == nullptr || use.loop()->InLoopThread();
   }
@@ -62,19 +62,19 @@ class LoopHandle {
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
-    transport::EventLoop* loop() const { return loop_; }  // Null: gone.
+    EventLoop* loop() const { return loop_; }  // Null: gone.
 
    private:
     LoopHandle& handle_;
-    transport::EventLoop* loop_;
+    EventLoop* loop_;
   };
 
   // A use, at its begin and at its end, writes uses_ and then reads loop_, Detach writes loop_ and then reads uses_:
   // one of them sees the other, since all four are sequentially consistent.
   std::atomic<uint32_t> uses_ = 0;
-  std::atomic<transport::EventLoop*> loop_;
+  std::atomic<EventLoop*> loop_;
 };
 
-}  // namespace verbena::rpc
+}  // namespace verbena::transport
 
-#endif  // VERBENA_RPC_LOOP_HANDLE_H_
+#endif  // VERBENA_TRANSPORT_LOOP_HANDLE_H_

@@ -1,4 +1,4 @@
-#include "rpc/loop_handle.h"
+#include "transport/loop_handle.h"
 
 #include <atomic>
 #include <memory>
@@ -7,11 +7,11 @@
 
 #include "gtest/gtest.h"
 
-namespace verbena::rpc {
+namespace verbena::transport {
 namespace {
 
 TEST(LoopHandle, LeadsToItsLoopUntilItIsDetached) {
-  const std::unique_ptr<transport::EventLoop> loop = *transport::EventLoop::Create({});
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
   LoopHandle handle(loop.get());
   EXPECT_FALSE(handle.IsHere());
   bool ran = false;
@@ -31,8 +31,8 @@ TEST(LoopHandle, LeadsToItsLoopUntilItIsDetached) {
 
 // Of a loop that another one's task runs, the outer is meant.
 TEST(LoopHandle, IsAtALoopThatRunsAnotherOne) {
-  const std::unique_ptr<transport::EventLoop> outer = *transport::EventLoop::Create({});
-  const std::unique_ptr<transport::EventLoop> inner = *transport::EventLoop::Create({});
+  const std::unique_ptr<EventLoop> outer = *EventLoop::Create({});
+  const std::unique_ptr<EventLoop> inner = *EventLoop::Create({});
   LoopHandle handle(outer.get());
   bool ran = false;
   const auto run = [&] {
@@ -51,7 +51,7 @@ TEST(LoopHandle, IsAtALoopThatRunsAnotherOne) {
 TEST(LoopHandle, NobodyUsesALoopThatIsGone) {
   constexpr int kThreads = 3;
   for (int round = 0; round < 200; ++round) {
-    std::unique_ptr<transport::EventLoop> loop = *transport::EventLoop::Create({});
+    std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
     LoopHandle handle(loop.get());
     std::atomic<int> destroyed = 0, posted = 0;
     std::vector<std::thread> threads;
@@ -77,4 +77,4 @@ TEST(LoopHandle, NobodyUsesALoopThatIsGone) {
 }
 
 }  // namespace
-}  // namespace verbena::rpc
+}  // namespace verbena::transport
