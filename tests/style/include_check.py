@@ -53,6 +53,7 @@ TRANSPORT_FOR_RPC = {
     "transport/deadline_timer.h",
     "transport/endpoint.h",
     "transport/event_loop.h",
+    "transport/loop_handle.h",
     "transport/log.h",
     "transport/payload_memory.h",
     "transport/registered_memory.h",
@@ -62,7 +63,7 @@ TRANSPORT_FOR_RPC = {
 PUBLIC_TESTING = re.compile(r"testing/(?:in_process_server|virtual_time_server|network_faults)\.h")
 
 # All that the coroutine layer knows beside itself: calls stand on it, not under it.
-BELOW_COROUTINES = ("rpc/coroutine/", "transport/event_loop.h")
+BELOW_COROUTINES = ("rpc/coroutine/", "transport/event_loop.h", "transport/loop_handle.h")
 
 # All that name sources know beside themselves: what they hand out, and when to try again. They stand beside calls.
 BELOW_NAMES = (
