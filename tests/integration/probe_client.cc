@@ -51,8 +51,12 @@ class Caller {
     stub_.async()->Echo(&context_, &echo_request_, &echo_reply_, [](absl::Status) {});
   }
   void Download() {
+    context_.Reset();
     fetch_request_.set_bytes(integration::LargeBytes(kLargeBytes));
-    stub_.async()->Fetch(&context_, &fetch_request_, &fetch_reply_, [](absl::Status) {});
+    stub_.async()->Fetch(&context_, &fetch_request_, &fetch_reply_, [this](absl::Status status) {
+      if (!status.ok()) EndWith(status);
+      Download();
+    });
   }
   void Hold() {
     hold_request_.set_milliseconds(kHoldMilliseconds);
