@@ -9,8 +9,7 @@
 namespace verbena::rpc {
 namespace {
 
-// Messages, and bytes, that are written one in the completion of the other before the peer is told of them: about what
-// one SEND carries.
+// Messages, and bytes, that complete in place before a task runs the next completion: about what one SEND carries.
 constexpr uint32_t kRowMax = 16;
 constexpr size_t kRowBytesMax = 4096;
 
@@ -52,7 +51,9 @@ MessageStream::~MessageStream() = default;
 void MessageStream::PostOperation(absl::AnyInvocable<void()> operation) {
   absl::AnyInvocable<void()> task = [self = shared_from_this(), operation = std::move(operation)]() mutable {
     const CallbackScope scope(self.get());
+    self->in_posted_operation_ = true;
     operation();
+    self->in_posted_operation_ = false;
     self->RunCompletions();
   };
   if (loop_->Post(task)) return;
@@ -162,6 +163,7 @@ absl::Status MessageStream::CheckWrite(const PendingWrite& write) const {
 }
 
 void MessageStream::StartWrite(PendingWrite write) {
+  write.on_loop = !in_posted_operation_;
   if (absl::Status checked = CheckWrite(write); !checked.ok()) {
     return Complete(std::move(write.done), std::move(checked));
   }
@@ -195,7 +197,7 @@ void MessageStream::Send(PendingWrite write) {
   if (observer_ != nullptr) observer_->OnSend(*write.message);
   Outgoing* const outgoing = TakeOutgoing();
   absl::Cord attachment = std::move(write.attachment);
-  outgoing->Begin(std::move(write), /*in_row=*/completing_);
+  outgoing->Begin(std::move(write), attachment.size());
   unserialized_ = outgoing;
   const uint64_t bytes = outgoing->size();
   const uint64_t number = sender_.Send(bytes + attachment.size());
@@ -225,11 +227,11 @@ void MessageStream::OnSerialized(Outgoing& outgoing) {
   TellFinished();
 }
 
-// Who writes the next message in the completion of the last writes several in one turn, and they share a SEND. Others
-// gain nothing from being told before the doorbell rings: another thread has to be woken.
+// Who writes the next message in the completion of the last writes several in one turn, and they share a SEND. Another
+// thread gains nothing from being told before the doorbell rings: it has to be woken, and comes back by a task.
 void MessageStream::OnWritten(const Outgoing& outgoing) {
-  row_bytes_ += outgoing.size();
-  if (!outgoing.in_row() || ++row_ >= kRowMax || row_bytes_ > kRowBytesMax) return RunCompletionsLater();
+  row_bytes_ += outgoing.bytes_in_all();
+  if (!outgoing.on_loop() || ++row_ >= kRowMax || row_bytes_ > kRowBytesMax) return RunCompletionsLater();
   const CallbackScope scope(this);
   RunCompletions();
 }

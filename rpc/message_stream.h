@@ -136,6 +136,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     const google::protobuf::MessageLite* message;
     absl::Cord attachment;
     Done done;
+    bool on_loop = false;  // By who is on the loop's thread.
   };
 
   // Does `operation` on the loop: at once, or by a task of it. Completions run behind the operation, not within it: its
@@ -196,9 +197,11 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   std::vector<Outgoing*> free_outgoing_;
   Outgoing* unserialized_ = nullptr;  // The one whose write is not complete. Null: none.
   std::deque<std::pair<Done, absl::Status>> completions_;
-  uint32_t row_ = 0;  // Messages written each in the completion of the one before it, since a task last ran any.
+  // What was written and completed in place since a task last ran completions: messages, bytes.
+  uint32_t row_ = 0;
   size_t row_bytes_ = 0;
   bool completing_ = false;
+  bool in_posted_operation_ = false;
   bool completions_posted_ = false;
 };
 

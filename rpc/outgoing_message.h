@@ -22,11 +22,12 @@ class MessageStream::Outgoing : public transport::PayloadSource {
  public:
   explicit Outgoing(MessageStream* stream) : stream_(*stream) {}
 
-  // `in_row`: it is sent from within a completion of the stream.
-  void Begin(PendingWrite write, bool in_row) {
+  // `attachment_bytes` travel beside it.
+  void Begin(PendingWrite write, size_t attachment_bytes) {
     bytes_ = write.message->ByteSizeLong();
+    attachment_bytes_ = attachment_bytes;
+    on_loop_ = write.on_loop;
     write_ = std::move(write);
-    in_row_ = in_row;
     in_use_ = true;
   }
   size_t size() const override { return bytes_; }
@@ -49,7 +50,8 @@ class MessageStream::Outgoing : public transport::PayloadSource {
   }
   void Free() { in_use_ = false; }
   bool in_use() const { return in_use_; }
-  bool in_row() const { return in_row_; }
+  bool on_loop() const { return on_loop_; }
+  size_t bytes_in_all() const { return bytes_ + attachment_bytes_; }
   void set_send_id(uint64_t send_id) { send_id_ = send_id; }
   uint64_t send_id() const { return send_id_; }
 
@@ -57,8 +59,9 @@ class MessageStream::Outgoing : public transport::PayloadSource {
   MessageStream& stream_;
   std::optional<PendingWrite> write_;
   size_t bytes_ = 0;
+  size_t attachment_bytes_ = 0;
   uint64_t send_id_ = 0;
-  bool in_row_ = false;
+  bool on_loop_ = false;
   bool in_use_ = false;
 };
 

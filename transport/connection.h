@@ -33,8 +33,8 @@ class PayloadSource {
   virtual size_t size() const = 0;
   virtual void WriteTo(std::byte* to) = 0;  // size() bytes.
   // A call-back, as a ConnectionHandler's are, once, soon after WriteTo, unless OnSent or the connection's end comes
-  // first. The source may go in it only if OnSent need not find it. Of a small message what is sent from within it
-  // leaves together with that.
+  // first. The source may go in it only if OnSent need not find it. Of a small message, what is sent from within it
+  // may leave in the same SEND.
   virtual void OnWritten() {}
 };
 

@@ -3,7 +3,8 @@
 // Those who use the loop are counted while they do, and Detach waits until there are none: no lock that a thread could
 // hold while it is not running, but for who takes the loop away.
 //
-// Owner: shared by the loop's part of a channel or server and by all that leads back to it. Thread: any, but Detach.
+// Owner: shared by the loop's part of a channel or server and by all that leads back to it, by itself or within what
+// they share; whoever calls it has a share. Thread: any, but Detach.
 
 #ifndef VERBENA_TRANSPORT_LOOP_HANDLE_H_
 #define VERBENA_TRANSPORT_LOOP_HANDLE_H_
@@ -26,14 +27,15 @@ class LoopHandle {
 
   // Posts `task`, which is destroyed unrun if the loop ends first. False: the loop is gone, and `task` is as it was.
   bool Post(Task& task) {
+    if (loop_.load(std::memory_order_acquire) == nullptr) return false;  // Detach must not wait for ever new ones.
     const Use use(this);
     if (use.loop() == nullptr) return false;
     use.loop()->Post(std::exchange(task, nullptr));
     return true;
   }
 
-  // True: what the loop owns may be touched by this thread, which is the loop's; or the loop is gone, and nobody else
-  // touches it.
+  // True: what the loop owns may be touched by this thread, which is the loop's; or the loop is gone, but for tasks
+  // that were posted before.
   bool IsHere() {
     EventLoop* const loop = loop_.load(std::memory_order_acquire);
     if (loop == nullptr || loop == EventLoop::OfThisThread()) return true;

@@ -50,7 +50,7 @@ TEST(LoopHandle, IsAtALoopThatRunsAnotherOne) {
 // The loop goes as soon as Detach returns, while others post.
 TEST(LoopHandle, NobodyUsesALoopThatIsGone) {
   constexpr int kThreads = 3;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
     LoopHandle handle(loop.get());
     std::atomic<int> destroyed = 0, posted = 0;
