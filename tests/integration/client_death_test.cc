@@ -56,7 +56,7 @@ class ClientDeath : public testing::Test {
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     bystander_ = std::thread([this] { CallForEver(); });
-    EXPECT_TRUE(WaitUntil([this] { return bystander_calls_ > 10; }, kPatience));
+    EXPECT_TRUE(WaitUntil([this] { return bystander_calls_ > 10; }, kBound));
   }
   ~ClientDeath() override {
     stopping_ = true;
@@ -153,7 +153,7 @@ TEST_F(ClientDeath, WhileItFetchesAResponseLeavesNothing) {
 TEST_F(ClientDeath, TellsItsHandlers) {
   const std::unique_ptr<ChildProcess> client = StartClient("hold", 4);
   ASSERT_EQ(client->ReadLine(), "calling");
-  ASSERT_TRUE(WaitUntil([this] { return service_.holding == 4; }, kPatience));
+  ASSERT_TRUE(WaitUntil([this] { return service_.holding == 4; }, kBound));
   client->KillAndWait();
   EXPECT_TRUE(WaitUntil([this] { return service_.holding == 0; }, kBound));
   EXPECT_EQ(service_.cancelled, 4);
