@@ -75,8 +75,8 @@ class ArmedWordWatcher {
     uint64_t word = word_->load();
     if ((word & 7) == 0) return Wake::kNobody;
     auto armed_for = static_cast<ArmedFor>(word & 3);
-    bool for_application = (news >= News::kImportant && armed_for != ArmedFor::kNothing) ||
-                           (news == News::kMessage && armed_for == ArmedFor::kAnything);
+    bool for_application = (news == News::kImportant && armed_for != ArmedFor::kNothing) ||
+                           (news != News::kWork && armed_for == ArmedFor::kAnything);
     if (news == News::kAnswer && !for_application) return Wake::kNobody;
     uint64_t& woken = for_application ? channel_woken_ : device_woken_;
     if (word >> 3 == woken) return Wake::kNobody;

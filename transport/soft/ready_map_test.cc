@@ -78,6 +78,14 @@ TEST_F(ArmedWordTest, OwnerThatWaitsForSolicitedMessagesLeavesOthersToItsDevice)
   EXPECT_EQ(watcher_.WhomToWake(News::kImportant), Wake::kChannel);
 }
 
+TEST_F(ArmedWordTest, AnswerWakesNobodyButWhoWaitsForAnything) {
+  EXPECT_EQ(watcher_.WhomToWake(News::kAnswer), Wake::kNobody);
+  armed_.Arm(ArmedFor::kSolicited);
+  EXPECT_EQ(watcher_.WhomToWake(News::kAnswer), Wake::kNobody);
+  armed_.Arm(ArmedFor::kAnything);
+  EXPECT_EQ(watcher_.WhomToWake(News::kAnswer), Wake::kChannel);
+}
+
 TEST_F(ArmedWordTest, WorkIsForTheDeviceWhateverTheOwnerIsArmedFor) {
   armed_.Arm(ArmedFor::kAnything);
   EXPECT_EQ(watcher_.WhomToWake(News::kWork), Wake::kDevice);
