@@ -137,6 +137,9 @@ class ConnectionMachine {
     actions_.DropFront();
     return action;
   }
+  // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
+  // own, its sender knows.)
+  bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
   // Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
   absl::Time NextDeadline() const;

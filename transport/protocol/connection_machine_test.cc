@@ -63,6 +63,26 @@ TEST_F(ConnectionMachineTest, ACompletedEagerSendIsDelivered) {
   EXPECT_EQ(sent->outcome, SendOutcome::kDelivered);
 }
 
+TEST_F(ConnectionMachineTest, SendsAreAwaitedOnceSlotsRunOut) {
+  for (uint32_t i = 0; i < (config_.send_slots - kControlSendSlots) / 2; ++i) SendEager();
+  Collect();
+  EXPECT_FALSE(machine_->awaits_sends());
+  SendEager();
+  Collect();
+  EXPECT_TRUE(machine_->awaits_sends());
+  CompleteSends();
+  EXPECT_FALSE(machine_->awaits_sends());
+}
+
+TEST_F(ConnectionMachineTest, SendsAreAwaitedWhereTheConnectionEnds) {
+  machine_->Drain(now_);
+  EXPECT_TRUE(machine_->awaits_sends());
+  Restart(/*peer_credits=*/16);
+  EXPECT_FALSE(machine_->awaits_sends());
+  machine_->Abort(absl::CancelledError("enough"), now_);
+  EXPECT_TRUE(machine_->awaits_sends());
+}
+
 TEST_F(ConnectionMachineTest, WhileHeldNoMessageIsPosted) {
   machine_->HoldMessages(true);
   SendEager();

@@ -32,6 +32,12 @@ class Ring {
     return slots_[head_];
   }
 
+  // The one that was pushed last. The same holds.
+  T& back() {
+    assert(size_ > 0);
+    return slots_[At(size_ - 1)];
+  }
+
   // All, the oldest first. `function` neither pushes nor pops.
   template <typename Function>
   void ForEach(Function function) const {

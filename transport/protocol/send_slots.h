@@ -30,6 +30,8 @@ class SendSlots {
 
   bool HasRoomForControl() const { return posted_ < slots_; }
   bool HasRoomForMessage() const { return posted_ + kControlSendSlots < slots_; }
+  // Of those for messages more than half are taken.
+  bool HalfFull() const { return 2 * posted_ + kControlSendSlots > slots_; }
 
   // A frame takes a slot. `send_id`: who is told of its completion, or kNoSend.
   void Post(uint64_t send_id) {
