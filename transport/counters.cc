@@ -30,6 +30,7 @@ void AddTotals(const CounterBlock& block, TransportCounters* sum) {
   sum->frames_packed += block.frames_packed.value();
   sum->frames_received += block.frames_received.value();
   sum->doorbells += block.doorbells.value();
+  sum->completion_events += block.completion_events.value();
   sum->reads += block.reads.value();
   sum->payload_bytes_serialized += block.payload_bytes_serialized.value();
   sum->payload_bytes_copied += block.payload_bytes_copied.value();

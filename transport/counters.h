@@ -43,6 +43,7 @@ struct CounterBlock {
   Counter frames_packed;
   Counter frames_received;
   Counter doorbells;
+  Counter completion_events;
   Counter reads;
   Counter payload_bytes_serialized;
   Counter payload_bytes_copied;

@@ -84,6 +84,7 @@ struct TransportCounters {
   uint64_t frames_packed = 0;  // Of them, those that went in one SEND with another in front.
   uint64_t frames_received = 0;
   uint64_t doorbells = 0;
+  uint64_t completion_events = 0;  // That woke a loop, or would have.
   uint64_t reads = 0;
   // Of payloads, by this side's processor; docs/payload.md says which path has how many of them.
   uint64_t payload_bytes_serialized = 0;  // Written once, straight into the memory that they are sent from.

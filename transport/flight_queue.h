@@ -2,7 +2,8 @@
 //
 // While a work request is in flight it is kept here, with the buffer that it names; only a completion (success, error
 // or flush) or the end of its queue pair gives the buffer back. Not every work request asks for a completion: one says
-// of those posted before it that they have succeeded. READs stand apart: siw completes a SEND when it has been written
+// of those posted before it that they have succeeded. Nor does each matter to a loop that sleeps: those that do are
+// awaited, READs and invalidations always. READs stand apart: siw completes a SEND when it has been written
 // to the stream, while the answer to a READ posted before is still on its way. In themselves both are in order.
 //
 // Owner: a poll group, a pair of queues for each link number; the count goes on from one link to the next with that
@@ -37,18 +38,32 @@ struct Flight {
   WorkKind kind = WorkKind::kFrame;
   uint64_t fetch_id = 0;          // kRead: which fetch.
   RegisteredPool::Buffer buffer;  // kFrame, kHeader: the bytes, unless they went inline.
+  bool awaited = false;           // A loop that sleeps is to wake for its completion.
+};
+
+// The flights of several queues together.
+struct FlightCounts {
+  size_t all = 0;
+  size_t awaited = 0;
 };
 
 class FlightQueue {
  public:
-  // `total` counts the flights of several queues. Not owned.
-  FlightQueue(uint32_t link, size_t* total) : link_(link), total_(*total) {}
+  // `total` is not owned.
+  FlightQueue(uint32_t link, FlightCounts* total) : link_(link), total_(*total) {}
 
   verbs::CompletionToken Add(Flight&& flight) {
     const verbs::CompletionToken token = verbs::CompletionToken::Of(flight.kind, link_, first_ + Narrow(size()));
+    flight.awaited |= flight.kind == WorkKind::kRead || flight.kind == WorkKind::kInvalidate;
+    ++total_.all;
+    if (flight.awaited) ++total_.awaited;
     flights_.Push(std::move(flight));
-    ++total_;
     return token;
+  }
+  // The newest is awaited from here on, and with it those before: they complete in order. Nothing if there is none.
+  void AwaitNewest() {
+    if (size() == 0 || std::exchange(flights_.back().awaited, true)) return;
+    ++total_.awaited;
   }
 
   // Whether the completion of the token's work request is about the oldest flight too.
@@ -57,15 +72,11 @@ class FlightQueue {
   // There is one.
   Flight TakeOldest() {
     ++first_;
-    --total_;
-    return flights_.Pop();
+    return Gone(flights_.Pop());
   }
 
   // There is one; it was never posted.
-  Flight TakeNewest() {
-    --total_;
-    return flights_.PopBack();
-  }
+  Flight TakeNewest() { return Gone(flights_.PopBack()); }
   // All of them: the queue pair is destroyed and can complete no more.
   void Clear() {
     while (size() > 0) TakeOldest();
@@ -75,10 +86,15 @@ class FlightQueue {
 
  private:
   static uint32_t Narrow(size_t size) { return static_cast<uint32_t>(size); }
+  Flight Gone(Flight&& flight) {
+    --total_.all;
+    if (flight.awaited) --total_.awaited;
+    return std::move(flight);
+  }
 
   // Constant after construction.
   const uint32_t link_;
-  size_t& total_;
+  FlightCounts& total_;
 
   // Owned by the loop.
   protocol::Ring<Flight> flights_;
@@ -88,11 +104,14 @@ class FlightQueue {
 // Those of one link.
 class LinkFlights {
  public:
-  LinkFlights(uint32_t link, size_t* total) : reads_(link, total), others_(link, total) {}
+  LinkFlights(uint32_t link, FlightCounts* total) : reads_(link, total), others_(link, total) {}
 
   verbs::CompletionToken Add(Flight&& flight) { return Of(flight.kind).Add(std::move(flight)); }
   // The queue in which work of this kind stands.
   FlightQueue& Of(WorkKind kind) { return kind == WorkKind::kRead ? reads_ : others_; }
+
+  // Of all but READs, which are awaited anyhow.
+  void AwaitNewest() { others_.AwaitNewest(); }
 
   size_t size() const { return reads_.size() + others_.size(); }
   void Clear() {

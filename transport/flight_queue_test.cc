@@ -9,7 +9,7 @@ constexpr uint32_t kLink = 7;
 
 class FlightQueueTest : public testing::Test {
  protected:
-  size_t total_ = 0;
+  FlightCounts total_;
   FlightQueue queue_{kLink, &total_};
 };
 
@@ -50,7 +50,7 @@ TEST_F(FlightQueueTest, WhatWasNeverPostedIsTakenFromTheOtherEnd) {
 }
 
 TEST(LinkFlights, ASendThatOvertakesAReadSaysNothingOfIt) {
-  size_t total = 0;
+  FlightCounts total;
   LinkFlights flights(kLink, &total);
   const verbs::CompletionToken read = flights.Add(Flight{WorkKind::kRead, 1, {}});
   const verbs::CompletionToken send = flights.Add(Flight{WorkKind::kFrame, 0, {}});
@@ -60,7 +60,7 @@ TEST(LinkFlights, ASendThatOvertakesAReadSaysNothingOfIt) {
   EXPECT_EQ(flights.size(), 1u);
   ASSERT_TRUE(flights.Of(WorkKind::kRead).Covers(read));
   EXPECT_EQ(flights.Of(WorkKind::kRead).TakeOldest().fetch_id, 1u);
-  EXPECT_EQ(total, 0u);
+  EXPECT_EQ(total.all, 0u);
 }
 
 TEST_F(FlightQueueTest, TheTotalIsThatOfAllQueues) {
@@ -68,9 +68,32 @@ TEST_F(FlightQueueTest, TheTotalIsThatOfAllQueues) {
   queue_.Add(Flight{});
   queue_.Add(Flight{});
   other.Add(Flight{});
-  EXPECT_EQ(total_, 3u);
+  EXPECT_EQ(total_.all, 3u);
   queue_.Clear();
-  EXPECT_EQ(total_, 1u);
+  EXPECT_EQ(total_.all, 1u);
+}
+
+TEST_F(FlightQueueTest, ReadsAndInvalidationsAreAwaited) {
+  for (const WorkKind kind : {WorkKind::kFrame, WorkKind::kHeader, WorkKind::kBind}) queue_.Add(Flight{kind, 0, {}});
+  EXPECT_EQ(total_.awaited, 0u);
+  for (const WorkKind kind : {WorkKind::kRead, WorkKind::kInvalidate}) queue_.Add(Flight{kind, 0, {}});
+  EXPECT_EQ(total_.awaited, 2u);
+  queue_.Clear();
+  EXPECT_EQ(total_.awaited, 0u);
+}
+
+TEST_F(FlightQueueTest, TheNewestIsAwaitedOnceHoweverOftenItIsAskedFor) {
+  queue_.AwaitNewest();
+  EXPECT_EQ(total_.awaited, 0u);
+  queue_.Add(Flight{});
+  queue_.Add(Flight{});
+  queue_.AwaitNewest();
+  queue_.AwaitNewest();
+  EXPECT_EQ(total_.awaited, 1u);
+  queue_.TakeOldest();
+  EXPECT_EQ(total_.awaited, 1u);
+  queue_.TakeNewest();
+  EXPECT_EQ(total_.awaited, 0u);
 }
 
 }  // namespace

@@ -314,6 +314,7 @@ void Link::End() {
   if (phase_ != Phase::kOpen) return;
   parked_.clear();
   Post();
+  AwaitSends();
   phase_ = Phase::kDisconnecting;
   failed_ = true;  // Whatever fails from here on is the consequence.
   if (own_receives_ != nullptr) own_receives_->Close();

@@ -113,6 +113,12 @@ class Link : private CmHandler {
   // begins to end.
   void QueueInvalidate(const verbs::MemoryWindow& window);
 
+  // Somebody waits for the SENDs that were queued last, and so for those before: a loop that sleeps wakes when they
+  // have completed. Else their completions may wait for as long as PollGroup::Arm says.
+  void AwaitSends() { flights().AwaitNewest(); }
+  // The peer has chosen wire::kFeatureSolicited.
+  void OnPeerSolicits() { group_->OnPeerSolicits(number_); }
+
   // Rings the doorbell if anything is queued.
   void Flush();
 

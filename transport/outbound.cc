@@ -19,6 +19,7 @@ void Outbound::Assign(OutboundMessage&& message) {
   kind = message.kind;
   call_id = message.call_id;
   tag = message.tag;
+  awaited = message.awaited;
   header.assign(message.header.begin(), message.header.end());
   payload = message.payload;
   source_bytes = payload == nullptr ? 0 : payload->size();

@@ -34,6 +34,7 @@ struct Outbound {
   PayloadSource* payload = nullptr;
   uint64_t source_bytes = 0;  // Of `payload`.
   absl::Cord attachment;
+  bool awaited = false;   // OutboundMessage::awaited.
   bool reported = false;  // OnSent was made.
   Export state = Export::kNone;
   std::optional<ExportedPayload> exported;

@@ -24,6 +24,10 @@ constexpr uint32_t kIdlePollsPerWakeup = 64;
 // Work requests in flight that name no send buffer: frame headers and READs.
 constexpr uint32_t kUnbufferedFlightsMax = 4096;
 
+WorkKind KindOf(const ibv_wc& completion) {
+  return verbs::CompletionToken::FromWorkRequestId(completion.wr_id).kind<WorkKind>();
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<PollGroup>> PollGroup::For(EventLoop* loop, std::shared_ptr<DeviceContext> device,
@@ -104,6 +108,7 @@ void PollGroup::Close() {
   deferred_.OnQueueFailed();  // Nothing is waited for any more.
   deferred_.RunRipe();
   loop_->CancelTimer(watch_timer_);
+  loop_->CancelTimer(sweep_timer_);
   kept_memory_.Cancel();
   device_->RemoveUser(this);
   loop_->RemoveSource(this);
@@ -118,6 +123,7 @@ uint32_t PollGroup::AddLink(Link* link) {
     free_links_.push_back(static_cast<uint32_t>(links_.size()));
     flights_.emplace_back(static_cast<uint32_t>(links_.size()), &in_flight_);
     links_.push_back(nullptr);
+    peer_solicits_.push_back(false);
   }
   const uint32_t number = free_links_.back();
   free_links_.pop_back();
@@ -135,9 +141,16 @@ void PollGroup::RemoveLink(uint32_t number, uint32_t queue_pair_number) {
   link_of_queue_pair_.erase(queue_pair_number);
   recent_[queue_pair_number % recent_.size()] = {};
   links_[number] = nullptr;
+  if (peer_solicits_[number]) --soliciting_peers_;
+  peer_solicits_[number] = false;
   free_links_.push_back(number);
   kept_memory_.OnLinkGone();
   if (removed_) DropIfUnused();
+}
+
+void PollGroup::OnPeerSolicits(uint32_t link) {
+  peer_solicits_[link] = true;
+  ++soliciting_peers_;
 }
 
 Link* PollGroup::FindLink(uint32_t queue_pair_number) const {
@@ -204,6 +217,7 @@ int PollGroup::Reap() {
       Fail(status);
       break;
     }
+    if (early_wakes_.woken()) early_wakes_.OnPolled(/*own=*/count > 0 && KindOf(completions[0]) != WorkKind::kReceive);
     for (int i = 0; i < count; ++i) HandleCompletion(completions[i]);
     reaped += count;
     const bool emptied = count < kCompletionsPerReap;
@@ -270,16 +284,30 @@ void PollGroup::DropIfUnused() {
   });
 }
 
+// iWARP devices raise no event for solicited completions only (docs/devices.md).
+bool PollGroup::OnlySolicitedMatter() const {
+  return in_flight_.awaited == 0 && waiting_.empty() && waiting_for_buffer_.empty() &&
+         soliciting_peers_ == links_.size() - free_links_.size() && !device_->device().is_iwarp();
+}
+
 void PollGroup::Arm() {
-  if (armed_ || failed_) return;
-  armed_ = completions_->RequestNotify(/*solicited_only=*/false).ok();
+  if (failed_) return;
+  early_wakes_.OnSleep(counters_.frames_received.value());
+  const bool only_solicited = OnlySolicitedMatter() && !(in_flight_.all > 0 && early_wakes_.Wanted());
+  const Armed wanted = only_solicited ? Armed::kForSolicited : Armed::kForAnything;
+  if (wanted > armed_ && completions_->RequestNotify(wanted == Armed::kForSolicited).ok()) armed_ = wanted;
+  if (armed_ != Armed::kForSolicited || in_flight_.all == 0 || sweep_timer_ != 0) return;
+  sweep_timer_ = loop_->AddTimer(loop_->Now() + kSweepInterval, [this] { sweep_timer_ = 0; });  // The loop has polled.
 }
 
 void PollGroup::OnReadable(int fd) {
   if (fd != channel_->fd()) return device_->DispatchEvents();
   // One for each arming; should there be another, the descriptor stays readable.
   const absl::StatusOr<ibv_cq*> queue = channel_->NextEvent();
-  if (queue.ok() && *queue != nullptr) armed_ = false;
+  if (!queue.ok() || *queue == nullptr) return;
+  armed_ = Armed::kNot;
+  counters_.completion_events.Add(1);
+  early_wakes_.OnWoken(counters_.frames_received.value());
 }
 
 }  // namespace verbena::transport

@@ -24,6 +24,7 @@
 #include "transport/counters.h"
 #include "transport/deferred_tasks.h"
 #include "transport/device_context.h"
+#include "transport/early_wakes.h"
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
 #include "transport/flight_queue.h"
@@ -79,6 +80,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   uint32_t AddLink(Link* link);
   void BindQueuePair(uint32_t queue_pair_number, uint32_t link);
   void RemoveLink(uint32_t number, uint32_t queue_pair_number);
+  // The link's peer has chosen wire::kFeatureSolicited. Once.
+  void OnPeerSolicits(uint32_t link);
   // The completion queue has failed, or the device was removed: what is in flight completes no more.
   bool failed() const { return failed_; }
   // Null when there is none (any more).
@@ -100,7 +103,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   SendListPool& send_lists() { return send_lists_; }
   LinkFlights& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
-  bool TooManyInFlight(uint32_t more = 1) const { return in_flight_ + sends_.free() + more > flights_max_; }
+  bool TooManyInFlight(uint32_t more = 1) const { return in_flight_.all + sends_.free() + more > flights_max_; }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
   // Once for each link until its OnSendBufferFree, which comes in the order of asking.
@@ -112,10 +115,16 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
 
   // --- PollSource.
   int Poll() override;
+  // For what matters only, where that can be said: what peers send, and failures; for SENDs of our own that nobody
+  // awaits only while that pays (early_wakes.h). Else they are looked at when the loop wakes, after kSweepInterval at
+  // the latest.
+  static constexpr absl::Duration kSweepInterval = absl::Milliseconds(50);
   void Arm() override;
   void OnReadable(int fd) override;
 
  private:
+  enum class Armed : uint8_t { kNot, kForSolicited, kForAnything };
+
   PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, const TransportOptions& options);
   absl::Status Initialize();
   absl::Status ListenToEvents();
@@ -136,6 +145,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void WakeForGrants(ReceiveSupply& supply);
   void RelieveBudgets();
   int PostReceives(bool idle);
+  bool OnlySolicitedMatter() const;
   ReceiveSupply::Surroundings SupplySurroundings() {
     return {.pool = &receives_, .counters = &counters_, .used = &used_supplies_};
   }
@@ -151,7 +161,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   RegisteredPool sends_;
   RegisteredPool headers_;
   SendListPool send_lists_;
-  size_t in_flight_ = 0;             // Of all links together.
+  FlightCounts in_flight_;           // Of all links together.
   std::deque<LinkFlights> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;
   std::optional<verbs::CompletionQueue> completions_;
@@ -162,11 +172,14 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
   TimerId watch_timer_ = 0;  // While somebody waits for memory.
+  TimerId sweep_timer_ = 0;  // While a SEND that nobody awaits may have completed unseen.
   KeptMemoryTimer kept_memory_;
 
   uint64_t connections_most_ = 0;  // At the same time, since GiveBackUnused was called.
   uint64_t links_made_ = 0;        // Ever.
   std::vector<Link*> links_;
+  std::vector<bool> peer_solicits_;  // By link number.
+  size_t soliciting_peers_ = 0;      // How many.
   std::vector<uint32_t> free_links_;
   absl::flat_hash_map<uint32_t, uint32_t> link_of_queue_pair_;
   // Those whose receives have completed lately, by the low bits of the queue pair's number.
@@ -184,7 +197,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   uint32_t flights_max_ = 0;   // Set once, by Initialize.
   uint32_t receives_max_ = 0;  // The same: what the completion queue has room for.
   uint32_t idle_polls_ = 0;
-  bool armed_ = false;
+  Armed armed_ = Armed::kNot;
+  EarlyWakes early_wakes_;
   bool failed_ = false;   // Every link was told why, and no connection is made any more.
   absl::Status failure_;  // The reason.
   bool removed_ = false;  // The device: the loop drops this when there is no link.

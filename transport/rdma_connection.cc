@@ -56,7 +56,9 @@ RdmaConnection::RdmaConnection(Parts parts)
       authentication_(std::move(parts.authentication)),
       peer_identity_(Nobody()),
       early_sends_(std::move(parts.early_sends)),
-      timer_(group_.loop(), this) {}
+      timer_(group_.loop(), this) {
+  if (parts.config.Agreed(wire::kFeatureSolicited)) link_->OnPeerSolicits();
+}
 
 RdmaConnection::~RdmaConnection() = default;
 
@@ -77,6 +79,7 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
 
 void RdmaConnection::CancelSend(uint64_t send_id) {
   machine_.CancelSend(send_id, loop()->Now());
+  link_->AwaitSends();  // It may have left.
   MarkDirty();
 }
 
@@ -157,6 +160,7 @@ void RdmaConnection::OnTurnEnd() {
   BindExports();
   TellWritten();
   Perform();
+  if (machine_.awaits_sends()) link_->AwaitSends();
   link_->Flush();
   ArmTimer();
 }

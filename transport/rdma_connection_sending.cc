@@ -13,6 +13,7 @@ void RdmaConnection::Do(const protocol::PostEager& action) {
   group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
   group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
   PayloadSource* const source = outbound.payload;
+  const bool awaited = outbound.awaited;
   if (action.joins) {
     link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
   } else {
@@ -20,6 +21,7 @@ void RdmaConnection::Do(const protocol::PostEager& action) {
     const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
     QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
   }
+  if (awaited) link_->AwaitSends();
   if (source != nullptr) source->OnWritten();
 }
 

@@ -21,6 +21,7 @@ ibv_send_wr& SendList::Append(uint64_t wr_id, uint64_t address, uint32_t length,
 void SendList::QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline) {
   ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(bytes), length, lkey);
   request.opcode = IBV_WR_SEND;
+  request.send_flags |= IBV_SEND_SOLICITED;  // A peer that sleeps is to wake for it: wire::kFeatureSolicited.
   if (send_inline) request.send_flags |= IBV_SEND_INLINE;
   if (last_send_ != nullptr) last_send_->send_flags &= ~IBV_SEND_SIGNALED;
   last_send_ = &request;

@@ -31,6 +31,13 @@ TEST_F(SendListTest, OfSendsInARowTheLastAsksForACompletion) {
   EXPECT_EQ(Signaled(), std::vector<bool>({false, false, true}));
 }
 
+TEST_F(SendListTest, EachSendWakesThePeer) {
+  for (int i = 0; i < 3; ++i) QueueSend();
+  for (const ibv_send_wr* request = list_.Discard(); request != nullptr; request = request->next) {
+    EXPECT_NE(request->send_flags & IBV_SEND_SOLICITED, 0u);
+  }
+}
+
 TEST_F(SendListTest, EachListHasACompletion) {
   QueueSend();
   EXPECT_EQ(Signaled(), std::vector<bool>({true}));
@@ -66,7 +73,7 @@ TEST_F(SendListTest, ARequestIsNothingOfWhatStoodThereBefore) {
   QueueSend();
   const ibv_send_wr* const request = list_.Discard();
   EXPECT_EQ(request->opcode, IBV_WR_SEND);
-  EXPECT_EQ(request->send_flags, static_cast<unsigned>(IBV_SEND_SIGNALED));
+  EXPECT_EQ(request->send_flags, static_cast<unsigned>(IBV_SEND_SIGNALED | IBV_SEND_SOLICITED));
   EXPECT_EQ(request->num_sge, 1);
   EXPECT_EQ(request->next, nullptr);
 }

@@ -1,6 +1,8 @@
 // Messages on the device under test, both ends in one process: what arrives is what was sent, whatever its size.
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -12,6 +14,7 @@
 #include "transport/device_context.h"
 #include "transport/device_selection.h"
 #include "transport/payload_memory.h"
+#include "transport/poll_group.h"
 #include "transport/verbs/cm_event_channel.h"
 #include "transport/verbs/connection_id.h"
 
@@ -158,16 +161,74 @@ TEST(Messages, PayloadMemoryCrossesWithoutACopyOnEitherSide) {
   EXPECT_EQ(pair.accepted(0)->messages()[0].payload, absl::StrCat(bytes, "and a tail that is copied", bytes));
 }
 
-// The device as this process sees it: some have no windows.
-bool HasWindows() {
+// The device as this process sees it, or null.
+std::shared_ptr<DeviceContext> OurDevice() {
   const Address address = *ParseAddress(integration::AddressUnderTest());
   const verbs::VerbsApi& api = *SelectDevices(address, "")->front().api;
   absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(api);
   absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(*channel);
   const sockaddr_storage host = *ResolveHost(address);
-  if (!id->Bind(reinterpret_cast<const sockaddr*>(&host)).ok()) return false;
-  const auto device = DeviceContext::For(*id);
-  return device.ok() && (*device)->has_windows();
+  if (!id->Bind(reinterpret_cast<const sockaddr*>(&host)).ok()) return nullptr;
+  return DeviceContext::For(*id).value_or(nullptr);
+}
+
+bool HasWindows() {
+  const std::shared_ptr<DeviceContext> device = OurDevice();
+  return device != nullptr && device->has_windows();
+}
+
+bool IsIwarp() {
+  const std::shared_ptr<DeviceContext> device = OurDevice();
+  return device != nullptr && device->device().is_iwarp();
+}
+
+// One way, each time when both ends sleep. The receiver wakes for each; its grants are few.
+TEST(Waking, ASleepingSenderDoesNotWakeForItsOwnSends) {
+  if (IsIwarp()) GTEST_SKIP() << "raises no event for what is solicited only";
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->awaits_sends = false;
+  constexpr uint64_t kMessages = 100;
+  const uint64_t events_before = ReadTransportCounters().completion_events;
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    client->Send(i, absl::Cord("one way"));
+    ASSERT_TRUE(pair.accepted(0)->WaitForMessages(i + 1));
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  const uint64_t events = ReadTransportCounters().completion_events - events_before;
+  EXPECT_GE(events, kMessages / 2);
+  EXPECT_LE(events, kMessages * 3 / 2);
+  ASSERT_TRUE(client->WaitForSent(kMessages));
+}
+
+// The send queue several times over.
+TEST(Waking, SendsThatNobodyAwaitsArriveAndAreReportedAll) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->awaits_sends = false;
+  constexpr uint64_t kMessages = 2000;
+  client->OnLoop([client](Connection&) {
+    for (uint64_t i = 0; i < kMessages; ++i) client->Reply(i, absl::Cord(std::string(4096, 'x')));
+  });
+  ASSERT_TRUE(pair.accepted(0)->WaitForMessages(kMessages));
+  ASSERT_TRUE(client->WaitForSent(kMessages));
+  for (const auto& [id, outcome] : client->sent()) EXPECT_EQ(outcome, SendOutcome::kDelivered) << id;
+}
+
+TEST(Waking, AnAwaitedSendIsReportedWellBeforeTheSweep) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  absl::Duration shortest = absl::InfiniteDuration();
+  for (uint64_t i = 0; i < 20; ++i) {
+    const absl::Time begin = absl::Now();
+    client->Send(i, absl::Cord("awaited"));
+    ASSERT_TRUE(client->WaitForSent(i + 1));
+    shortest = std::min(shortest, absl::Now() - begin);
+  }
+  EXPECT_LT(shortest, PollGroup::kSweepInterval / 2);
 }
 
 // Windows on blocks that are registered already: what a message costs is work requests, not calls of the device.

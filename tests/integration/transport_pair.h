@@ -36,6 +36,7 @@ class End : public ConnectionHandler {
   std::function<void(End&, const Message&)> on_message;
   std::function<Verdict(const MessageHead&)> on_announced;
   bool keeps_payloads = true;  // Or messages are recorded without.
+  bool awaits_sends = true;    // OutboundMessage::awaited, of Send and Reply.
 
   ~End() override;
   void Adopt(std::unique_ptr<Connection> connection);  // On its loop.

@@ -28,6 +28,7 @@ static_assert(kHelloBytes <= kPrivateDataBytesMax && kRejectionBytes <= kPrivate
 inline constexpr uint32_t kFeatureChecksum = 1u << 0;        // Identity blocks carry the payload's CRC32C.
 inline constexpr uint32_t kFeatureAuthentication = 1u << 1;  // Nothing but the exchange crosses until both are content.
 inline constexpr uint32_t kFeaturePacking = 1u << 2;         // One SEND may carry several eager frames.
+inline constexpr uint32_t kFeatureSolicited = 1u << 3;       // Every SEND asks for a solicited event.
 
 // In a connect request: what the client offers. In an accept: what was chosen and the server's own numbers.
 struct Hello {
