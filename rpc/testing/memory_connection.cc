@@ -48,6 +48,7 @@ MemoryConnection::~MemoryConnection() {
 
 void MemoryConnection::PostToPeer(EndTask task) {
   if (black_hole_) return;
+  ++tasks_posted_;
   link_->PostTo(1 - side_, [task = std::move(task)](MemoryConnection& peer) mutable { peer.Arrive(std::move(task)); });
 }
 
@@ -71,7 +72,10 @@ void MemoryConnection::BlackHole() {
   });
 }
 
-void MemoryConnection::PostToSelf(EndTask task) { link_->PostTo(side_, std::move(task)); }
+void MemoryConnection::PostToSelf(EndTask task) {
+  ++tasks_posted_;
+  link_->PostTo(side_, std::move(task));
+}
 
 uint64_t MemoryConnection::Send(transport::OutboundMessage&& message) {
   assert(!draining_ && "no Send after Drain");
