@@ -134,7 +134,7 @@ TEST(WireDocument, LimitsAreTheCodes) {
       {"receive buffer, at least", protocol::kReceiveBufferBytesMin},
       {"segments in an announcement, at most", wire::kSegmentsMax},
       {"transfers of one side, at most", protocol::kTransfersMax},
-      {"transfers in quarantine, at most", protocol::kQuarantineExportsMax},
+      {"transfers in quarantine for as long as the fetcher likes", protocol::kQuarantineExportsMax},
       {"call header, at most", wire::kCallHeaderBytesMax},
       {"words of a goodbye, at most", protocol::kGoodbyeWordsBytesMax},
       {"message of the authentication, at most", protocol::kAuthenticationBytesMax},

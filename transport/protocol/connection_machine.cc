@@ -42,6 +42,7 @@ ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare 
       fetcher_(FetchLimits(config), config.ours.epoch, &actions_),
       drain_(config.drain_timeout),
       keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),
+      quarantine_(config.quarantine_timeout),
       state_(config.Agreed(wire::kFeatureAuthentication) ? State::kAuthenticating : State::kOpen),
       now_(now) {
   assert(config.ours.epoch == config.peers.epoch);
@@ -80,9 +81,8 @@ void ConnectionMachine::CancelSend(uint64_t send_id, absl::Time now) {
   if (state_ == State::kClosed) return;
   eager_.Cancel(send_id);
   announcer_.Cancel(send_id);
-  if (!announcer_.quarantine_full()) return;
-  SayGoodbye(absl::UnavailableError("the peer holds on to too much withdrawn memory: its quarantine is full"),
-             GoodbyeReason::kQuarantineFull, now);
+  quarantine_.OnCount(announcer_.quarantined(), now);
+  if (announcer_.quarantine_full()) EndQuarantine(now);
 }
 
 void ConnectionMachine::CancelFetch(uint64_t call_id) {
@@ -123,8 +123,11 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
     case FrameType::kEager:
     case FrameType::kAnnounce:
       return OnPeerMessage(frame, now);
-    case FrameType::kFinish:
-      return announcer_.OnFinish(frame.header);
+    case FrameType::kFinish: {
+      absl::Status status = announcer_.OnFinish(frame.header);
+      quarantine_.OnCount(announcer_.quarantined(), now);
+      return status;
+    }
     case FrameType::kWithdraw:
       return fetcher_.OnWithdraw(frame.header);
     case FrameType::kReturn:
@@ -244,6 +247,7 @@ void ConnectionMachine::OnDeadline(absl::Time now) {
     SayGoodbye(absl::DeadlineExceededError("the connection did not drain in time"), GoodbyeReason::kShutdown, now);
     return;
   }
+  if (now >= quarantine_.Deadline()) return EndQuarantine(now);
   switch (keepalive_.Judge(now)) {
     case Keepalive::Judgement::kAlive:
       return;
@@ -261,7 +265,7 @@ absl::Time ConnectionMachine::NextDeadline() const {
     case State::kAuthenticating:
       return authentication_.deadline();
     case State::kOpen:
-      return std::min(keepalive_.Deadline(), drain_.Deadline());
+      return std::min({keepalive_.Deadline(), drain_.Deadline(), quarantine_.Deadline()});
     case State::kGoodbye:
       return goodbye_.deadline();
     case State::kDisconnecting:
@@ -377,6 +381,11 @@ void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, ab
   state_ = State::kGoodbye;
   goodbye_.Decide(std::move(status), reason, now + config_.goodbye_timeout);
   control_.Add(ControlFrames::kGoodbye);
+}
+
+void ConnectionMachine::EndQuarantine(absl::Time now) {
+  SayGoodbye(absl::UnavailableError("the peer holds on to too much withdrawn memory: its quarantine is full"),
+             GoodbyeReason::kQuarantineFull, now);
 }
 
 void ConnectionMachine::StartDisconnect(absl::Status status) {

@@ -38,6 +38,7 @@
 #include "transport/protocol/goodbye.h"
 #include "transport/protocol/grant_budget.h"
 #include "transport/protocol/keepalive.h"
+#include "transport/protocol/quarantine_watch.h"
 #include "transport/protocol/rendezvous_receiver.h"
 #include "transport/protocol/rendezvous_sender.h"
 #include "transport/protocol/send_head.h"
@@ -60,6 +61,7 @@ struct ConnectionConfig {
   absl::Duration keepalive_timeout = absl::Seconds(5);  // After ours.keepalive_ms of silence and a probe.
   absl::Duration drain_timeout = absl::Seconds(30);
   absl::Duration authentication_timeout = absl::Seconds(5);  // Where the Hellos chose it.
+  absl::Duration quarantine_timeout = absl::Seconds(5);      // Past kQuarantineExportsMax, without a finish.
   absl::Duration goodbye_timeout = absl::Milliseconds(200);  // For a Goodbye to leave before Disconnect.
 
   // The features in force are those that both Hellos name.
@@ -141,7 +143,7 @@ class ConnectionMachine {
   // own, its sender knows.)
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
-  // Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
+  // CancelSend, Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
   absl::Time NextDeadline() const;
 
   // The longest call header that any message can have.
@@ -194,6 +196,7 @@ class ConnectionMachine {
 
   // Ends the connection with `status`, saying why to the peer if it can be said in time.
   void SayGoodbye(absl::Status status, wire::GoodbyeReason reason, absl::Time now);
+  void EndQuarantine(absl::Time now);
   void StartDisconnect(absl::Status status);
   void EndPosted(SendOutcome outcome);  // Every eager message that is posted.
   bool DrainedBothWays() const;
@@ -212,6 +215,7 @@ class ConnectionMachine {
   ControlFrames control_;
   protocol::Drain drain_;
   Keepalive keepalive_;
+  QuarantineWatch quarantine_;
   State state_;
   absl::Time now_;  // Of the last event that told it.
   bool closed_due_ = false;

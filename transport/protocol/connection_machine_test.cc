@@ -269,11 +269,46 @@ TEST_F(ConnectionMachineTest, AGoodbyeThatCannotLeaveIsGivenUp) {
   EXPECT_TRUE(Find<Disconnect>().has_value());
 }
 
-TEST_F(ConnectionMachineTest, AFullQuarantineForcesTheConnectionDown) {
-  for (uint32_t i = 0; i <= kQuarantineExportsMax; ++i) {
+class CrowdedQuarantineTest : public ConnectionMachineTest {
+ protected:
+  // One more than may stay for ever.
+  CrowdedQuarantineTest() {
+    for (uint32_t i = 0; i <= kQuarantineExportsMax; ++i) {
+      machine_->CancelSend(SendLarge(i), now_);
+      CompleteSends();
+      Receive(FrameType::kGrant, /*grant=*/4);
+    }
+  }
+  // The clock moves on. Whether the connection ends then.
+  bool EndsAfter(absl::Duration time) {
+    now_ += time;
+    machine_->OnDeadline(now_);
+    const std::optional<wire::FrameHeader> goodbye = FindControl(FrameType::kGoodbye);
+    return goodbye.has_value() && goodbye->aux == static_cast<uint32_t>(wire::GoodbyeReason::kQuarantineFull);
+  }
+};
+
+TEST_F(CrowdedQuarantineTest, ForcesTheConnectionDownInTime) {
+  EXPECT_LE(machine_->NextDeadline(), now_ + config_.quarantine_timeout);
+  EXPECT_FALSE(EndsAfter(config_.quarantine_timeout - absl::Milliseconds(1)));
+  EXPECT_TRUE(EndsAfter(absl::Milliseconds(1)));
+}
+
+TEST_F(CrowdedQuarantineTest, OfAPeerThatFinishesDoesNot) {
+  EXPECT_FALSE(EndsAfter(config_.quarantine_timeout - absl::Milliseconds(1)));
+  wire::FrameHeader finish = HeaderOf(FrameType::kFinish);
+  finish.aux = announce_.aux;
+  finish.call_id = announce_.call_id;
+  Receive(FrameOf(finish));
+  EXPECT_FALSE(EndsAfter(config_.quarantine_timeout));
+}
+
+TEST_F(ConnectionMachineTest, AQuarantineOfTooManyBytesForcesTheConnectionDownAtOnce) {
+  quarantine_bytes_max_ = 6000;  // One message's, not two.
+  Restart(/*peer_credits=*/16);
+  for (uint32_t i = 0; i < 2; ++i) {
     machine_->CancelSend(SendLarge(i), now_);
     CompleteSends();
-    Receive(FrameType::kGrant, /*grant=*/4);
   }
   const std::optional<wire::FrameHeader> goodbye = FindControl(FrameType::kGoodbye);
   ASSERT_TRUE(goodbye.has_value());

@@ -17,7 +17,8 @@ inline constexpr uint32_t kCreditsHeldMax = 0xffff;
 
 // Announcements that one side may have unfinished. Also the range of a transfer's index (see wire/frame.h, `aux`).
 inline constexpr uint32_t kTransfersMax = 32;
-// Of those, exports withdrawn and not yet finished by the peer. One more and the connection is forced down.
+// Of those, exports withdrawn and not yet finished by the peer. With more, the connection is forced down when the
+// peer has finished none of them for ConnectionConfig::quarantine_timeout.
 inline constexpr uint32_t kQuarantineExportsMax = 16;
 static_assert(kQuarantineExportsMax < kTransfersMax, "quarantine must not stop all announcing before it is full");
 

@@ -33,7 +33,7 @@ class MachineFixture : public testing::Test {
     config_.peers = HelloWith(peer_credits);
     config_.ours.features = config_.peers.features = features_;
     config_.message_bytes_max = 100000;
-    config_.quarantine_bytes_max = 1 << 20;
+    config_.quarantine_bytes_max = quarantine_bytes_max_;
     config_.send_slots = 8;
     machine_.emplace(config_, std::move(share), now_);
   }
@@ -98,6 +98,7 @@ class MachineFixture : public testing::Test {
   // Of the machines that Restart makes.
   bool initiator_ = true;
   uint16_t initial_grants_ = 8;
+  uint64_t quarantine_bytes_max_ = 1 << 20;
   uint32_t features_ = 0;
   absl::Time now_ = absl::UnixEpoch();
   GrantBudget budget_;

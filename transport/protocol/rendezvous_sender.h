@@ -3,7 +3,8 @@
 // An export is released only when the peer cannot READ it any more: by its kFinish, or when the queue pair is destroyed
 // (Close). A cancelled message that was announced reports its Sent at once and leaves its export in quarantine until
 // then. Past its bytes, an export that the peer was asked to let go of is revoked, the oldest first, where the driver
-// can do that; a quarantine that is full all the same is for the caller to act upon, by ending the connection.
+// can do that; a quarantine that is full all the same, by bytes or for long by number, is for the caller to act upon,
+// by ending the connection.
 //
 // A transfer is a numbered slot (kTransfersMax of them) taken from export to kFinish; messages beyond wait, unexported,
 // so one connection's exports are bounded by number.
@@ -53,12 +54,10 @@ class RendezvousSender {
   bool HasWithdraw() const { return !withdrawing_.empty(); }
   wire::FrameHeader NextWithdraw();
 
-  // Too much is withdrawn and unfinished, in number or in bytes. One message alone is never too many bytes: its finish
-  // may be under way.
-  bool quarantine_full() const {
-    return quarantined_exports_ > kQuarantineExportsMax ||
-           (quarantined_exports_ > 1 && quarantined_bytes_ > quarantine_bytes_max_);
-  }
+  // Too many bytes are withdrawn and unfinished. One message alone never is too many: its finish may be under way.
+  bool quarantine_full() const { return quarantined_exports_ > 1 && quarantined_bytes_ > quarantine_bytes_max_; }
+  // Messages that are withdrawn and unfinished.
+  uint32_t quarantined() const { return quarantined_exports_; }
   // Messages that are not announced yet.
   bool HasUnannounced() const { return unannounced_ > 0; }
   size_t size() const { return table_.size(); }  // Quarantine included.

@@ -118,11 +118,12 @@ TEST_F(RendezvousSenderTest, MessagesBeyondTheTransfersWaitUnexported) {
   Next<Export>();
 }
 
-TEST_F(RendezvousSenderTest, TheQuarantineIsFullByNumber) {
-  for (uint32_t i = 0; i < kQuarantineExportsMax; ++i) sender_.Cancel(Announced(i));
+TEST_F(RendezvousSenderTest, TheQuarantineIsCountedUntilItsFinishes) {
+  for (uint32_t i = 0; i < kTransfersMax; ++i) sender_.Cancel(Announced(i));
+  EXPECT_EQ(sender_.quarantined(), kTransfersMax);
   EXPECT_FALSE(sender_.quarantine_full());
-  sender_.Cancel(Announced(99));
-  EXPECT_TRUE(sender_.quarantine_full());
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kWithdrawn)).ok());
+  EXPECT_EQ(sender_.quarantined(), kTransfersMax - 1);
 }
 
 TEST_F(RendezvousSenderTest, TheQuarantineIsFullByBytes) {
@@ -165,12 +166,15 @@ TEST_F(RevocableExports, OneThatThePeerWasNotAskedForIsNotRevoked) {
   EXPECT_TRUE(sender_.quarantine_full());
 }
 
-TEST_F(RevocableExports, ByNumberTheQuarantineIsFullAllTheSame) {
-  for (uint32_t i = 0; i <= kQuarantineExportsMax; ++i) {
-    sender_.Cancel(Announced(i));
-    sender_.NextWithdraw();
-  }
-  EXPECT_TRUE(sender_.quarantine_full());
+TEST_F(RevocableExports, OneThatIsRevokedCountsUntilItsFinish) {
+  sender_.Cancel(Announced(1, kQuarantineBytesMax));
+  const wire::FrameHeader announce = last_announce_;
+  sender_.NextWithdraw();
+  sender_.Cancel(Announced(2, 5000));
+  Next<Sent>();
+  EXPECT_EQ(sender_.quarantined(), 2u);
+  ASSERT_TRUE(sender_.OnFinish(FinishOf(announce, wire::FinishReason::kWithdrawn)).ok());
+  EXPECT_EQ(sender_.quarantined(), 1u);
 }
 
 TEST_F(RevocableExports, ACloseReleasesWhatIsNotRevoked) {
