@@ -137,6 +137,27 @@ TEST_F(Events, FailureWakesAQueueArmedForSolicited) {
   EXPECT_EQ(NextCompletionEvent(left_.channel), left_.receive_queue);
 }
 
+// Its word waits for the acceptance of what was posted before.
+TEST_F(Events, FailureBehindAMessageWakesAQueueArmedForSolicited) {
+  left_.Send(9);
+  left_.Send(10, left_.memory.size());  // Not its memory.
+  ibv_req_notify_cq(left_.send_queue, 1);
+  EXPECT_FALSE(Readable(left_.channel));
+  right_.Receive(1);
+  right_.PollReceives();
+  ASSERT_TRUE(Readable(left_.channel));
+  EXPECT_EQ(NextCompletionEvent(left_.channel), left_.send_queue);
+}
+
+TEST_F(Events, AcceptedMessageDoesNotWakeAQueueArmedForSolicited) {
+  left_.Send(9);
+  ibv_req_notify_cq(left_.send_queue, 1);
+  right_.Receive(1);
+  right_.PollReceives();
+  EXPECT_FALSE(Readable(left_.channel));
+  EXPECT_EQ(left_.PollSends()->wr_id, 9u);
+}
+
 TEST_F(Events, WakeUpMeantForOneQueueDoesNotSwallowAnothers) {
   ibv_req_notify_cq(right_.receive_queue, 0);
   ibv_req_notify_cq(right_.send_queue, 0);
