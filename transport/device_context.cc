@@ -102,6 +102,10 @@ bool DeviceContext::DispatchAsyncEvents() {
     const auto handler = queue_pairs_.find((*event)->queue_pair_number);
     if (handler != queue_pairs_.end()) {
       handler->second(**event);
+    } else if ((*event)->type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+      for (const auto& [key, user] : users_) {
+        if (user.on_receives_low) user.on_receives_low((*event)->shared_receive_queue);
+      }
     } else if ((*event)->queue_pair_number == 0) {
       Log(Severity::kWarning, absl::StrCat(device_.name(), ": ", (*event)->ToString()));
     }
@@ -132,7 +136,7 @@ void DeviceContext::OnRemoved() {
   {
     const std::lock_guard lock(mu_);
     removed_ = true;
-    for (const auto& [key, handler] : users_) handler();
+    for (const auto& [key, user] : users_) user.on_removed();
   }
   LostDevices::Get().Add(device_.api());
 }
@@ -141,10 +145,10 @@ absl::Status DeviceContext::RemovedError() const {
   return absl::UnavailableError(absl::StrCat("the device ", device_.name(), " was removed or has failed"));
 }
 
-absl::Status DeviceContext::AddUser(const void* key, std::function<void()> handler) {
+absl::Status DeviceContext::AddUser(const void* key, User user) {
   const std::lock_guard lock(mu_);
   if (removed_) return RemovedError();
-  users_[key] = std::move(handler);
+  users_[key] = std::move(user);
   return absl::OkStatus();
 }
 

@@ -56,8 +56,8 @@ class DeviceContext {
   int TakeCompletionVector();
 
   // Events. Any loop may watch both descriptors, and calls this when one is readable. Each asynchronous event goes to
-  // the handler of the queue pair that it is about, and is dropped if there is none. The removal of the device is told
-  // to everybody. Handlers run on the calling thread and must only post.
+  // the handler of the queue pair that it is about, and is dropped if there is none. What a User says is told to all of
+  // them. Handlers run on the calling thread and must only post.
   int async_event_fd() const { return device_.async_event_fd(); }
   int cm_event_fd() const { return channel_.fd(); }
   void DispatchEvents();
@@ -66,8 +66,13 @@ class DeviceContext {
   void RemoveQueuePair(uint32_t number);
   // What whoever uses a removed device is told.
   absl::Status RemovedError() const;
-  // `handler` runs when the device is removed, unless RemoveUser(key) was called before. Unavailable: it was already.
-  absl::Status AddUser(const void* key, std::function<void()> handler);
+  struct User {
+    std::function<void()> on_removed;  // The device.
+    // That a shared receive queue, anybody's, has come to have fewer receives than its limit. Null: nobody asks.
+    std::function<void(const ibv_srq*)> on_receives_low;
+  };
+  // Until RemoveUser(key). Unavailable: the device was removed already.
+  absl::Status AddUser(const void* key, User user);
   void RemoveUser(const void* key);
 
  private:
@@ -93,7 +98,7 @@ class DeviceContext {
   std::atomic<uint32_t> completion_vectors_taken_ = 0;
   std::mutex mu_;
   absl::flat_hash_map<uint32_t, QueuePairHandler> queue_pairs_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<const void*, std::function<void()>> users_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<const void*, User> users_ ABSL_GUARDED_BY(mu_);
   bool removed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -29,14 +29,14 @@ TEST_F(DeviceContextTest, CompletionVectorsAreTakenInTurn) {
 
 TEST_F(DeviceContextTest, ItsRemovalIsToldToItsUsersOnce) {
   int told = 0;
-  ASSERT_EQ(device_->AddUser(&told, [&] { ++told; }), absl::OkStatus());
+  ASSERT_EQ(device_->AddUser(&told, {[&] { ++told; }, nullptr}), absl::OkStatus());
   const int gone = 0;
-  ASSERT_EQ(device_->AddUser(&gone, [] { ADD_FAILURE() << "is no user any more"; }), absl::OkStatus());
+  ASSERT_EQ(device_->AddUser(&gone, {[] { ADD_FAILURE() << "is no user any more"; }, nullptr}), absl::OkStatus());
   device_->RemoveUser(&gone);
   Remove();
   Remove();
   EXPECT_EQ(told, 1);
-  EXPECT_EQ(device_->AddUser(&gone, [] {}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(device_->AddUser(&gone, {[] {}, nullptr}).code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(DeviceContextTest, AfterItsRemovalTheConnectionManagerIsMadeToLookForIt) {

@@ -39,14 +39,15 @@ class EarlyWakes {
     state_ = State::kWoken;
     received_when_woken_ = received;
   }
-  bool woken() const { return state_ == State::kWoken; }
-  // Where woken() is true: that poll has been made. `own`: the oldest completion in it was that of a SEND.
-  void OnPolled(bool own) { state_ = own ? State::kEarly : State::kNone; }
+  // A poll is to be told: what it found is what woke the loop, or kept it from sleeping.
+  bool judging() const { return state_ == State::kAsleep || state_ == State::kWoken; }
+  // It found something. `own`: the oldest completion in it was that of a SEND.
+  void OnPolled(bool own) { state_ = own && state_ == State::kWoken ? State::kEarly : State::kNone; }
 
  private:
   enum class State : uint8_t {
     kNone,    // There is nothing to find out.
-    kAsleep,  // It wakes early, if something of its own completes first.
+    kAsleep,  // Or about to be: it wakes early, if something of its own completes first.
     kWoken,   // By that, or by what arrived.
     kEarly,   // By that. What it was worth is known when it sleeps again.
   };

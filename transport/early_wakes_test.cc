@@ -56,9 +56,9 @@ TEST_F(EarlyWakesTest, AWakeThatBroughtSomethingIsNotJudged) {
     wakes_.OnSleep(received_);
     EXPECT_TRUE(wakes_.Wanted());
     wakes_.OnWoken(received_);
-    EXPECT_TRUE(wakes_.woken());
+    EXPECT_TRUE(wakes_.judging());
     wakes_.OnPolled(/*own=*/false);
-    EXPECT_FALSE(wakes_.woken());
+    EXPECT_FALSE(wakes_.judging());
   }
 }
 
@@ -66,7 +66,19 @@ TEST_F(EarlyWakesTest, AWakeNobodyAskedForIsNotJudged) {
   for (int i = 0; i < 100; ++i) {
     wakes_.OnSleep(received_);
     wakes_.OnWoken(received_);
-    EXPECT_FALSE(wakes_.woken());
+    EXPECT_FALSE(wakes_.judging());
+  }
+  EXPECT_TRUE(Sleep(0));
+}
+
+// The poll between arming and sleeping.
+TEST_F(EarlyWakesTest, ASleepThatWasNotSleptIsNotJudged) {
+  for (int i = 0; i < 100; ++i) {
+    wakes_.OnSleep(received_);
+    EXPECT_TRUE(wakes_.Wanted());
+    wakes_.OnPolled(/*own=*/true);
+    wakes_.OnWoken(received_);  // By the event of what that poll has taken.
+    EXPECT_FALSE(wakes_.judging());
   }
   EXPECT_TRUE(Sleep(0));
 }

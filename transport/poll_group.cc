@@ -94,11 +94,19 @@ absl::Status PollGroup::ListenToEvents() {
     if (absl::Status status = loop_->AddFd(fd, this); !status.ok()) return status;
   }
   loop_->AddSource(this);
-  return device_->AddUser(this, [loop = loop_, weak = weak_from_this()] {
-    loop->Post([weak] {
-      if (const auto group = weak.lock(); group != nullptr) group->OnDeviceRemoved();
+  const auto on_loop = [loop = loop_, weak = weak_from_this()](auto what) {
+    loop->Post([weak, what] {
+      if (const auto group = weak.lock(); group != nullptr) what(*group);
     });
-  });
+  };
+  return device_->AddUser(this,
+                          {.on_removed = [on_loop] { on_loop([](PollGroup& group) { group.OnDeviceRemoved(); }); },
+                           .on_receives_low =
+                               [on_loop](const ibv_srq* queue) {
+                                 on_loop([queue](PollGroup& group) {
+                                   if (group.shared_ != nullptr) group.shared_->OnLow(queue);
+                                 });
+                               }});
 }
 
 void PollGroup::Close() {
@@ -217,7 +225,7 @@ int PollGroup::Reap() {
       Fail(status);
       break;
     }
-    if (early_wakes_.woken()) early_wakes_.OnPolled(/*own=*/count > 0 && KindOf(completions[0]) != WorkKind::kReceive);
+    if (early_wakes_.judging() && count > 0) early_wakes_.OnPolled(KindOf(completions[0]) != WorkKind::kReceive);
     for (int i = 0; i < count; ++i) HandleCompletion(completions[i]);
     reaped += count;
     const bool emptied = count < kCompletionsPerReap;
@@ -284,10 +292,12 @@ void PollGroup::DropIfUnused() {
   });
 }
 
-// iWARP devices raise no event for solicited completions only (docs/devices.md).
-bool PollGroup::OnlySolicitedMatter() const {
+// A peer that says that it solicits and does not must not empty the receives, which are the others' too, unseen. iWARP
+// devices raise no event for solicited completions only (docs/devices.md).
+bool PollGroup::OnlySolicitedMatter() {
   return in_flight_.awaited == 0 && waiting_.empty() && waiting_for_buffer_.empty() &&
-         soliciting_peers_ == links_.size() - free_links_.size() && !device_->device().is_iwarp();
+         soliciting_peers_ == links_.size() - free_links_.size() && !device_->device().is_iwarp() &&
+         (shared_ == nullptr || shared_->WatchForLow());
 }
 
 void PollGroup::Arm() {
@@ -296,7 +306,11 @@ void PollGroup::Arm() {
   const bool only_solicited = OnlySolicitedMatter() && !(in_flight_.all > 0 && early_wakes_.Wanted());
   const Armed wanted = only_solicited ? Armed::kForSolicited : Armed::kForAnything;
   if (wanted > armed_ && completions_->RequestNotify(wanted == Armed::kForSolicited).ok()) armed_ = wanted;
-  if (armed_ != Armed::kForSolicited || in_flight_.all == 0 || sweep_timer_ != 0) return;
+  if (armed_ != Armed::kForSolicited || in_flight_.all == 0) {
+    loop_->CancelTimer(std::exchange(sweep_timer_, 0));
+    return;
+  }
+  if (sweep_timer_ != 0) return;
   sweep_timer_ = loop_->AddTimer(loop_->Now() + kSweepInterval, [this] { sweep_timer_ = 0; });  // The loop has polled.
 }
 

@@ -115,11 +115,11 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
 
   // --- PollSource.
   int Poll() override;
-  // For what matters only, where that can be said: what peers send, and failures; for SENDs of our own that nobody
-  // awaits only while that pays (early_wakes.h). Else they are looked at when the loop wakes, after kSweepInterval at
-  // the latest.
-  static constexpr absl::Duration kSweepInterval = absl::Milliseconds(50);
+  // For what matters only, where that can be said: what peers send, and work requests that somebody awaits. For SENDs
+  // of our own that nobody awaits only while that pays (early_wakes.h): else they are looked at when the loop wakes,
+  // after kSweepInterval at the latest. So is one that has failed, on a device that raises no event for it (rxe).
   void Arm() override;
+  static constexpr absl::Duration kSweepInterval = absl::Milliseconds(50);
   void OnReadable(int fd) override;
 
  private:
@@ -145,7 +145,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void WakeForGrants(ReceiveSupply& supply);
   void RelieveBudgets();
   int PostReceives(bool idle);
-  bool OnlySolicitedMatter() const;
+  bool OnlySolicitedMatter();
   ReceiveSupply::Surroundings SupplySurroundings() {
     return {.pool = &receives_, .counters = &counters_, .used = &used_supplies_};
   }

@@ -22,7 +22,19 @@ absl::Status SharedReceives::MakeQueue() {
   absl::StatusOr<verbs::SharedReceiveQueue> queue = verbs::SharedReceiveQueue::Create(domain_, sizes_.max, 1);
   if (!queue.ok()) return queue.status();
   queue_ = *std::move(queue);
+  watched_ = false;
   return absl::OkStatus();
+}
+
+bool SharedReceives::WatchForLow() {
+  const uint32_t low = sizes_.at_first / 4;
+  if (supply_->posted() <= low) return false;
+  watched_ = watched_ || queue_->SetLimit(low).ok();
+  return watched_;
+}
+
+void SharedReceives::OnLow(const ibv_srq* low) {
+  if (queue_.has_value() && queue_->get() == low) watched_ = false;
 }
 
 absl::Status SharedReceives::MakeSupply() {

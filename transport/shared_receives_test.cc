@@ -122,6 +122,28 @@ TEST(SharedReceives, WhenConnectionsHaveGoneTheirReceivesGoAsFramesArriveInThem)
   EXPECT_EQ(world.pool().size(), kGrown);
 }
 
+TEST(SharedReceives, TheDeviceIsAskedToSayOnceWhenFewAreLeft) {
+  World world;
+  EXPECT_TRUE(world.shared().WatchForLow());
+  EXPECT_TRUE(world.shared().WatchForLow());
+  EXPECT_EQ(world.fake().srq_limit, kAtFirst / 4);
+  EXPECT_EQ(world.fake().CountOf("modify_srq"), 1);
+  world.shared().OnLow(nullptr);  // Another's.
+  EXPECT_TRUE(world.shared().WatchForLow());
+  EXPECT_EQ(world.fake().CountOf("modify_srq"), 1);
+  world.shared().OnLow(world.shared().queue().get());
+  EXPECT_TRUE(world.shared().WatchForLow());
+  EXPECT_EQ(world.fake().CountOf("modify_srq"), 2);
+}
+
+TEST(SharedReceives, WhereFewAreLeftNobodyNeedBeAsked) {
+  World world;
+  world.ComeTo(1);
+  for (uint32_t i = 0; i < kAtFirst - kAtFirst / 4; ++i) world.Land(/*seen_by_share=*/false, 0);
+  EXPECT_FALSE(world.shared().WatchForLow());
+  EXPECT_EQ(world.fake().CountOf("modify_srq"), 0);
+}
+
 TEST(SharedReceives, AsManyStayAsTheConnectionsOfThePeriodNeeded) {
   World world;
   world.ComeTo(kMany);

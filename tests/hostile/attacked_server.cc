@@ -101,8 +101,8 @@ void AttackedServer::ExpectNothingHeld() {
                 << transport.receive_buffers << " receives";
 }
 
-std::unique_ptr<HostilePeer> AttackedServer::Connect(uint32_t receives) {
-  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(address(), receives);
+std::unique_ptr<HostilePeer> AttackedServer::Connect(uint32_t receives, uint32_t features) {
+  absl::StatusOr<std::unique_ptr<HostilePeer>> peer = HostilePeer::Connect(address(), receives, features);
   EXPECT_TRUE(peer.ok()) << peer.status();
   return peer.ok() ? *std::move(peer) : nullptr;
 }

@@ -52,7 +52,7 @@ class AttackedServer : public testing::Test {
   Server& server() { return *server_; }
   HonestClient& honest() { return *honest_; }
   // A hostile peer that has shaken hands. Null after a failure of the test.
-  std::unique_ptr<HostilePeer> Connect(uint32_t receives = HostileDevice::kReceives);
+  std::unique_ptr<HostilePeer> Connect(uint32_t receives = HostileDevice::kReceives, uint32_t features = 0);
 
   // Whether the server's keys serve one queue pair each: the device has type 2B memory windows.
   static bool HasWindows(const HostilePeer& peer);

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "tests/hostile/attacked_server.h"
 #include "tests/hostile/frames.h"
+#include "transport/wire/hello.h"
 
 namespace verbena::hostile {
 namespace {
@@ -20,7 +21,8 @@ Bytes PingThatGrants(uint16_t credits) {
 // What the server grants in answers, the peer never looks at: it sends as fast as it can.
 TEST_F(CreditCheats, SendingWithoutCreditsEndsTheConnectionAtOnce) {
   for (int round = 0; round < 10; ++round) {
-    const std::unique_ptr<HostilePeer> peer = Connect();
+    // Also a peer that has promised to ask for solicited events, and asks for none.
+    const auto peer = Connect(HostileDevice::kReceives, round % 2 == 0 ? 0 : wire::kFeatureSolicited);
     ASSERT_NE(peer, nullptr);
     for (int i = 0; i < 2000; ++i) peer->Send(Control(FrameType::kGrant));
     ExpectEnded(*peer);

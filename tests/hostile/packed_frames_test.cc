@@ -15,11 +15,7 @@ using wire::Together;
 class PackedFrames : public AttackedServer {
  protected:
   // A peer that has chosen the feature.
-  std::unique_ptr<HostilePeer> ConnectPacking() {
-    auto peer = HostilePeer::Connect(address(), HostileDevice::kReceives, wire::kFeaturePacking);
-    EXPECT_TRUE(peer.ok()) << peer.status();
-    return peer.ok() ? *std::move(peer) : nullptr;
-  }
+  std::unique_ptr<HostilePeer> ConnectPacking() { return Connect(HostileDevice::kReceives, wire::kFeaturePacking); }
   // Sends `frames` in one SEND to it, and expects a protocol error.
   void ExpectRefusedTogether(std::initializer_list<Bytes> frames) {
     const std::unique_ptr<HostilePeer> peer = ConnectPacking();
