@@ -45,7 +45,6 @@ void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(kind);
   message.call_id = call_id;
-  message.awaited = false;
   connection_->Send(std::move(message));
 }
 

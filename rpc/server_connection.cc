@@ -199,7 +199,7 @@ uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const 
   message.call_id = call_id;
   message.tag = local;
   message.header = header_.first(header_bytes);
-  message.awaited = draining_;
+  message.awaited = draining_ || session_.crowded();  // The end waits for it, or calls that come.
   if (reply != nullptr) {
     message.payload = reply;
     message.attachment = reply->TakeReplyAttachment();
@@ -279,7 +279,6 @@ void ServerConnection::StopAccepting() {
 void ServerConnection::AskForDrain() {
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kDrain);
-  message.awaited = false;
   connection_->Send(std::move(message));
   drain_timer_.SetBy(loop_.event_loop().Now() + kClientDrainTime);
 }

@@ -51,7 +51,6 @@ inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageK
   message.header = header;
   message.payload = payload;
   message.attachment = std::move(attachment);
-  message.awaited = false;
   return connection.Send(std::move(message));
 }
 

@@ -45,8 +45,8 @@ struct OutboundMessage {
   PayloadSource* payload = nullptr;    // First part of the payload; must live until OnSent. Null: none.
   absl::Cord attachment;               // Second part; pieces in registered memory are not copied (gather_plan.h).
   uint64_t tag = 0;                    // Belongs to the layer above, which gets it back with OnSent.
-  bool awaited = true;                 // OnSent comes at once. Else a loop that sleeps need not wake for it; if it has
-                                       // no other reason to, it comes some tens of milliseconds late.
+  bool awaited = false;                // OnSent of a small message comes as soon as it is delivered. Else it may be
+                                       // late by some tens of milliseconds: a loop that sleeps need not wake for it.
 };
 
 // Which message a report is about: the id that Send returned, and what it was given.

@@ -36,9 +36,9 @@ enum class WorkKind : uint8_t {
 
 struct Flight {
   WorkKind kind = WorkKind::kFrame;
-  uint64_t fetch_id = 0;          // kRead: which fetch.
-  RegisteredPool::Buffer buffer;  // kFrame, kHeader: the bytes, unless they went inline.
-  bool awaited = false;           // A loop that sleeps is to wake for its completion.
+  bool awaited = false;                // A loop that sleeps is to wake for its completion.
+  uint64_t fetch_id = 0;               // kRead: which fetch.
+  RegisteredPool::Buffer buffer = {};  // kFrame, kHeader: the bytes, unless they went inline.
 };
 
 // The flights of several queues together.
@@ -72,11 +72,15 @@ class FlightQueue {
   // There is one.
   Flight TakeOldest() {
     ++first_;
-    return Gone(flights_.Pop());
+    Uncount(flights_.front());
+    return flights_.Pop();
   }
 
   // There is one; it was never posted.
-  Flight TakeNewest() { return Gone(flights_.PopBack()); }
+  Flight TakeNewest() {
+    Uncount(flights_.back());
+    return flights_.PopBack();
+  }
   // All of them: the queue pair is destroyed and can complete no more.
   void Clear() {
     while (size() > 0) TakeOldest();
@@ -86,10 +90,9 @@ class FlightQueue {
 
  private:
   static uint32_t Narrow(size_t size) { return static_cast<uint32_t>(size); }
-  Flight Gone(Flight&& flight) {
+  void Uncount(const Flight& flight) {
     --total_.all;
     if (flight.awaited) --total_.awaited;
-    return std::move(flight);
   }
 
   // Constant after construction.

@@ -14,15 +14,15 @@ class FlightQueueTest : public testing::Test {
 };
 
 TEST_F(FlightQueueTest, ATokenNamesTheKindAndTheLink) {
-  const verbs::CompletionToken token = queue_.Add(Flight{WorkKind::kRead, 42, {}});
+  const verbs::CompletionToken token = queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 42});
   EXPECT_EQ(token.kind<WorkKind>(), WorkKind::kRead);
   EXPECT_EQ(token.index(), kLink);
 }
 
 TEST_F(FlightQueueTest, ACompletionCoversItsFlightAndThoseBefore) {
-  queue_.Add(Flight{WorkKind::kRead, 1, {}});
-  const verbs::CompletionToken second = queue_.Add(Flight{WorkKind::kRead, 2, {}});
-  queue_.Add(Flight{WorkKind::kRead, 3, {}});
+  queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 1});
+  const verbs::CompletionToken second = queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 2});
+  queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 3});
   ASSERT_TRUE(queue_.Covers(second));
   EXPECT_EQ(queue_.TakeOldest().fetch_id, 1u);
   ASSERT_TRUE(queue_.Covers(second));
@@ -40,10 +40,10 @@ TEST_F(FlightQueueTest, ALateCompletionCoversNothingOfTheNextLink) {
 }
 
 TEST_F(FlightQueueTest, WhatWasNeverPostedIsTakenFromTheOtherEnd) {
-  queue_.Add(Flight{WorkKind::kRead, 1, {}});
-  queue_.Add(Flight{WorkKind::kRead, 2, {}});
+  queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 1});
+  queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 2});
   EXPECT_EQ(queue_.TakeNewest().fetch_id, 2u);
-  const verbs::CompletionToken again = queue_.Add(Flight{WorkKind::kRead, 3, {}});
+  const verbs::CompletionToken again = queue_.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 3});
   queue_.TakeOldest();
   ASSERT_TRUE(queue_.Covers(again));
   EXPECT_EQ(queue_.TakeOldest().fetch_id, 3u);
@@ -52,8 +52,8 @@ TEST_F(FlightQueueTest, WhatWasNeverPostedIsTakenFromTheOtherEnd) {
 TEST(LinkFlights, ASendThatOvertakesAReadSaysNothingOfIt) {
   FlightCounts total;
   LinkFlights flights(kLink, &total);
-  const verbs::CompletionToken read = flights.Add(Flight{WorkKind::kRead, 1, {}});
-  const verbs::CompletionToken send = flights.Add(Flight{WorkKind::kFrame, 0, {}});
+  const verbs::CompletionToken read = flights.Add(Flight{.kind = WorkKind::kRead, .fetch_id = 1});
+  const verbs::CompletionToken send = flights.Add(Flight{.kind = WorkKind::kFrame});
   ASSERT_TRUE(flights.Of(WorkKind::kFrame).Covers(send));
   EXPECT_EQ(flights.Of(WorkKind::kFrame).TakeOldest().kind, WorkKind::kFrame);
   EXPECT_FALSE(flights.Of(WorkKind::kFrame).Covers(send));
@@ -74,9 +74,9 @@ TEST_F(FlightQueueTest, TheTotalIsThatOfAllQueues) {
 }
 
 TEST_F(FlightQueueTest, ReadsAndInvalidationsAreAwaited) {
-  for (const WorkKind kind : {WorkKind::kFrame, WorkKind::kHeader, WorkKind::kBind}) queue_.Add(Flight{kind, 0, {}});
+  for (const WorkKind kind : {WorkKind::kFrame, WorkKind::kHeader, WorkKind::kBind}) queue_.Add(Flight{.kind = kind});
   EXPECT_EQ(total_.awaited, 0u);
-  for (const WorkKind kind : {WorkKind::kRead, WorkKind::kInvalidate}) queue_.Add(Flight{kind, 0, {}});
+  for (const WorkKind kind : {WorkKind::kRead, WorkKind::kInvalidate}) queue_.Add(Flight{.kind = kind});
   EXPECT_EQ(total_.awaited, 2u);
   queue_.Clear();
   EXPECT_EQ(total_.awaited, 0u);

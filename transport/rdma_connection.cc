@@ -160,8 +160,8 @@ void RdmaConnection::OnTurnEnd() {
   BindExports();
   TellWritten();
   Perform();
-  if (machine_.awaits_sends()) link_->AwaitSends();
   link_->Flush();
+  if (machine_.awaits_sends()) link_->AwaitSends();
   ArmTimer();
 }
 

@@ -9,11 +9,9 @@
 namespace verbena::transport {
 
 void RdmaConnection::Do(const protocol::PostEager& action) {
-  const Outbound& outbound = *outbound_.Find(action.send_id);
+  Outbound& outbound = *outbound_.Find(action.send_id);
   group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
   group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
-  PayloadSource* const source = outbound.payload;
-  const bool awaited = outbound.awaited;
   if (action.joins) {
     link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
   } else {
@@ -21,8 +19,9 @@ void RdmaConnection::Do(const protocol::PostEager& action) {
     const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
     QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
   }
-  if (awaited) link_->AwaitSends();
-  if (source != nullptr) source->OnWritten();
+  if (!outbound.attachment.empty()) outbound.attachment.Clear();  // Its memory is its owner's again.
+  if (outbound.awaited) link_->AwaitSends();
+  if (outbound.payload != nullptr) outbound.payload->OnWritten();
 }
 
 void RdmaConnection::Do(const protocol::PostAnnounce& action) {

@@ -145,6 +145,12 @@ class ServerSession {
 
   uint64_t CallIdOf(uint64_t local);  // The peer's.
   size_t calls() const { return calls_.size(); }
+  // More than half of the calls that it, or the loop, may have are there: the places of those that are answered are
+  // wanted.
+  bool crowded() const {
+    const CallShares& shares = tally_->shares;
+    return 2 * calls_.size() > calls_.capacity() || 2 * shares.calls() > shares.calls_max();
+  }
 
  private:
   enum class State {

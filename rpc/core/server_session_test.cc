@@ -140,6 +140,25 @@ TEST_F(ServerSessionTest, CallPastTheLoopsBudgetIsRejected) {
   EXPECT_EQ(tally_.calls(), 3u);
 }
 
+TEST_F(ServerSessionTest, IsCrowdedPastHalfOfItsCalls) {
+  const uint64_t first = Arrive(1, {}).local;
+  EXPECT_FALSE(session_.crowded());
+  Arrive(2, {});
+  EXPECT_TRUE(session_.crowded());
+  session_.OnHandlerDone(first);
+  EXPECT_TRUE(session_.crowded());
+  session_.OnResponseSent(first);
+  EXPECT_FALSE(session_.crowded());
+}
+
+TEST_F(ServerSessionTest, IsCrowdedPastHalfOfTheLoops) {
+  ServerSession other(ServerSessionOptions{.calls_max = 100}, &methods_, &tally_, kClient);
+  Arrive(1, {});
+  EXPECT_FALSE(other.crowded());
+  Arrive(2, {});
+  EXPECT_TRUE(other.crowded());
+}
+
 TEST_F(ServerSessionTest, ClientWithItsShareIsRejectedWhileThereIsRoomForOthers) {
   CallTally tally{16};
   ServerSession greedy{ServerSessionOptions{}, &methods_, &tally, kClient};
