@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints what one call costs, both ends together: instructions by layer, allocations, locks, system calls.
+"""Prints what one call costs, both ends together: instructions by layer, allocations, locks, system calls,
+doorbells.
 
   bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1] [--functions=N]
 """
@@ -21,6 +22,7 @@ def print_counts(measured, functions):
     print(f"{measured.allocations:9.2f}  allocations")
     print(f"{measured.locks:9.2f}  locks")
     print(f"{measured.system_calls:9.2f}  system calls")
+    print(f"{measured.doorbells:9.2f}  doorbells")
     for instructions, layer, function in measured.functions[:functions]:
         print(f"{instructions:9.1f}  {layer}: {function}")
 

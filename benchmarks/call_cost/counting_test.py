@@ -28,6 +28,9 @@ calls=4 100
 
 fn=(3) verbena::soft::Poll()
 20 100
+cfn=(5) verbena::soft::QueuePair::PostSend(ibv_send_wr const*, ibv_send_wr const**)
+calls=3 9
+21 0
 ob=(2)
 fl=(2)
 fn=(2)
@@ -82,13 +85,14 @@ class CountsTest(unittest.TestCase):
         self.assertEqual(counted.allocations, 2)
         self.assertEqual(counted.locks, 1)
         self.assertEqual(counted.system_calls, 0)
+        self.assertEqual(counted.doorbells, 1.5)
 
 
 class BaselineTest(unittest.TestCase):
-    _RECORDED = {"instructions": 1000, "allocations": 0.0, "locks": 0.0, "system_calls": 0.0}
+    _RECORDED = {"instructions": 1000, "allocations": 0.0, "locks": 0.0, "system_calls": 0.0, "doorbells": 2.0}
 
     def _differences(self, instructions, **numbers):
-        numbers = {"allocations": 0.0, "locks": 0.0, "system_calls": 0.0} | numbers
+        numbers = {"allocations": 0.0, "locks": 0.0, "system_calls": 0.0, "doorbells": 2.0} | numbers
         return baseline.differences(counts.Counts({"rpc": instructions, layers.DEVICE: 9}, functions=[], **numbers),
                                     self._RECORDED)
 
@@ -104,6 +108,9 @@ class BaselineTest(unittest.TestCase):
 
     def test_an_allocation_is_told(self):
         self.assertRegex(self._differences(1000, allocations=1.0)[0], "1.00 allocations")
+
+    def test_a_doorbell_is_told(self):
+        self.assertRegex(self._differences(1000, doorbells=2.1)[0], "2.10 doorbells")
 
 
 if __name__ == "__main__":

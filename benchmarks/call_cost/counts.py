@@ -12,6 +12,8 @@ import layers
 CALLS = 2000
 _ALLOCATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
 _LOCKS = ("pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock")
+# What ibv_post_send calls: work requests posted together are one call.
+_DOORBELL = "verbena::soft::QueuePair::PostSend(ibv_send_wr const*"
 # What libc calls the kernel for on a call's way: waiting, waking, descriptors. The clock is read without the kernel.
 _SYSTEM_CALLS = ("epoll_wait", "read", "write", "futex", "syscall", "poll", "ioctl", "sched_yield", "mmap", "munmap")
 
@@ -24,6 +26,7 @@ class Counts:
     allocations: float
     locks: float
     system_calls: float
+    doorbells: float
     functions: list  # (instructions, layer, function), most first.
 
     def without_device(self):
@@ -42,7 +45,8 @@ def count(profile, calls):
         # Versioned symbols: pthread_mutex_lock@@GLIBC_2.2.5.
         return sum(number for function, number in profile.calls.items() if function.split("@")[0] in names) / calls
 
-    return Counts(by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), calls_of(_SYSTEM_CALLS),
+    doorbells = sum(number for function, number in profile.calls.items() if function.startswith(_DOORBELL)) / calls
+    return Counts(by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), calls_of(_SYSTEM_CALLS), doorbells,
                   sorted(functions, reverse=True))
 
 
