@@ -40,16 +40,16 @@ class EarlyWakes {
     received_when_woken_ = received;
   }
   // A poll is to be told: what it found is what woke the loop, or kept it from sleeping.
-  bool judging() const { return state_ == State::kAsleep || state_ == State::kWoken; }
+  bool judging() const { return state_ >= State::kAsleep; }
   // It found something. `own`: the oldest completion in it was that of a SEND.
   void OnPolled(bool own) { state_ = own && state_ == State::kWoken ? State::kEarly : State::kNone; }
 
  private:
   enum class State : uint8_t {
     kNone,    // There is nothing to find out.
+    kEarly,   // It was woken by something of its own. What that was worth is known when it sleeps again.
     kAsleep,  // Or about to be: it wakes early, if something of its own completes first.
     kWoken,   // By that, or by what arrived.
-    kEarly,   // By that. What it was worth is known when it sleeps again.
   };
 
   State state_ = State::kNone;

@@ -36,7 +36,8 @@ enum class WorkKind : uint8_t {
 
 struct Flight {
   WorkKind kind = WorkKind::kFrame;
-  bool awaited = false;                // A loop that sleeps is to wake for its completion.
+  bool awaited = false;                // A loop that sleeps is to wake for its completion: set for READs and
+                                       // invalidations, and by AwaitNewest.
   uint64_t fetch_id = 0;               // kRead: which fetch.
   RegisteredPool::Buffer buffer = {};  // kFrame, kHeader: the bytes, unless they went inline.
 };
@@ -54,7 +55,6 @@ class FlightQueue {
 
   verbs::CompletionToken Add(Flight&& flight) {
     const verbs::CompletionToken token = verbs::CompletionToken::Of(flight.kind, link_, first_ + Narrow(size()));
-    flight.awaited |= flight.kind == WorkKind::kRead || flight.kind == WorkKind::kInvalidate;
     ++total_.all;
     if (flight.awaited) ++total_.awaited;
     flights_.Push(std::move(flight));

@@ -101,7 +101,7 @@ void Link::QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t
   SendList& list = Queue();
   const std::byte* const bytes = buffer.data();
   const uint32_t lkey = buffer.lkey();
-  const verbs::CompletionToken token = flights().Add(Flight{.kind = WorkKind::kFrame, .buffer = std::move(buffer)});
+  const verbs::CompletionToken token = flights().Add({.kind = WorkKind::kFrame, .buffer = std::move(buffer)});
   list.QueueSend(token.work_request_id(), bytes, length, lkey, false);
   list.LeaveRoom(room);
   ++send_buffers_held_;
@@ -137,7 +137,7 @@ void Link::QueueHeader(const wire::FrameHeader& header) {
 void Link::QueueRead(const ReadRequest& read) {
   if (MustPark()) return parked_.push_back(read);
   SendList& list = Queue();
-  const verbs::CompletionToken token = flights().Add(Flight{.kind = WorkKind::kRead, .fetch_id = read.fetch_id});
+  const auto token = flights().Add({.kind = WorkKind::kRead, .awaited = true, .fetch_id = read.fetch_id});
   list.QueueRead(token.work_request_id(), read.to, read.length, read.lkey, read.remote_address, read.rkey);
   group_->counters().reads.Add(1);
 }
@@ -150,7 +150,7 @@ bool Link::MayBind(size_t windows) const {
 uint32_t Link::QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion& region,
                          absl::Span<const std::byte> bytes) {
   SendList& list = Queue();
-  const verbs::CompletionToken token = flights().Add(Flight{.kind = WorkKind::kBind});
+  const verbs::CompletionToken token = flights().Add({.kind = WorkKind::kBind});
   window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &list.QueueBare(token.work_request_id()));
   ++window_work_;
   return window.rkey();
@@ -162,7 +162,7 @@ void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
     return parked_.push_back(&window);
   }
   SendList& list = Queue();
-  const verbs::CompletionToken token = flights().Add(Flight{.kind = WorkKind::kInvalidate});
+  const verbs::CompletionToken token = flights().Add({.kind = WorkKind::kInvalidate, .awaited = true});
   window.PrepareInvalidate(&list.QueueBare(token.work_request_id()));
   ++window_work_;
 }

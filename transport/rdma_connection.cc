@@ -161,7 +161,6 @@ void RdmaConnection::OnTurnEnd() {
   TellWritten();
   Perform();
   link_->Flush();
-  if (machine_.awaits_sends()) link_->AwaitSends();
   ArmTimer();
 }
 

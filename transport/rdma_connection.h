@@ -94,6 +94,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0) {
     link_->QueueFrame(std::move(buffer), length, room);
     machine_.HoldMessages(MessagesHeld());
+    if (machine_.awaits_sends()) link_->AwaitSends();
   }
   void HandleEarlySends();
   void MarkDirty();

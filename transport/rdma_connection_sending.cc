@@ -11,7 +11,6 @@ namespace verbena::transport {
 void RdmaConnection::Do(const protocol::PostEager& action) {
   Outbound& outbound = *outbound_.Find(action.send_id);
   group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
-  group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
   if (action.joins) {
     link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
   } else {
@@ -19,7 +18,10 @@ void RdmaConnection::Do(const protocol::PostEager& action) {
     const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
     QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
   }
-  if (!outbound.attachment.empty()) outbound.attachment.Clear();  // Its memory is its owner's again.
+  if (!outbound.attachment.empty()) {
+    group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
+    outbound.attachment.Clear();  // Its memory is its owner's again.
+  }
   if (outbound.awaited) link_->AwaitSends();
   if (outbound.payload != nullptr) outbound.payload->OnWritten();
 }
@@ -32,7 +34,11 @@ void RdmaConnection::Do(const protocol::PostAnnounce& action) {
 }
 
 void RdmaConnection::Do(const protocol::PostControl& action) {
-  if (action.words.empty() || !link_->MayTakeSendBuffer()) return link_->QueueHeader(action.header);
+  if (action.words.empty() || !link_->MayTakeSendBuffer()) {
+    link_->QueueHeader(action.header);
+    if (machine_.awaits_sends()) link_->AwaitSends();
+    return;
+  }
   RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
   QueueFrame(std::move(buffer), length);

@@ -123,11 +123,8 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
     case FrameType::kEager:
     case FrameType::kAnnounce:
       return OnPeerMessage(frame, now);
-    case FrameType::kFinish: {
-      absl::Status status = announcer_.OnFinish(frame.header);
-      quarantine_.OnCount(announcer_.quarantined(), now);
-      return status;
-    }
+    case FrameType::kFinish:
+      return OnPeerFinish(frame.header, now);
     case FrameType::kWithdraw:
       return fetcher_.OnWithdraw(frame.header);
     case FrameType::kReturn:
@@ -163,6 +160,12 @@ absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl
   return absl::OkStatus();
 }
 
+absl::Status ConnectionMachine::OnPeerFinish(const FrameHeader& finish, absl::Time now) {
+  absl::Status status = announcer_.OnFinish(finish);
+  quarantine_.OnCount(announcer_.quarantined(), now);
+  return status;
+}
+
 void ConnectionMachine::OnPeerDrain(absl::Time now) {
   if (drain_.peer_drained()) return;
   drain_.OnPeerDrain();
@@ -175,8 +178,7 @@ void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
   const bool finished = drain_.agreed() && announcer_.empty() && fetcher_.empty() && !eager_.HasFrame();
   if (reason == GoodbyeReason::kClosed && finished) {
     EndPosted(SendOutcome::kDelivered);  // The peer's Goodbye follows our kDrain, which follows our last message.
-    StartDisconnect(absl::OkStatus());
-    return;
+    return StartDisconnect(absl::OkStatus());
   }
   const bool refused = state_ == State::kAuthenticating && reason == GoodbyeReason::kAuthenticationFailed;
   const std::string words = ReadGoodbyeWords(frame.call_header);

@@ -176,6 +176,7 @@ class ConnectionMachine {
   void NextAuthentication(std::optional<Action>& action);
   absl::Status Dispatch(const wire::FrameView& frame, absl::Time now);
   absl::Status OnPeerMessage(const wire::FrameView& frame, absl::Time now);
+  absl::Status OnPeerFinish(const wire::FrameHeader& finish, absl::Time now);
   void OnPeerDrain(absl::Time now);
   void OnPeerGoodbye(const wire::FrameView& frame);
 
