@@ -23,14 +23,14 @@ class Chart:
 def latency_by_payload(measured: Comparison) -> Chart:
     return Chart(
         "latency", "One call in flight", "payload each way, bytes", "p50 (libfabric: mean), microseconds",
-        _lines(measured, lambda row: row.payload_bytes if row.in_flight == 1 else None, lambda each: each.typical_us),
+        _lines(measured, lambda row: row.payload_bytes if row.is_plain and row.in_flight == 1 else None, lambda each: each.typical_us),
     )  # fmt: skip
 
 
 def rate_by_in_flight(measured: Comparison) -> Chart:
     return Chart(
         "calls_per_second", f"Payload of {_RATE_PAYLOAD_BYTES} bytes", "calls in flight", "calls a second",
-        _lines(measured, lambda row: row.in_flight if row.payload_bytes == _RATE_PAYLOAD_BYTES else None,
+        _lines(measured, lambda row: row.in_flight if row.is_plain and row.payload_bytes == _RATE_PAYLOAD_BYTES else None,
                lambda each: each.calls_per_second),
     )  # fmt: skip
 

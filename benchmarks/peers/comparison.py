@@ -40,7 +40,8 @@ def to_json(measured: Comparison) -> str:
 def from_json(text: str) -> Comparison:
     """What to_json made. Raises ValueError, KeyError or TypeError if it did not."""
     return {
-        Row(row["payload_bytes"], row["in_flight"]): {key: Figures(**each) for key, each in row["systems"].items()}
+        Row(**{name: value for name, value in row.items() if name != "systems"}):
+            {key: Figures(**each) for key, each in row["systems"].items()}
         for row in json.loads(text)
     }
 

@@ -19,6 +19,7 @@ MEASURED = {
     },
     Row(64, 16): {"verbena": Figures(20, 40, None, 1_000_000), "raw": Figures(5, 10, None, 4_000_000)},
     Row(64 << 20, 1): {"verbena": Figures(50_000, 60_000, None, 20), "raw": Figures(20_000, 20_000, None, 50)},
+    Row(64, 1, "event"): {"verbena": Figures(40, 80, None, 20_000)},
 }
 
 
@@ -33,6 +34,24 @@ class RowsTest(unittest.TestCase):
     def test_each_payload_and_each_number_in_flight_is_measured(self):
         self.assertEqual({row.payload_bytes for row in ROWS["all"]}, {64, 1024, 8192, 65536, 1 << 20, 64 << 20})
         self.assertEqual({row.in_flight for row in ROWS["all"]}, {1, 16, 64, 256})
+
+    def test_so_is_each_way_to_wait_each_number_of_connections_and_streaming(self):
+        self.assertEqual({row.wait for row in ROWS["all"]}, {"busy", "event", "adaptive"})
+        self.assertEqual({row.connections for row in ROWS["all"]}, {1, 100, 1000})
+        self.assertEqual({row.streaming for row in ROWS["all"]}, {False, True})
+
+    def test_a_rows_name_says_what_is_not_as_usual(self):
+        self.assertEqual(str(Row(64, 16)), "64 B, 16")
+        self.assertEqual(str(Row(64, 64, connections=1000)), "64 B, 64, 1,000 connections")
+        self.assertEqual(str(Row(8192, 64, "event", streaming=True)), "8 KiB, 64, event, streaming")
+
+    def test_a_system_is_measured_in_what_it_can(self):
+        able = {row: {system.key for system in systems.SYSTEMS if system.can(row)} for row in ROWS["all"]}
+        self.assertEqual(len(able[Row(64, 1)]), len(systems.SYSTEMS))
+        self.assertEqual(able[Row(64, 16)], {"verbena", "raw", "grpc_unix", "grpc_tcp", "capnp_unix"})
+        self.assertEqual(able[Row(64, 1, "event")], {"verbena", "raw", "grpc_unix", "grpc_tcp", "capnp_unix"})
+        self.assertEqual(able[Row(64, 64, connections=1000)], {"verbena"})
+        self.assertEqual(able[Row(64, 64, streaming=True)], {"verbena"})
 
     def test_rows_of_much_memory_are_measured_for_longer(self):
         self.assertEqual(Row(64, 256).seconds(0.5), 0.5)
@@ -56,12 +75,13 @@ class MeasureTest(unittest.TestCase):
         pinned = self.way("pinned", [Figures(3, 4, None, 10), Figures(3, 4, None, 10), Figures(1, 1, None, 99)])
         free = self.way("free", [Figures(2, 9, None, 20)] * 3)
         other = self.way("other", [Figures(7, 8, None, 5)] * 3)
-        measured = systems.measure(Row(64, 1), 3, 0.5, (System("a", "A", (pinned, free)), System("b", "B", (other,))))
+        able = (System("a", "A", (pinned, free), lambda _: True), System("b", "B", (other,), lambda _: True))
+        measured = systems.measure(Row(64, 1), 3, 0.5, able)
         self.assertEqual(measured, {"a": Figures(2, 4, None, 20), "b": Figures(7, 8, None, 5)})
         self.assertEqual(self.turns, [("pinned", 0.5), ("free", 0.5), ("other", 0.5)] * 3)
 
-    def test_a_system_without_more_in_flight_has_no_such_row(self):
-        one = System("one", "One", (self.way("one", []),), one_in_flight=True)
+    def test_a_system_that_cannot_has_no_such_row(self):
+        one = System("one", "One", (self.way("one", []),), lambda row: row.in_flight == 1)
         self.assertEqual(systems.measure(Row(64, 16), 3, 0.5, (one,)), {})
 
 
@@ -83,7 +103,7 @@ class TableTest(unittest.TestCase):
         columns = {title: number for number, title in enumerate(lines[0])}
         self.assertEqual([line[columns["libfabric, TCP (mean)"]] for line in lines[2:5]],
                          ["8.00 (4.00)", "", "125,000 (3.20)"])
-        self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 9)
+        self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 3 * len(MEASURED))
 
     def test_json_gives_back_what_was_measured(self):
         self.assertEqual(comparison.from_json(comparison.to_json(MEASURED)), MEASURED)

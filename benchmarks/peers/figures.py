@@ -25,6 +25,12 @@ def of_json(output: str) -> Figures:
     return Figures(report["p50_us"], report["p99_us"], None, report["calls_per_second"])
 
 
+def of_raw_json(output: str) -> Figures:
+    """What rpc_bench says of raw verbs: a SEND there and back, one in flight. No rate but what that comes to."""
+    report = json.loads(output.splitlines()[-1])
+    return Figures(report["raw_p50_us"], None, None, 1e6 / report["raw_p50_us"])
+
+
 def of_ucx(median: str, tail: str) -> Figures:
     """Of two runs of ucx_perftest's ucp_am_lat, with `-R 50` and `-R 99`. Raises ValueError if there are no figures."""
     p50_us, mean_us = _ucx_there_and_back_us(median)

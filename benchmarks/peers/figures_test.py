@@ -22,6 +22,10 @@ class FiguresTest(unittest.TestCase):
         said = 'a log line\n{"p50_us": 2, "p99_us": 3, "calls_per_second": 400, "more": 1}\n'
         self.assertEqual(figures.of_json(said), Figures(2, 3, None, 400))
 
+    def test_raw_verbs_beside_calls_have_a_median_and_what_rate_it_comes_to(self):
+        said = '{"p50_us": 50, "p99_us": 80, "calls_per_second": 400, "raw_p50_us": 40}\n'
+        self.assertEqual(figures.of_raw_json(said), Figures(40, None, None, 25_000))
+
     def test_ucx_prints_one_way_and_one_percentile_in_a_run(self):
         runs = [UCX.format(rank=rank, figure=figure) for rank, figure in (("50.0", "0.334"), ("99.0", "0.700"))]
         self.assertEqual(figures.of_ucx(*runs), Figures(0.668, 1.4, 1.0, 1e6))

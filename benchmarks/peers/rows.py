@@ -1,4 +1,4 @@
-"""What the comparison measures: payloads, and how many calls are in flight."""
+"""What the comparison measures: payloads, how many calls are in flight, and other ways to call."""
 
 import dataclasses
 
@@ -14,15 +14,32 @@ _TIMES_AS_LONG = 4
 @dataclasses.dataclass(frozen=True, order=True)
 class Row:
     payload_bytes: int  # In the request, and in the reply.
-    in_flight: int
+    in_flight: int  # Over all connections.
+    wait: str = "busy"  # How the ends of ours wait: busy, event or adaptive.
+    connections: int = 1
+    streaming: bool = False  # Messages of one stream, echoed, instead of calls.
 
     def __str__(self) -> str:
-        return f"{size(self.payload_bytes)}, {self.in_flight}"
+        ways = ["" if self.wait == "busy" else self.wait,
+                "" if self.connections == 1 else f"{self.connections:,} connections",
+                "streaming" if self.streaming else ""]  # fmt: skip
+        return ", ".join([size(self.payload_bytes), str(self.in_flight), *filter(None, ways)])
+
+    @property
+    def is_plain(self) -> bool:
+        """Calls over one connection, both ends busy."""
+        return self == Row(self.payload_bytes, self.in_flight)
 
     def seconds(self, usual: float) -> float:
         """How long to measure it."""
         return usual * (_TIMES_AS_LONG if self.payload_bytes * self.in_flight >= _BYTES_IN_FLIGHT_LONG else 1)
 
+
+_OTHER_WAYS = (
+    *(Row(64, in_flight, wait) for wait in ("event", "adaptive") for in_flight in (1, 64)),
+    *(Row(64, 64, connections=connections) for connections in (100, 1000)),
+    *(Row(payload, 64, streaming=True) for payload in (64, 8 << 10)),
+)
 
 ROWS = {
     "all": tuple(
@@ -30,7 +47,8 @@ ROWS = {
         for payload in _PAYLOADS
         for in_flight in _IN_FLIGHT
         if payload * in_flight <= _BYTES_IN_FLIGHT_MAX
-    ),
+    )
+    + _OTHER_WAYS,
     "short": (Row(64, 1), Row(64, 64), Row(8 << 10, 1), Row(1 << 20, 1)),
 }
 

@@ -30,18 +30,33 @@ class System(NamedTuple):
     key: str  # In JSON.
     title: str
     ways: tuple[Way, ...]  # Measured in each; the best of them counts.
-    one_in_flight: bool = False  # It has no more.
+    can: Callable[[Row], bool]  # Whether it has such a row.
+
+
+def _run_own(program: str, row: Row, seconds: float, *arguments: str) -> str:
+    """One of TARGETS. What it says."""
+    return _output([ROOT / "bazel-bin/benchmarks" / program / program, f"--payload={row.payload_bytes}",
+                    f"--in_flight={row.in_flight}", f"--seconds={seconds}", *arguments])  # fmt: skip
 
 
 def _own(program: str, *arguments: str) -> Way:
-    """One of TARGETS."""
+    return lambda row, seconds: figures.of_json(_run_own(program, row, seconds, *arguments))
 
-    def measure(row: Row, seconds: float) -> Figures:
-        command = [ROOT / "bazel-bin/benchmarks" / program / program, f"--payload={row.payload_bytes}",
-                   f"--in_flight={row.in_flight}", f"--seconds={seconds}", *arguments]  # fmt: skip
-        return figures.of_json(_output(command))
 
-    return measure
+def _rpc_bench(row: Row, seconds: float) -> str:
+    ways = [f"--wait={row.wait}", f"--connections={row.connections}", *(["--streaming"] if row.streaming else [])]
+    return _run_own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", *ways)
+
+
+def _verbena(row: Row, seconds: float) -> Figures:
+    return figures.of_json(_rpc_bench(row, seconds))
+
+
+def _raw(row: Row, seconds: float) -> Figures:
+    """raw_bench only polls; rpc_bench measures raw verbs that wait as it does, one message there and back."""
+    if row.is_plain:
+        return figures.of_json(_run_own("raw_bench", row, seconds, "--pinned"))
+    return figures.of_raw_json(_rpc_bench(row, seconds))
 
 
 def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
@@ -71,17 +86,36 @@ def _fi_pingpong(provider: str, endpoint: str) -> Way:
     return measure
 
 
+def _everything(_row: Row) -> bool:
+    return True
+
+
+def _plain_or_waiting(row: Row) -> bool:
+    return row.is_plain or (row.wait != "busy" and row.in_flight == 1)
+
+
+def _calls_over_one_connection(row: Row) -> bool:
+    """They sleep between messages, however ours wait."""
+    return row.connections == 1 and not row.streaming
+
+
+def _one_in_flight(row: Row) -> bool:
+    return row.is_plain and row.in_flight == 1
+
+
 SYSTEMS = (
-    System("verbena", "Verbena", (_own("rpc_bench", "--device=soft", "--wait=busy", "--rounds=1", "--json"),)),
-    System("raw", "raw SEND", (_own("raw_bench", "--pinned"),)),
-    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix")),
-    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp")),
-    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix")),
-    System("ucx_shm", "UCX, shared memory", (_ucx("shm"),), one_in_flight=True),
-    System("ucx_tcp", "UCX, TCP", (_ucx("tcp"),), one_in_flight=True),
-    System("libfabric_shm", "libfabric, shared memory (mean)", (_fi_pingpong("shm", "rdm"),), one_in_flight=True),
-    System("libfabric_tcp", "libfabric, TCP (mean)", (_fi_pingpong("tcp", "msg"),), one_in_flight=True),
-)
+    System("verbena", "Verbena", (_verbena,), _everything),
+    System("raw", "raw SEND", (_raw,), _plain_or_waiting),
+    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"),
+           _calls_over_one_connection),
+    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _calls_over_one_connection),
+    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"),
+           _calls_over_one_connection),
+    System("ucx_shm", "UCX, shared memory", (_ucx("shm"),), _one_in_flight),
+    System("ucx_tcp", "UCX, TCP", (_ucx("tcp"),), _one_in_flight),
+    System("libfabric_shm", "libfabric, shared memory (mean)", (_fi_pingpong("shm", "rdm"),), _one_in_flight),
+    System("libfabric_tcp", "libfabric, TCP (mean)", (_fi_pingpong("tcp", "msg"),), _one_in_flight),
+)  # fmt: skip
 
 
 def measure(row: Row, rounds: int, seconds: float, systems: tuple[System, ...] = SYSTEMS) -> dict[str, Figures]:
@@ -90,7 +124,7 @@ def measure(row: Row, rounds: int, seconds: float, systems: tuple[System, ...] =
     Raises subprocess.SubprocessError if a program fails, whose words are on standard error; RuntimeError if it ends
     early; ValueError if it says no figures.
     """
-    able = [system for system in systems if row.in_flight == 1 or not system.one_in_flight]
+    able = [system for system in systems if system.can(row)]
     measured = {system.key: [[] for _ in system.ways] for system in able}
     for _ in range(rounds):
         for system in able:
