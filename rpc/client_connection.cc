@@ -231,7 +231,8 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   message.kind = static_cast<uint8_t>(MessageKind::kRequest);
   message.call_id = call_id;
   message.header = absl::MakeConstSpan(room).first(*header_bytes);
-  message.awaited = user.request == nullptr;  // The client streams: its writes begin then.
+  // Where the client streams its writes begin then; where many calls are in flight their places come free by it.
+  message.awaited = user.request == nullptr || session_.crowded();
   if (user.request != nullptr) message.payload = &call;
   if (!attachment.empty()) message.attachment = attachment;
   call.OnSend(link_, call_id, link_->SendRequest(call_id, std::move(message)));

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/payload_arena.h"
 #include "transport/testing/device_context_fixture.h"
+#include "transport/verbs/shared_receive_queue.h"
 
 namespace verbena::transport {
 namespace {
@@ -37,6 +39,19 @@ TEST_F(DeviceContextTest, ItsRemovalIsToldToItsUsersOnce) {
   Remove();
   EXPECT_EQ(told, 1);
   EXPECT_EQ(device_->AddUser(&gone, {[] {}, nullptr}).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(DeviceContextTest, UsersAreToldWhichReceivesRunLow) {
+  std::vector<const ibv_srq*> low;
+  ASSERT_EQ(device_->AddUser(&low, {[] {}, [&](const ibv_srq* queue) { low.push_back(queue); }}), absl::OkStatus());
+  const int other = 0;
+  ASSERT_EQ(device_->AddUser(&other, {[] {}, nullptr}), absl::OkStatus());
+  verbs::SharedReceiveQueue queue = *verbs::SharedReceiveQueue::Create(device_->domain(), 16, 1);
+  ASSERT_EQ(queue.SetLimit(1), absl::OkStatus());  // There is none.
+  device_->DispatchEvents();
+  EXPECT_THAT(low, ElementsAre(queue.get()));
+  device_->RemoveUser(&low);
+  device_->RemoveUser(&other);
 }
 
 TEST_F(DeviceContextTest, AfterItsRemovalTheConnectionManagerIsMadeToLookForIt) {

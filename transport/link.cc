@@ -168,8 +168,7 @@ void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
 }
 
 void Link::Flush() {
-  std::vector<Parked> again;
-  again.swap(parked_);
+  const std::vector<Parked> again = std::exchange(parked_, {});
   for (const Parked& parked : again) {
     if (const auto* header = std::get_if<wire::FrameHeader>(&parked); header != nullptr) {
       QueueHeader(*header);
@@ -179,6 +178,7 @@ void Link::Flush() {
       QueueInvalidate(*std::get<const verbs::MemoryWindow*>(parked));
     }
   }
+  if (!again.empty()) AwaitSends();  // Perhaps one of them is awaited.
   Post();
 }
 

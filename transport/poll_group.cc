@@ -295,7 +295,7 @@ void PollGroup::DropIfUnused() {
 // A peer that says that it solicits and does not must not empty the receives, which are the others' too, unseen. iWARP
 // devices raise no event for solicited completions only (docs/devices.md).
 bool PollGroup::OnlySolicitedMatter() {
-  return in_flight_.awaited == 0 && waiting_.empty() && waiting_for_buffer_.empty() &&
+  return in_flight_.awaited == 0 && waiting_.empty() && waiting_for_buffer_.empty() && fetch_budget_.waiting() == 0 &&
          soliciting_peers_ == links_.size() - free_links_.size() && !device_->device().is_iwarp() &&
          (shared_ == nullptr || shared_->WatchForLow());
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "transport/log.h"
 #include "transport/protocol/limits.h"
 #include "transport/queue_sizes.h"
 
@@ -28,9 +30,12 @@ absl::Status SharedReceives::MakeQueue() {
 
 bool SharedReceives::WatchForLow() {
   const uint32_t low = sizes_.at_first / 4;
-  if (supply_->posted() <= low) return false;
-  watched_ = watched_ || queue_->SetLimit(low).ok();
-  return watched_;
+  if (refused_ || supply_->posted() <= low) return false;
+  if (watched_) return true;
+  const absl::Status status = queue_->SetLimit(low);
+  if (!status.ok()) Log(Severity::kInfo, absl::StrCat("a loop that sleeps wakes for everything: ", status.message()));
+  refused_ = !status.ok();
+  return watched_ = status.ok();
 }
 
 void SharedReceives::OnLow(const ibv_srq* low) {

@@ -49,7 +49,7 @@ class SharedReceives {
   // share of the budget, and every completion of its receives was handled. On an error all is as before.
   absl::Status MakeAnew();
   // Whether the device will say when few receives are left, a quarter of what there was at first: asks it to, unless it
-  // was asked before and has not said so. False: it cannot, or there are no more than that.
+  // was asked before and has not said so. False: it has refused to, or there are no more than that.
   bool WatchForLow();
   // It has said so, of the queue `low`: perhaps this.
   void OnLow(const ibv_srq* low);
@@ -72,6 +72,7 @@ class SharedReceives {
   std::optional<ReceiveSupply> supply_;
   std::optional<verbs::SharedReceiveQueue> queue_;  // Behind the supply, whose buffers it names: it goes first.
   bool watched_ = false;                            // The device was asked to say when few are left.
+  bool refused_ = false;                            // It does not.
   uint64_t provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
 };
 

@@ -136,6 +136,14 @@ TEST(SharedReceives, TheDeviceIsAskedToSayOnceWhenFewAreLeft) {
   EXPECT_EQ(world.fake().CountOf("modify_srq"), 2);
 }
 
+TEST(SharedReceives, ADeviceThatRefusesIsNotAskedAgain) {
+  World world;
+  world.fake().Fail("modify_srq", EOPNOTSUPP);
+  EXPECT_FALSE(world.shared().WatchForLow());
+  EXPECT_FALSE(world.shared().WatchForLow());
+  EXPECT_EQ(world.fake().CountOf("modify_srq"), 1);
+}
+
 TEST(SharedReceives, WhereFewAreLeftNobodyNeedBeAsked) {
   World world;
   world.ComeTo(1);

@@ -97,6 +97,8 @@ class ClientSession {
   absl::Duration TimeLeft(uint64_t call_id, absl::Time now);
   Epoch current_epoch() const { return current_epoch_; }  // 0: not connected.
   size_t calls() const { return calls_.size(); }
+  // More than half of those that it may have: the places of calls that are over are wanted.
+  bool crowded() const { return 2 * calls_.size() > calls_.capacity(); }
   size_t calls_waiting() const { return waiting_; }  // For a connection.
   uint64_t stale_responses() const { return stale_responses_; }
   const absl::Status& last_connect_error() const { return connect_error_; }

@@ -218,27 +218,29 @@ TEST(Waking, SendsThatNobodyAwaitsArriveAndAreReportedAll) {
 }
 
 // By a loop that has found that waking for its own sends does not pay.
-TEST(Waking, AnAwaitedSendIsReportedWellBeforeTheSweep) {
+TEST(Waking, AnAwaitedSendIsReportedLongBeforeOthers) {
+  if (IsIwarp()) GTEST_SKIP() << "raises no event for what is solicited only, so that loops wake for all";
   TransportPair pair;
   End* const client = pair.Connect();
   ASSERT_NE(client, nullptr) << pair.status();
-  client->awaits_sends = false;
-  for (uint64_t i = 1; i <= 20; ++i) {
-    client->Send(i, absl::Cord("one way"));
-    ASSERT_TRUE(pair.accepted(0)->WaitForMessages(i));
-    absl::SleepFor(absl::Milliseconds(2));
-  }
-  ASSERT_TRUE(client->WaitForSent(20));
-  client->awaits_sends = true;
-  std::vector<absl::Duration> took;
-  for (uint64_t i = 21; i <= 41; ++i) {
-    const absl::Time begin = absl::Now();
-    client->Send(i, absl::Cord("awaited"));
-    ASSERT_TRUE(client->WaitForSent(i));
-    took.push_back(absl::Now() - begin);
-  }
-  std::nth_element(took.begin(), took.begin() + 10, took.end());
-  EXPECT_LT(took[10], PollGroup::kSweepInterval / 2);
+  uint64_t sent = 0;
+  const auto median_time = [&](bool awaited, size_t count) {
+    client->awaits_sends = awaited;
+    std::vector<absl::Duration> took;
+    for (size_t i = 0; i < count; ++i) {
+      absl::SleepFor(absl::Milliseconds(2));  // Both ends sleep.
+      const absl::Time begin = absl::Now();
+      client->Send(sent++, absl::Cord("one way"));
+      EXPECT_TRUE(client->WaitForSent(sent));
+      took.push_back(absl::Now() - begin);
+    }
+    std::nth_element(took.begin(), took.begin() + count / 2, took.end());
+    return took[count / 2];
+  };
+  median_time(false, 10);  // It finds out.
+  const absl::Duration others = median_time(false, 11);
+  if (others < PollGroup::kSweepInterval / 2) GTEST_SKIP() << "the peer takes messages before this end sleeps";
+  EXPECT_LT(median_time(true, 21), others / 2);
 }
 
 // Windows on blocks that are registered already: what a message costs is work requests, not calls of the device.

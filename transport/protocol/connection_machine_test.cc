@@ -273,6 +273,9 @@ class CrowdedQuarantineTest : public ConnectionMachineTest {
  protected:
   // One more than may stay for ever.
   CrowdedQuarantineTest() {
+    keepalive_ms_ = 0;  // Nothing else has a deadline.
+    Restart(/*peer_credits=*/16);
+    EXPECT_EQ(machine_->NextDeadline(), absl::InfiniteFuture());
     for (uint32_t i = 0; i <= kQuarantineExportsMax; ++i) {
       machine_->CancelSend(SendLarge(i), now_);
       CompleteSends();
@@ -289,7 +292,7 @@ class CrowdedQuarantineTest : public ConnectionMachineTest {
 };
 
 TEST_F(CrowdedQuarantineTest, ForcesTheConnectionDownInTime) {
-  EXPECT_LE(machine_->NextDeadline(), now_ + config_.quarantine_timeout);
+  EXPECT_EQ(machine_->NextDeadline(), now_ + config_.quarantine_timeout);
   EXPECT_FALSE(EndsAfter(config_.quarantine_timeout - absl::Milliseconds(1)));
   EXPECT_TRUE(EndsAfter(absl::Milliseconds(1)));
 }
@@ -300,6 +303,7 @@ TEST_F(CrowdedQuarantineTest, OfAPeerThatFinishesDoesNot) {
   finish.aux = announce_.aux;
   finish.call_id = announce_.call_id;
   Receive(FrameOf(finish));
+  EXPECT_EQ(machine_->NextDeadline(), absl::InfiniteFuture());
   EXPECT_FALSE(EndsAfter(config_.quarantine_timeout));
 }
 

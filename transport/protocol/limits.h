@@ -20,7 +20,7 @@ inline constexpr uint32_t kTransfersMax = 32;
 // Of those, exports withdrawn and not yet finished by the peer. With more, the connection is forced down when the
 // peer has finished none of them for ConnectionConfig::quarantine_timeout.
 inline constexpr uint32_t kQuarantineExportsMax = 16;
-static_assert(kQuarantineExportsMax < kTransfersMax, "quarantine must not stop all announcing before it is full");
+static_assert(kQuarantineExportsMax < kTransfersMax, "a crowded quarantine leaves transfers to others");
 
 // Segments that an announcement has room for beside the longest call header.
 inline constexpr size_t kSegmentsRoomMin = 8;

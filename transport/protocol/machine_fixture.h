@@ -32,6 +32,7 @@ class MachineFixture : public testing::Test {
     config_.ours = HelloWith(static_cast<uint16_t>(share.granted()));
     config_.peers = HelloWith(peer_credits);
     config_.ours.features = config_.peers.features = features_;
+    config_.ours.keepalive_ms = keepalive_ms_;
     config_.message_bytes_max = 100000;
     config_.quarantine_bytes_max = quarantine_bytes_max_;
     config_.send_slots = 8;
@@ -99,6 +100,7 @@ class MachineFixture : public testing::Test {
   bool initiator_ = true;
   uint16_t initial_grants_ = 8;
   uint64_t quarantine_bytes_max_ = 1 << 20;
+  uint32_t keepalive_ms_ = 1000;
   uint32_t features_ = 0;
   absl::Time now_ = absl::UnixEpoch();
   GrantBudget budget_;
@@ -113,7 +115,6 @@ class MachineFixture : public testing::Test {
     hello.initial_credits = credits;
     hello.receive_buffer_bytes = kBufferBytes;
     hello.read_depth = 4;
-    hello.keepalive_ms = 1000;
     hello.epoch = 77;
     return hello;
   }

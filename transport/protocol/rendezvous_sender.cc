@@ -145,13 +145,18 @@ void RendezvousSender::RevokeOldest() {
   const uint32_t index = table_.PopFront(withdrawn_);
   Message& message = table_[index];
   message.state = State::kRevoked;
+  ++revoked_;
   quarantined_bytes_ -= message.head.payload_bytes;
   actions_->Push(RevokeExport{table_.IdOf(index)});
 }
 
 void RendezvousSender::LeaveQuarantine(const Message& message) {
   --quarantined_exports_;
-  if (message.state != State::kRevoked) quarantined_bytes_ -= message.head.payload_bytes;
+  if (message.state == State::kRevoked) {
+    --revoked_;
+  } else {
+    quarantined_bytes_ -= message.head.payload_bytes;
+  }
 }
 
 uint32_t RendezvousSender::FindTransfer(uint32_t transfer) const {

@@ -55,7 +55,9 @@ class RendezvousSender {
   wire::FrameHeader NextWithdraw();
 
   // Too many bytes are withdrawn and unfinished. One message alone never is too many: its finish may be under way.
-  bool quarantine_full() const { return quarantined_exports_ > 1 && quarantined_bytes_ > quarantine_bytes_max_; }
+  bool quarantine_full() const {
+    return quarantined_exports_ - revoked_ > 1 && quarantined_bytes_ > quarantine_bytes_max_;
+  }
   // Messages that are withdrawn and unfinished.
   uint32_t quarantined() const { return quarantined_exports_; }
   // Messages that are not announced yet.
@@ -111,7 +113,8 @@ class RendezvousSender {
   static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
   size_t unannounced_ = 0;
   uint32_t quarantined_exports_ = 0;  // Revoked ones included: each holds a transfer.
-  uint64_t quarantined_bytes_ = 0;    // Of those that are not revoked.
+  uint32_t revoked_ = 0;
+  uint64_t quarantined_bytes_ = 0;  // Of those that are not revoked.
 };
 
 }  // namespace verbena::protocol

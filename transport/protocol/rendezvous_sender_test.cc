@@ -166,6 +166,13 @@ TEST_F(RevocableExports, OneThatThePeerWasNotAskedForIsNotRevoked) {
   EXPECT_TRUE(sender_.quarantine_full());
 }
 
+TEST_F(RevocableExports, OneMessageAloneBesideRevokedOnesDoesNotFillTheQuarantine) {
+  sender_.Cancel(Announced(1, 5000));
+  sender_.NextWithdraw();
+  sender_.Cancel(Announced(2, 2 * kQuarantineBytesMax));
+  EXPECT_FALSE(sender_.quarantine_full());
+}
+
 TEST_F(RevocableExports, OneThatIsRevokedCountsUntilItsFinish) {
   sender_.Cancel(Announced(1, kQuarantineBytesMax));
   const wire::FrameHeader announce = last_announce_;

@@ -355,7 +355,7 @@ bool Requester::UpdateWatch(PairLink& link) {
     look_again = look_again || blocked_on_space_;
     space_wanted_ = blocked_on_space_;
   }
-  bool held_up = failed_ || blocked_on_acceptance_ || blocked_on_answer_;
+  bool held_up = failed_ || paused_ || blocked_on_acceptance_ || blocked_on_answer_;
   if (held_up != held_up_) {
     line.held_up.store(held_up ? 1 : 0);
     look_again = look_again || held_up;

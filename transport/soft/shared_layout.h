@@ -57,7 +57,7 @@ struct alignas(kCacheLineBytes) RequestSenderLine {
   std::atomic<uint64_t> accept_watch;  // Ring my doorbell when this request is accepted; 0 = not needed.
   std::atomic<uint64_t> probe;         // Grows when the sender wants a sign of life: see `probe_answer`.
   std::atomic<uint32_t> rnr_retry;     // How patient this sender is with a receiver that is not ready; 7 = for ever.
-  std::atomic<uint32_t> held_up;       // Not 0: requests, or the word of a failed one, wait for earlier ones' answers.
+  std::atomic<uint32_t> held_up;       // Not 0: requests, or news of this end, wait for earlier ones' answers.
 };
 
 // Written by an end about the requests that it receives.
