@@ -214,6 +214,29 @@ TEST_F(CallTest, CallFromACompletionPostsNothingOfOurs) {
   EXPECT_EQ(second->reply.value(), "two");
 }
 
+TEST_F(CallTest, NobodyAwaitsTheDeliveryOfRequestAndResponse) {
+  Start();
+  ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
+  EXPECT_EQ(network_.latest_client()->awaited_sent(), 0u);
+  EXPECT_EQ(network_.latest_server()->awaited_sent(), 0u);
+}
+
+TEST_F(CallTest, ThatOfTheResponseIsAwaitedWhereTheServersPlacesAreShort) {
+  session_options_.calls_max = 1;
+  Start();
+  ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
+  EXPECT_EQ(network_.latest_client()->awaited_sent(), 0u);
+  EXPECT_EQ(network_.latest_server()->awaited_sent(), 1u);
+}
+
+TEST_F(CallTest, ThatOfTheRequestIsAwaitedWhereTheChannelsPlacesAreShort) {
+  options_.calls_in_flight_max = 1;
+  Start();
+  ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
+  EXPECT_EQ(network_.latest_client()->awaited_sent(), 1u);
+  EXPECT_EQ(network_.latest_server()->awaited_sent(), 0u);
+}
+
 TEST_F(CallTest, BlockingCallInACompletionIsRefusedInWords) {
   Start();
   auto call = MakeCall("one");

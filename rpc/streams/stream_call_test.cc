@@ -52,6 +52,7 @@ TEST_F(StreamCallTest, ClientStreamingOneGetsOneReply) {
   loop_.RunUntilIdle();
   EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
   EXPECT_EQ(call->reply.value(), "both");
+  EXPECT_EQ(network_.latest_client()->awaited_sent(), 1u);  // The request's delivery: writes begin then.
 }
 
 TEST_F(StreamCallTest, ServerStreamingOneHasARequestAndEndsWithItsStatus) {
@@ -65,6 +66,7 @@ TEST_F(StreamCallTest, ServerStreamingOneHasARequestAndEndsWithItsStatus) {
   ASSERT_EQ(call->completions.size(), 1u);
   EXPECT_EQ(call->completions[0].message(), "no more");
   EXPECT_EQ(GetCertainty(call->completions[0]), Certainty::kExecuted);
+  EXPECT_EQ(network_.latest_client()->awaited_sent(), 0u);
   // What the server had sent before it failed is there to be read.
   call->ReadAll();
   loop_.RunUntilIdle();

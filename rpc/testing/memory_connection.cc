@@ -86,6 +86,7 @@ uint64_t MemoryConnection::Send(transport::OutboundMessage&& message) {
       message.payload,
       std::move(message.attachment)};
   if (!closing_) ++messages_sent_;
+  if (!closing_ && message.awaited) ++awaited_sent_;
   if (stalled_ || closing_) {  // Not reported if OnClosed has been made: the caller knows then.
     queued_.push_back(std::move(queued));
   } else {

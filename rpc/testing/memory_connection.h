@@ -77,6 +77,7 @@ class MemoryConnection : public transport::Connection {
   void Sever();
 
   size_t messages_sent() const { return messages_sent_; }
+  size_t awaited_sent() const { return awaited_sent_; }  // Of them, those with OutboundMessage::awaited.
   size_t tasks_posted() const { return tasks_posted_; }  // By this end, to a loop: what a transport does without.
   bool closed() const { return closed_; }
 
@@ -143,6 +144,7 @@ class MemoryConnection : public transport::Connection {
   std::deque<EndTask> arriving_;            // From the peer; a timer runs for each, in order.
   absl::Time last_arrival_ = absl::InfinitePast();
   size_t messages_sent_ = 0;
+  size_t awaited_sent_ = 0;
   size_t tasks_posted_ = 0;
   bool stalled_ = false;
   bool hold_exports_ = false;
