@@ -17,7 +17,16 @@ using testing::Text;
 constexpr absl::string_view kEcho = "test.Lambda/Echo";
 constexpr absl::string_view kHold = "test.Lambda/Hold";
 
-class CallTest : public testing::CallFixture {};
+class CallTest : public testing::CallFixture {
+ protected:
+  // Makes a call. So many sends of each end must have been awaited.
+  void ExpectAwaited(size_t by_client, size_t by_server) {
+    Start();
+    ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
+    EXPECT_EQ(network_.latest_client()->awaited_sent(), by_client);
+    EXPECT_EQ(network_.latest_server()->awaited_sent(), by_server);
+  }
+};
 
 TEST_F(CallTest, CallbackCallReturnsTheReply) {
   Start();
@@ -214,27 +223,16 @@ TEST_F(CallTest, CallFromACompletionPostsNothingOfOurs) {
   EXPECT_EQ(second->reply.value(), "two");
 }
 
-TEST_F(CallTest, NobodyAwaitsTheDeliveryOfRequestAndResponse) {
-  Start();
-  ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
-  EXPECT_EQ(network_.latest_client()->awaited_sent(), 0u);
-  EXPECT_EQ(network_.latest_server()->awaited_sent(), 0u);
-}
+TEST_F(CallTest, NobodyAwaitsTheDeliveryOfRequestAndResponse) { ExpectAwaited(/*by_client=*/0, /*by_server=*/0); }
 
 TEST_F(CallTest, ThatOfTheResponseIsAwaitedWhereTheServersPlacesAreShort) {
   session_options_.calls_max = 1;
-  Start();
-  ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
-  EXPECT_EQ(network_.latest_client()->awaited_sent(), 0u);
-  EXPECT_EQ(network_.latest_server()->awaited_sent(), 1u);
+  ExpectAwaited(/*by_client=*/0, /*by_server=*/1);
 }
 
 TEST_F(CallTest, ThatOfTheRequestIsAwaitedWhereTheChannelsPlacesAreShort) {
   options_.calls_in_flight_max = 1;
-  Start();
-  ASSERT_TRUE(Call(kEcho, "hello")->status().ok());
-  EXPECT_EQ(network_.latest_client()->awaited_sent(), 1u);
-  EXPECT_EQ(network_.latest_server()->awaited_sent(), 0u);
+  ExpectAwaited(/*by_client=*/1, /*by_server=*/0);
 }
 
 TEST_F(CallTest, BlockingCallInACompletionIsRefusedInWords) {
