@@ -94,6 +94,10 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0) {
     link_->QueueFrame(std::move(buffer), length, room);
     machine_.HoldMessages(MessagesHeld());
+    AwaitIfWanted();
+  }
+  // After a frame was queued.
+  void AwaitIfWanted() {
     if (machine_.awaits_sends()) link_->AwaitSends();
   }
   void HandleEarlySends();

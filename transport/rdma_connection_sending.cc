@@ -36,8 +36,7 @@ void RdmaConnection::Do(const protocol::PostAnnounce& action) {
 void RdmaConnection::Do(const protocol::PostControl& action) {
   if (action.words.empty() || !link_->MayTakeSendBuffer()) {
     link_->QueueHeader(action.header);
-    if (machine_.awaits_sends()) link_->AwaitSends();
-    return;
+    return AwaitIfWanted();
   }
   RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
