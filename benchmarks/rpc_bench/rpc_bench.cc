@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Measures unary calls beside raw verbs on the same device.");
   absl::ParseCommandLine(argc, argv);
   if (absl::Status status = verbena::benchmarks::Run(); !status.ok()) {
-    std::cerr << "rpc_bench: " << status << std::endl;
+    std::cerr << absl::StrCat("rpc_bench: ", status.ToString(), "\n");
     return 1;
   }
   return 0;

@@ -14,6 +14,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "examples/chat/chat.verbena.h"
 #include "examples/chat/line_input.h"
 #include "rpc/channel.h"
@@ -83,6 +84,6 @@ int main(int argc, char** argv) {
     demo::Chat::Stub stub(*channel);
     status = TalkToTheEnd(stub);
   }
-  if (!status.ok()) std::cerr << "chat_client: " << status << std::endl;
+  if (!status.ok()) std::cerr << absl::StrCat("chat_client: ", status.ToString(), "\n");
   return status.ok() ? 0 : 1;
 }

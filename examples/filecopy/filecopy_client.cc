@@ -18,6 +18,7 @@
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "examples/filecopy/file_sender.h"
 #include "examples/filecopy/progress_bar.h"
@@ -108,13 +109,13 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Sends a file to a file server: filecopy_client [flags] FILE");
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   if (arguments.size() != 2) {
-    std::cerr << "filecopy_client: name one file to send; see --help" << std::endl;
+    std::cerr << "filecopy_client: name one file to send; see --help\n";
     return 2;
   }
   if (absl::Status status = Run(arguments[1]); !status.ok()) {
-    std::cerr << "filecopy_client: " << status << std::endl;
+    std::cerr << absl::StrCat("filecopy_client: ", status.ToString(), "\n");
     if (!verbena::examples::IsInterruption(status)) return 1;
-    std::cerr << "filecopy_client: run the same command again: it goes on after what has arrived" << std::endl;
+    std::cerr << "filecopy_client: run the same command again: it goes on after what has arrived\n";
     return EX_TEMPFAIL;
   }
   return 0;

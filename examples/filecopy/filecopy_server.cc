@@ -12,6 +12,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
 #include "examples/daemon/run_daemon.h"
 #include "examples/filecopy/file_copy_service.h"
 
@@ -39,7 +40,8 @@ int main(int argc, char** argv) {
 
   const std::string directory = absl::GetFlag(FLAGS_directory);
   if (!IsWritableDirectory(directory)) {
-    std::cerr << "filecopy_server: --directory=" << directory << " is not a directory that can be written to\n";
+    std::cerr << absl::StrCat("filecopy_server: --directory=", directory,
+                              " is not a directory that can be written to\n");
     return 1;
   }
   if (absl::GetFlag(FLAGS_transfers_max) < 1) {

@@ -50,7 +50,7 @@ ProgressBar::ProgressBar(std::string program, bool lines)
 ProgressBar::~ProgressBar() { EndLine(); }
 
 void ProgressBar::EndLine() {
-  if (shown_) std::cerr << std::endl;
+  if (shown_) std::cerr << "\n";
   shown_ = false;
 }
 
@@ -68,7 +68,7 @@ void ProgressBar::Show(uint64_t done_bytes, uint64_t total_bytes) {
   next_update_ = now + kUpdateInterval;
   shown_ = true;
   // "\x1b[K" clears what a longer line left.
-  std::cerr << '\r' << RenderProgress(done_bytes, total_bytes, now - start_, *kept_bytes_) << "\x1b[K" << std::flush;
+  std::cerr << absl::StrCat("\r", RenderProgress(done_bytes, total_bytes, now - start_, *kept_bytes_), "\x1b[K");
 }
 
 }  // namespace verbena::examples

@@ -11,6 +11,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "examples/greeter/greeter.verbena.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
@@ -46,7 +47,7 @@ bool Print(const char* how, const absl::Status& status, const demo::HelloReply& 
   if (status.ok()) {
     std::cout << how << ": " << reply.text() << std::endl;
   } else {
-    std::cerr << "greeter_client: " << how << ": " << status << std::endl;
+    std::cerr << absl::StrCat("greeter_client: ", how, ": ", status.ToString(), "\n");
   }
   return status.ok();
 }
@@ -70,7 +71,7 @@ int main(int argc, char** argv) {
   absl::StatusOr<std::shared_ptr<verbena::Channel>> channel =
       verbena::Channel::Create(absl::GetFlag(FLAGS_server), options);
   if (!channel.ok()) {
-    std::cerr << "greeter_client: " << channel.status() << std::endl;
+    std::cerr << absl::StrCat("greeter_client: ", channel.status().ToString(), "\n");
     return 1;
   }
   demo::Greeter::Stub stub(*channel);

@@ -95,7 +95,7 @@ absl::Status Watch(demo::KeyValue::Stub& stub, const std::string& prefix) {
 
 // Whether all is well; says what is not.
 bool Report(absl::string_view command, absl::string_view key, const absl::Status& status) {
-  if (!status.ok()) std::cerr << "kvstore_client: " << command << " " << key << ": " << status << std::endl;
+  if (!status.ok()) std::cerr << absl::StrCat("kvstore_client: ", command, " ", key, ": ", status.ToString(), "\n");
   return status.ok();
 }
 
@@ -122,7 +122,7 @@ int Run(demo::KeyValue::Stub& stub, const Words& words) {
   } else if (command == "watch" && words.size() == 3) {
     all_well = Report(command, words[2], Watch(stub, words[2]));
   } else {
-    std::cerr << kUsage << std::endl;
+    std::cerr << absl::StrCat(kUsage, "\n");
     return 2;
   }
   return all_well ? 0 : 1;
@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
 
   const absl::StatusOr<std::shared_ptr<verbena::Channel>> channel = OpenChannel();
   if (!channel.ok()) {
-    std::cerr << "kvstore_client: " << channel.status() << std::endl;
+    std::cerr << absl::StrCat("kvstore_client: ", channel.status().ToString(), "\n");
     return 1;
   }
   demo::KeyValue::Stub stub(*channel);

@@ -235,6 +235,12 @@ class TextCheck(CheckTest):
         self.assert_clean(text_check.check, files)
         self.assert_clean(text_check.check, {"BUILD.bazel": '"a.cc"', "a.cc": "// ibv_destroy_qp(qp)\n"})
 
+    def test_a_line_written_in_parts_is_found(self):
+        parts = 'std::cerr << "verbena: "\n          << status << std::endl;'
+        whole = 'std::cerr << absl::StrCat("verbena: ", status.ToString(), "\\n");'
+        self.assert_found(text_check.check, {"tools/BUILD.bazel": '"a.cc"', "tools/a.cc": parts}, "as one string")
+        self.assert_clean(text_check.check, {"tools/BUILD.bazel": '"a.cc"', "tools/a.cc": whole})
+
     def test_wrong_include_guard_is_found(self):
         files = {"rpc/BUILD.bazel": '"a.h"', "rpc/a.h": "#ifndef A_H\n#define A_H\n#endif\n"}
         self.assert_found(text_check.check, files, "rpc/a.h:1: the include guard must be VERBENA_RPC_A_H_")

@@ -1,4 +1,5 @@
-"""What must not stand in a source: unfinished work, destroy calls out of place, paths of one machine, lost files."""
+"""What must not stand in a source: unfinished work, destroy calls out of place, lines in parts, paths of one machine,
+lost files."""
 
 import posixpath
 import re
@@ -16,7 +17,10 @@ DESTROY = re.compile(
     r"|(?:->|\.)\s*(?:destroy_(?:cq|srq|comp_channel)|deregister_memory|dealloc_pd|close_device|cm_destroy_\w+)"
     r"\s*\("
 )
+# std::cerr writes each part at once, so another thread's line (the log's) can come between two parts.
+PIECEMEAL = re.compile(r"\bstd::cerr\s*<<[^;<]*<<[^;]*;")
 DESTROYERS = ("transport/verbs/", "transport/soft/")
+PROGRAMS = ("examples/", "tools/", "benchmarks/rpc_bench/")
 RAW_VERBS_PROGRAMS = ("tests/soft_roce/", "tests/conformance/")
 
 
@@ -31,6 +35,8 @@ def check(tree):
         if not path.startswith(DESTROYERS + RAW_VERBS_PROGRAMS):
             code = blank_comments_and_strings(text)
             findings += _matches(path, code, DESTROY, "only handles destroy; hold one of transport/verbs/")
+        if path.startswith(PROGRAMS):
+            findings += _matches(path, text, PIECEMEAL, "a line goes to std::cerr as one string; use absl::StrCat")
         findings += _header_guard(path, text)
         findings += _in_a_target(path, tree)
     return findings

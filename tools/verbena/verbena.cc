@@ -15,6 +15,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "examples/daemon/run_daemon.h"
 #include "rpc/channel.h"
@@ -128,9 +129,9 @@ int main(int argc, char** argv) {
     if (arguments.size() < command.arguments_min || arguments.size() > command.arguments_max) break;
     const absl::Status status = Run(command, arguments);
     if (status.ok()) return kExitOk;
-    std::cerr << "verbena: " << status << std::endl;
+    std::cerr << absl::StrCat("verbena: ", status.ToString(), "\n");
     return kExitFailed;
   }
-  std::cerr << kUsage << std::endl;
+  std::cerr << absl::StrCat(kUsage, "\n");
   return kExitUsage;
 }
