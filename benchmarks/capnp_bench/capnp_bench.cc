@@ -1,14 +1,16 @@
 // Measures calls of Cap'n Proto's RPC, as rpc_bench measures ours. Each end is one thread with an event loop, as
 // Cap'n Proto's always are.
 //
-//   capnp_bench --payload=64 --in_flight=1 [--transport=unix|tcp] [--pinned] [--seconds=2]
+//   capnp_bench --payload=64 --in_flight=1 [--connections=1] [--transport=unix|tcp] [--pinned] [--seconds=2]
 
 #include <capnp/ez-rpc.h>
 #include <kj/async-io.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/capnp_bench/bench.capnp.h"
@@ -40,8 +42,9 @@ class EchoServer final : public Bench::Server {
 // The calls in flight, each made again when it is done. Thread: the event loop's.
 class CapnpLoad {
  public:
-  CapnpLoad(Bench::Client client, const LoadShape& shape)
-      : client_(std::move(client)), shape_(shape), payload_(shape.payload_bytes, 'v'), window_(shape, Clock::now()) {}
+  // A client for each connection, used in turn.
+  CapnpLoad(std::vector<Bench::Client> clients, const LoadShape& shape)
+      : clients_(std::move(clients)), shape_(shape), payload_(shape.payload_bytes, 'v'), window_(shape, Clock::now()) {}
 
   LoadFigures Run(kj::WaitScope& wait_scope) {
     auto calls = kj::heapArrayBuilder<kj::Promise<void>>(shape_.in_flight);
@@ -54,7 +57,8 @@ class CapnpLoad {
   using Clock = LoadWindow::Clock;
 
   kj::Promise<void> CallUntilOver(Clock::time_point start) {
-    auto request = client_.echoRequest(SizeWith(payload_.size()));
+    next_ = (next_ + 1) % clients_.size();
+    auto request = clients_[next_].echoRequest(SizeWith(payload_.size()));
     request.setPayload(kj::StringPtr(payload_.c_str(), payload_.size()).asBytes());
     return request.send().then([this, start](auto&&) -> kj::Promise<void> {
       const Clock::time_point now = Clock::now();
@@ -64,7 +68,8 @@ class CapnpLoad {
     });
   }
 
-  Bench::Client client_;
+  std::vector<Bench::Client> clients_;
+  size_t next_ = 0;  // Of clients_.
   const LoadShape shape_;
   const std::string payload_;
   const LoadWindow window_;
@@ -90,8 +95,13 @@ absl::Status Serve(const std::string& transport, const LoadShape&) try {
 }
 
 absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape& shape) try {
-  capnp::EzRpcClient client(address.c_str(), 0, kReaderOptions);
-  return CapnpLoad(client.getMain<Bench>(), shape).Run(client.getWaitScope());
+  std::vector<std::unique_ptr<capnp::EzRpcClient>> connections;
+  std::vector<Bench::Client> clients;
+  for (size_t i = 0; i < shape.connections; ++i) {
+    connections.push_back(std::make_unique<capnp::EzRpcClient>(address.c_str(), 0, kReaderOptions));
+    clients.push_back(connections.back()->getMain<Bench>());
+  }
+  return CapnpLoad(std::move(clients), shape).Run(connections.front()->getWaitScope());
 } catch (const kj::Exception& exception) {
   return StatusOf(exception);
 }

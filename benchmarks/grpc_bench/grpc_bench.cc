@@ -1,21 +1,42 @@
-// Measures unary calls of gRPC, as rpc_bench measures ours. gRPC, which has many threads, may do better without
+// Measures calls of gRPC, or messages of a stream, as rpc_bench measures ours. gRPC, which has many threads, may do
+// better without
 // --pinned.
 //
-//   grpc_bench --payload=64 --in_flight=1 [--transport=unix|tcp] [--pinned] [--seconds=2]
+//   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming] [--transport=unix|tcp] [--pinned]
+//   [--seconds=2]
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/grpc_bench/grpc_load.h"
+#include "benchmarks/grpc_bench/grpc_stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/peer_bench.h"
 
 namespace verbena::benchmarks {
 namespace {
+
+constexpr std::chrono::seconds kConnectTimeout(30);  // For all connections.
+
+// Answers each message with itself. Deletes itself.
+class EchoReactor final : public grpc::ServerBidiReactor<Bytes, Bytes> {
+ public:
+  EchoReactor() { StartRead(&message_); }
+
+ private:
+  void OnReadDone(bool ok) override { ok ? StartWrite(&message_) : Finish(grpc::Status::OK); }
+  void OnWriteDone(bool ok) override { ok ? StartRead(&message_) : Finish(grpc::Status::OK); }
+  void OnDone() override { delete this; }
+
+  Bytes message_;
+};
 
 class EchoService final : public Bench::CallbackService {
   grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context, const Bytes* request, Bytes* reply) override {
@@ -24,6 +45,8 @@ class EchoService final : public Bench::CallbackService {
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
+
+  grpc::ServerBidiReactor<Bytes, Bytes>* EchoStream(grpc::CallbackServerContext*) override { return new EchoReactor(); }
 };
 
 absl::Status Serve(const std::string& transport, const LoadShape&) {
@@ -46,7 +69,17 @@ absl::Status Serve(const std::string& transport, const LoadShape&) {
 absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape& shape) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
-  return GrpcLoad(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments), shape).Run();
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection for each channel.
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  const auto deadline = std::chrono::system_clock::now() + kConnectTimeout;
+  for (size_t i = 0; i < shape.connections; ++i) {
+    channels.push_back(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    if (!channels.back()->WaitForConnected(deadline)) {
+      return absl::UnavailableError(absl::StrCat("gRPC made ", i, " of ", shape.connections, " connections"));
+    }
+  }
+  if (shape.streaming) return GrpcStreamLoad(channels.front(), shape).Run();
+  return GrpcLoad(std::move(channels), shape).Run();
 }
 
 }  // namespace
@@ -54,6 +87,7 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
 
 int main(int argc, char** argv) {
   using namespace verbena::benchmarks;
-  return RunPeerBench({.name = "grpc_bench", .transports = {"unix", "tcp"}, .serve = Serve, .measure = Measure}, argc,
-                      argv);
+  return RunPeerBench(
+      {.name = "grpc_bench", .transports = {"unix", "tcp"}, .streams = true, .serve = Serve, .measure = Measure}, argc,
+      argv);
 }

@@ -14,8 +14,9 @@ struct GrpcLoad::Call {
   LatencyHistogram latencies;
 };
 
-GrpcLoad::GrpcLoad(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape)
-    : shape_(shape), stub_(Bench::NewStub(std::move(channel))), active_(static_cast<int>(shape.in_flight)) {
+GrpcLoad::GrpcLoad(std::vector<std::shared_ptr<grpc::Channel>> channels, const LoadShape& shape)
+    : shape_(shape), active_(static_cast<int>(shape.in_flight)) {
+  for (std::shared_ptr<grpc::Channel>& channel : channels) stubs_.push_back(Bench::NewStub(std::move(channel)));
   for (size_t i = 0; i < shape_.in_flight; ++i) {
     calls_.push_back(std::make_unique<Call>());
     calls_.back()->request.set_payload(std::string(shape_.payload_bytes, 'v'));
@@ -38,8 +39,9 @@ absl::StatusOr<LoadFigures> GrpcLoad::Run() {
 void GrpcLoad::Start(Call* call, Clock::time_point now) {
   call->context.emplace();
   call->start = now;
-  stub_->async()->Echo(&*call->context, &call->request, &call->reply,
-                       [this, call](const grpc::Status& status) { OnDone(call, status); });
+  Bench::Stub& stub = *stubs_[next_.fetch_add(1, std::memory_order_relaxed) % stubs_.size()];
+  stub.async()->Echo(&*call->context, &call->request, &call->reply,
+                     [this, call](const grpc::Status& status) { OnDone(call, status); });
 }
 
 void GrpcLoad::OnDone(Call* call, const grpc::Status& status) {

@@ -9,6 +9,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,7 +26,8 @@ namespace verbena::benchmarks {
 
 class GrpcLoad {
  public:
-  GrpcLoad(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape);
+  // A channel for each connection, used in turn.
+  GrpcLoad(std::vector<std::shared_ptr<grpc::Channel>> channels, const LoadShape& shape);
   GrpcLoad(const GrpcLoad&) = delete;
   GrpcLoad& operator=(const GrpcLoad&) = delete;
   ~GrpcLoad();
@@ -42,7 +44,8 @@ class GrpcLoad {
 
   // Constant while the load runs.
   const LoadShape shape_;
-  const std::unique_ptr<Bench::Stub> stub_;
+  std::vector<std::unique_ptr<Bench::Stub>> stubs_;
+  std::atomic<size_t> next_ = 0;      // Of stubs_, modulo their number.
   std::optional<LoadWindow> window_;  // From Run's beginning.
   std::vector<std::unique_ptr<Call>> calls_;
   absl::BlockingCounter active_;

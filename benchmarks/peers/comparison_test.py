@@ -50,8 +50,9 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(len(able[Row(64, 1)]), len(systems.SYSTEMS))
         self.assertEqual(able[Row(64, 16)], {"verbena", "raw", "grpc_unix", "grpc_tcp", "capnp_unix"})
         self.assertEqual(able[Row(64, 1, "event")], {"verbena", "raw", "grpc_unix", "grpc_tcp", "capnp_unix"})
-        self.assertEqual(able[Row(64, 64, connections=1000)], {"verbena"})
-        self.assertEqual(able[Row(64, 64, streaming=True)], {"verbena"})
+        peers = {"verbena", "raw", "grpc_unix", "grpc_tcp"}
+        self.assertEqual(able[Row(64, 64, connections=1000)], peers | {"capnp_unix"})
+        self.assertEqual(able[Row(64, 64, streaming=True)], peers)
 
     def test_rows_of_much_memory_are_measured_for_longer(self):
         self.assertEqual(Row(64, 256).seconds(0.5), 0.5)

@@ -36,16 +36,17 @@ class System(NamedTuple):
 def _run_own(program: str, row: Row, seconds: float, *arguments: str) -> str:
     """One of TARGETS. What it says."""
     return _output([ROOT / "bazel-bin/benchmarks" / program / program, f"--payload={row.payload_bytes}",
-                    f"--in_flight={row.in_flight}", f"--seconds={seconds}", *arguments])  # fmt: skip
+                    f"--in_flight={row.in_flight}", f"--connections={row.connections}", f"--seconds={seconds}",
+                    *arguments])  # fmt: skip
 
 
-def _own(program: str, *arguments: str) -> Way:
-    return lambda row, seconds: figures.of_json(_run_own(program, row, seconds, *arguments))
+def _streaming(row: Row) -> list[str]:
+    return ["--streaming"] if row.streaming else []
 
 
 def _rpc_bench(row: Row, seconds: float) -> str:
-    ways = [f"--wait={row.wait}", f"--connections={row.connections}", *(["--streaming"] if row.streaming else [])]
-    return _run_own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", *ways)
+    return _run_own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
+                    *_streaming(row))  # fmt: skip
 
 
 def _verbena(row: Row, seconds: float) -> Figures:
@@ -53,15 +54,20 @@ def _verbena(row: Row, seconds: float) -> Figures:
 
 
 def _raw(row: Row, seconds: float) -> Figures:
-    """raw_bench only polls; rpc_bench measures raw verbs that wait as it does, one message there and back."""
-    if row.is_plain:
+    """raw_bench only polls, and its messages are beside calls and beside a stream's; rpc_bench measures raw verbs that
+    wait as it does, one message there and back."""
+    if row.wait == "busy":
         return figures.of_json(_run_own("raw_bench", row, seconds, "--pinned"))
     return figures.of_raw_json(_rpc_bench(row, seconds))
 
 
 def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
     """What sleeps between messages may do better without a core for each end: the scheduler may wake it beside its peer."""
-    return _own(program, *arguments, "--pinned"), _own(program, *arguments)
+    def way(*pinned: str) -> Way:
+        return lambda row, seconds: figures.of_json(
+            _run_own(program, row, seconds, *arguments, *_streaming(row), *pinned))  # fmt: skip
+
+    return way("--pinned"), way()
 
 
 def _ucx(transports: str) -> Way:
@@ -87,16 +93,16 @@ def _fi_pingpong(provider: str, endpoint: str) -> Way:
 
 
 def _everything(_row: Row) -> bool:
+    """Also rows of other ways to wait: gRPC and Cap'n Proto sleep between messages, however ours wait."""
     return True
 
 
-def _plain_or_waiting(row: Row) -> bool:
-    return row.is_plain or (row.wait != "busy" and row.in_flight == 1)
+def _busy_or_one_in_flight(row: Row) -> bool:
+    return row.wait == "busy" or row.in_flight == 1
 
 
-def _calls_over_one_connection(row: Row) -> bool:
-    """They sleep between messages, however ours wait."""
-    return row.connections == 1 and not row.streaming
+def _calls(row: Row) -> bool:
+    return not row.streaming
 
 
 def _one_in_flight(row: Row) -> bool:
@@ -105,12 +111,10 @@ def _one_in_flight(row: Row) -> bool:
 
 SYSTEMS = (
     System("verbena", "Verbena", (_verbena,), _everything),
-    System("raw", "raw SEND", (_raw,), _plain_or_waiting),
-    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"),
-           _calls_over_one_connection),
-    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _calls_over_one_connection),
-    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"),
-           _calls_over_one_connection),
+    System("raw", "raw SEND", (_raw,), _busy_or_one_in_flight),
+    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _everything),
+    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _everything),
+    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"), _calls),
     System("ucx_shm", "UCX, shared memory", (_ucx("shm"),), _one_in_flight),
     System("ucx_tcp", "UCX, TCP", (_ucx("tcp"),), _one_in_flight),
     System("libfabric_shm", "libfabric, shared memory (mean)", (_fi_pingpong("shm", "rdm"),), _one_in_flight),

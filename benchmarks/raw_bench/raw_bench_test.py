@@ -17,9 +17,10 @@ def run(*flags):
 
 class RawBench(unittest.TestCase):
     def test_messages_go_there_and_back_with_as_many_in_flight_as_wished(self):
-        for payload, in_flight in ((64, 1), (64, 256), (65536, 16)):
-            with self.subTest(payload=payload, in_flight=in_flight):
-                result = run(f"--payload={payload}", f"--in_flight={in_flight}", "--seconds=0.3")
+        for payload, in_flight, connections in ((64, 1, 1), (64, 256, 1), (65536, 16, 1), (64, 64, 100), (0, 4, 8)):
+            with self.subTest(payload=payload, in_flight=in_flight, connections=connections):
+                result = run(f"--payload={payload}", f"--in_flight={in_flight}", f"--connections={connections}",
+                             "--seconds=0.3")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 figures = json.loads(result.stdout)
                 self.assertEqual((figures["transport"], figures["payload_bytes"], figures["in_flight"]),
@@ -30,6 +31,7 @@ class RawBench(unittest.TestCase):
 
     def test_nonsense_is_refused_in_words(self):
         for flag, words in (("--seconds=0", "--seconds must be"), ("--in_flight=0", "--in_flight must be"),
+                            ("--connections=0", "--connections must be"), ("--streaming", "raw_bench has no --streaming"),
                             ("--transport=pigeon", "--transport=pigeon is none of: soft"),
                             ("--seconds=0.000001", "no call was done")):
             with self.subTest(flag=flag):

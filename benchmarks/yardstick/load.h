@@ -15,8 +15,10 @@ namespace verbena::benchmarks {
 
 struct LoadShape {
   size_t payload_bytes = 64;  // In the request, and in the reply.
-  size_t in_flight = 1;
-  absl::Duration warm_up;  // Not measured.
+  size_t in_flight = 1;       // Over all connections.
+  size_t connections = 1;     // Each is used in its turn.
+  bool streaming = false;     // Messages of one stream, echoed, instead of calls.
+  absl::Duration warm_up;     // Not measured.
   absl::Duration duration;
 };
 

@@ -12,7 +12,9 @@
 #include "benchmarks/yardstick/cpu_pinning.h"
 
 ABSL_FLAG(size_t, payload, 64, "Bytes in the request and in the reply.");
-ABSL_FLAG(size_t, in_flight, 1, "Calls in flight.");
+ABSL_FLAG(size_t, in_flight, 1, "Calls in flight, over all connections.");
+ABSL_FLAG(size_t, connections, 1, "Connections, used in turn.");
+ABSL_FLAG(bool, streaming, false, "Messages of one stream, echoed, instead of calls.");
 ABSL_FLAG(double, seconds, 2, "How long to measure.");
 ABSL_FLAG(std::string, transport, "", "How the two ends reach each other; a wrong one is told what there is.");
 ABSL_FLAG(bool, pinned, false, "Pin each end to a core of its own.");
@@ -33,12 +35,19 @@ absl::StatusOr<std::string> ChosenTransport(const PeerBench& bench) {
       absl::StrCat("--transport=", wish, " is none of: ", absl::StrJoin(bench.transports, ", ")));
 }
 
-absl::StatusOr<LoadShape> ShapeFromFlags() {
+absl::StatusOr<LoadShape> ShapeFromFlags(const PeerBench& bench) {
   const absl::Duration duration = absl::Seconds(absl::GetFlag(FLAGS_seconds));
   if (duration <= absl::ZeroDuration()) return absl::InvalidArgumentError("--seconds must be more than 0");
   if (absl::GetFlag(FLAGS_in_flight) == 0) return absl::InvalidArgumentError("--in_flight must be at least 1");
+  const size_t connections = absl::GetFlag(FLAGS_connections);
+  if (connections == 0) return absl::InvalidArgumentError("--connections must be at least 1");
+  const bool streaming = absl::GetFlag(FLAGS_streaming);
+  if (streaming && !bench.streams) return absl::InvalidArgumentError(absl::StrCat(bench.name, " has no --streaming"));
+  if (streaming && connections > 1) return absl::InvalidArgumentError("--streaming is over one connection");
   return LoadShape{.payload_bytes = absl::GetFlag(FLAGS_payload),
                    .in_flight = absl::GetFlag(FLAGS_in_flight),
+                   .connections = connections,
+                   .streaming = streaming,
                    .warm_up = duration * kWarmUpPart,
                    .duration = duration};
 }
@@ -55,7 +64,8 @@ std::string ToJson(const std::string& transport, const LoadShape& shape, const L
 absl::Status Measure(const PeerBench& bench, const std::string& transport, const LoadShape& shape) {
   absl::StatusOr<ChildProcess> server = ChildProcess::Start(
       {"--serve", absl::StrCat("--transport=", transport), absl::StrCat("--pinned=", absl::GetFlag(FLAGS_pinned)),
-       absl::StrCat("--payload=", shape.payload_bytes), absl::StrCat("--in_flight=", shape.in_flight)});
+       absl::StrCat("--payload=", shape.payload_bytes), absl::StrCat("--in_flight=", shape.in_flight),
+       absl::StrCat("--connections=", shape.connections), absl::StrCat("--streaming=", shape.streaming)});
   if (!server.ok()) return server.status();
   const PinnedThread pinned(Cpus().client);
   const absl::StatusOr<LoadFigures> figures = bench.measure(server->line(), shape);
@@ -71,7 +81,7 @@ absl::Status Measure(const PeerBench& bench, const std::string& transport, const
 absl::Status Run(const PeerBench& bench) {
   const absl::StatusOr<std::string> transport = ChosenTransport(bench);
   if (!transport.ok()) return transport.status();
-  const absl::StatusOr<LoadShape> shape = ShapeFromFlags();
+  const absl::StatusOr<LoadShape> shape = ShapeFromFlags(bench);
   if (!shape.ok()) return shape.status();
   if (!absl::GetFlag(FLAGS_serve)) return Measure(bench, *transport, *shape);
   const PinnedThread pinned(Cpus().server);

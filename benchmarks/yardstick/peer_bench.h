@@ -1,7 +1,7 @@
 // The main program that measures something else as rpc_bench measures ours: another process serves, and one line of
 // JSON says what came out.
 //
-//   PROGRAM --payload=64 --in_flight=1 [--transport=NAME] [--pinned] [--seconds=2]
+//   PROGRAM --payload=64 --in_flight=1 [--connections=1] [--streaming] [--transport=NAME] [--pinned] [--seconds=2]
 
 #ifndef VERBENA_BENCHMARKS_YARDSTICK_PEER_BENCH_H_
 #define VERBENA_BENCHMARKS_YARDSTICK_PEER_BENCH_H_
@@ -21,6 +21,7 @@ namespace verbena::benchmarks {
 struct PeerBench {
   std::string name;                     // Of the program.
   std::vector<std::string> transports;  // That --transport may be; the first unless told.
+  bool streams = false;                 // Whether it has --streaming.
 
   // In the other process: listens by `transport`, says where (SayLine), and answers until its standard input ends or,
   // if it serves one client, until that is done.

@@ -15,10 +15,7 @@ struct RawEnd::Parts {
   verbs::CmEventChannel cm_channel;
   std::unique_ptr<std::vector<std::byte>> memory;
   verbs::ConnectionId id;
-  verbs::Device device;
-  verbs::ProtectionDomain domain;
-  verbs::CompletionChannel completion_channel;
-  verbs::CompletionQueue queue;
+  std::unique_ptr<RawQueue> queue;
   verbs::MemoryRegion region;
   verbs::QueuePair queue_pair;
 };
@@ -27,32 +24,24 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel cha
                                                        const RawShape& shape) {
   auto memory = std::make_unique<std::vector<std::byte>>(
       AreaBytes(shape.message_bytes) * (shape.receives + 1 + shape.ring_areas), std::byte{0x5a});
-  absl::StatusOr<verbs::Device> device = verbs::Device::Borrow(id.api(), id.device_context());
-  if (!device.ok()) return device.status();
-  absl::StatusOr<verbs::ProtectionDomain> domain = verbs::ProtectionDomain::Create(*device);
-  if (!domain.ok()) return domain.status();
-  absl::StatusOr<verbs::CompletionChannel> completion_channel = verbs::CompletionChannel::Create(*device);
-  if (!completion_channel.ok()) return completion_channel.status();
   const uint32_t sends_max = shape.sends + kSignalEvery + shape.ring_areas;
-  absl::StatusOr<verbs::CompletionQueue> queue = verbs::CompletionQueue::Create(
-      *device, static_cast<int>(sends_max + shape.receives + shape.others), &*completion_channel, /*vector=*/0);
+  absl::StatusOr<std::unique_ptr<RawQueue>> queue =
+      RawQueue::Create(id, shape.wait, sends_max + shape.receives + shape.others);
   if (!queue.ok()) return queue.status();
-  absl::StatusOr<verbs::MemoryRegion> region =
-      verbs::MemoryRegion::Register(*domain, absl::MakeSpan(*memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+  absl::StatusOr<verbs::MemoryRegion> region = verbs::MemoryRegion::Register(
+      (*queue)->domain(), absl::MakeSpan(*memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
   if (!region.ok()) return region.status();
-  absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, *domain,
-                                                                         {.send_completions = &*queue,
-                                                                          .receive_completions = &*queue,
+  absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, (*queue)->domain(),
+                                                                         {.send_completions = &(*queue)->queue(),
+                                                                          .receive_completions = &(*queue)->queue(),
                                                                           .sends_max = sends_max,
                                                                           .receives_max = shape.receives,
                                                                           .inline_bytes_max = kInlineBytesWanted});
   if (!queue_pair.ok()) return queue_pair.status();
 
-  std::unique_ptr<RawEnd> end(
-      new RawEnd({std::move(channel), std::move(memory), std::move(id), *std::move(device), *std::move(domain),
-                  *std::move(completion_channel), *std::move(queue), *std::move(region), *std::move(queue_pair)},
-                 shape));
-  if (absl::Status status = end->waiter_.Prepare(); !status.ok()) return status;
+  std::unique_ptr<RawEnd> end(new RawEnd({std::move(channel), std::move(memory), std::move(id), *std::move(queue),
+                                          *std::move(region), *std::move(queue_pair)},
+                                         shape));
   for (uint32_t i = 0; i < shape.receives; ++i) {
     if (absl::Status status = end->PostReceive(); !status.ok()) return status;
   }
@@ -63,14 +52,10 @@ RawEnd::RawEnd(Parts parts, const RawShape& shape)
     : cm_channel_(std::move(parts.cm_channel)),
       memory_(std::move(parts.memory)),
       id_(std::move(parts.id)),
-      device_(std::move(parts.device)),
-      domain_(std::move(parts.domain)),
-      completion_channel_(std::move(parts.completion_channel)),
       queue_(std::move(parts.queue)),
       region_(std::move(parts.region)),
       queue_pair_(std::move(parts.queue_pair)),
-      shape_(shape),
-      waiter_(shape.wait, completion_channel_, queue_) {}
+      shape_(shape) {}
 
 RawEnd::~RawEnd() { queue_pair_.ModifyToError().IgnoreError(); }
 

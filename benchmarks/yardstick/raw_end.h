@@ -15,14 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "benchmarks/yardstick/completion_waiter.h"
+#include "benchmarks/yardstick/raw_queue.h"
 #include "transport/verbs/cm_event_channel.h"
-#include "transport/verbs/completion_channel.h"
-#include "transport/verbs/completion_queue.h"
 #include "transport/verbs/connection_id.h"
-#include "transport/verbs/device.h"
 #include "transport/verbs/memory_region.h"
-#include "transport/verbs/protection_domain.h"
 #include "transport/verbs/queue_pair.h"
 
 namespace verbena::benchmarks {
@@ -61,7 +57,7 @@ class RawEnd {
   absl::Status PostRead(uint32_t index);
 
   // As CompletionWaiter.
-  absl::Status Next(ibv_wc* completion) { return waiter_.Next(completion); }
+  absl::Status Next(ibv_wc* completion) { return queue_->Next(completion); }
 
   // The message that PostSend marked: received, or sent.
   static bool IsLast(const ibv_wc& completion) {
@@ -72,9 +68,9 @@ class RawEnd {
   RemoteRing own_ring() const;
   verbs::CmEventChannel& cm_channel() { return cm_channel_; }
   verbs::ConnectionId& id() { return id_; }
-  verbs::ProtectionDomain& domain() { return domain_; }
-  verbs::CompletionQueue& queue() { return queue_; }
-  const std::string& device_name() const { return device_.name(); }
+  verbs::ProtectionDomain& domain() { return queue_->domain(); }
+  verbs::CompletionQueue& queue() { return queue_->queue(); }
+  const std::string& device_name() const { return queue_->device_name(); }
   const RawShape& shape() const { return shape_; }
 
  private:
@@ -95,15 +91,11 @@ class RawEnd {
   verbs::CmEventChannel cm_channel_;
   std::unique_ptr<std::vector<std::byte>> memory_;
   verbs::ConnectionId id_;
-  verbs::Device device_;
-  verbs::ProtectionDomain domain_;
-  verbs::CompletionChannel completion_channel_;
-  verbs::CompletionQueue queue_;
+  std::unique_ptr<RawQueue> queue_;
   verbs::MemoryRegion region_;
   verbs::QueuePair queue_pair_;
 
   const RawShape shape_;
-  CompletionWaiter waiter_;
   RemoteRing peer_ring_;
   uint32_t next_receive_ = 0;
   uint32_t sends_ = 0;

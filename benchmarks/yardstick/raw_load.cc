@@ -65,29 +65,6 @@ absl::StatusOr<double> RunPipelined(RawEnd& end, uint32_t in_flight, absl::Durat
   return static_cast<double>(answers) / std::chrono::duration<double>(now - start).count();
 }
 
-absl::StatusOr<LoadFigures> RunRoundTrips(RawEnd& end, const LoadShape& shape) {
-  // Answers come in the order of the messages.
-  std::vector<Clock::time_point> starts(shape.in_flight, Clock::now());
-  for (size_t i = 0; i < shape.in_flight; ++i) {
-    if (absl::Status status = end.PostSend(/*last=*/false); !status.ok()) return status;
-  }
-  ibv_wc completion;
-  LatencyHistogram latencies;
-  Clock::time_point now = Clock::now();
-  const LoadWindow window(shape, now);
-  for (size_t oldest = 0; !window.IsOver(now); oldest = (oldest + 1) % starts.size()) {
-    if (absl::Status status = ReceiveMessage(end, &completion); !status.ok()) return status;
-    now = Clock::now();
-    window.Count(starts[oldest], now, &latencies);
-    starts[oldest] = now;
-    if (absl::Status status = end.PostSend(/*last=*/false); !status.ok()) return status;
-  }
-  for (size_t i = 0; i < shape.in_flight; ++i) {
-    if (absl::Status status = ReceiveMessage(end, &completion); !status.ok()) return status;
-  }
-  return LoadFigures(std::move(latencies), shape);
-}
-
 absl::Status EndPingPong(RawEnd& end) { return RoundTrip(end, /*last=*/true); }
 
 absl::Status ServePingPong(RawEnd& end) {

@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "benchmarks/yardstick/latency_histogram.h"
-#include "benchmarks/yardstick/load.h"
 #include "benchmarks/yardstick/raw_end.h"
 
 namespace verbena::benchmarks {
@@ -19,9 +18,6 @@ absl::StatusOr<LatencyHistogram> RunPingPong(RawEnd& end, absl::Duration duratio
 // Client: the same with `in_flight` messages on their way, each answer followed by the next one. Round trips per
 // second. The shape needs `in_flight` receives and one more, at both ends, and as many sends.
 absl::StatusOr<double> RunPipelined(RawEnd& end, uint32_t in_flight, absl::Duration duration);
-
-// Client: the same for `shape`, with the times of the round trips: a look at the clock for each.
-absl::StatusOr<LoadFigures> RunRoundTrips(RawEnd& end, const LoadShape& shape);
 
 // Client: tells the server to return from ServePingPong.
 absl::Status EndPingPong(RawEnd& end);

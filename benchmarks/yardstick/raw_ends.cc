@@ -1,0 +1,178 @@
+#include "benchmarks/yardstick/raw_ends.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace verbena::benchmarks {
+namespace {
+
+constexpr uint32_t kSignalEvery = 16;  // One SEND in so many completes.
+constexpr uint32_t kInlineBytesWanted = 256;
+
+// wr_id of SENDs; receives have their area's index.
+constexpr uint64_t kSend = UINT64_MAX;
+constexpr uint64_t kLastSend = UINT64_MAX - 1;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Connect(const verbs::VerbsApi& api, const std::string& host,
+                                                          uint16_t port, const LoadShape& shape) {
+  std::unique_ptr<RawEnds> ends(new RawEnds(shape));
+  while (ends->pairs_.size() < shape.connections) {
+    absl::StatusOr<ConnectingId> resolved = ResolveRaw(api, host, port);
+    if (!resolved.ok()) return resolved.status();
+    if (absl::Status status = ends->Add(*std::move(resolved)); !status.ok()) return status;
+    ConnectingId& connection = ends->pairs_.back()->connection;
+    if (absl::Status status = connection.id.Connect({}); !status.ok()) return status;
+    const absl::Status established = WaitForCmEvent(connection.channel, RDMA_CM_EVENT_ESTABLISHED).status();
+    if (!established.ok()) return established;
+  }
+  return ends;
+}
+
+absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Accept(RawListener& listener, const LoadShape& shape) {
+  std::unique_ptr<RawEnds> ends(new RawEnds(shape));
+  while (ends->pairs_.size() < shape.connections) {
+    absl::StatusOr<ConnectingId> request = listener.NextRequest();
+    if (!request.ok()) return request.status();
+    if (absl::Status status = ends->Add(*std::move(request)); !status.ok()) return status;
+    if (absl::Status status = ends->pairs_.back()->connection.id.Accept({}); !status.ok()) return status;
+  }
+  return ends;
+}
+
+RawEnds::RawEnds(const LoadShape& shape) : shape_(shape), memory_(area_bytes() * (receives() + 1), std::byte{0x5a}) {}
+
+RawEnds::~RawEnds() {
+  for (const std::unique_ptr<Pair>& pair : pairs_) pair->queue_pair.ModifyToError().IgnoreError();
+}
+
+absl::Status RawEnds::Add(ConnectingId connection) {
+  if (queue_ == nullptr) {
+    if (absl::Status status = MakeQueues(connection.id); !status.ok()) return status;
+  }
+  absl::StatusOr<verbs::QueuePair> queue_pair =
+      verbs::QueuePair::Create(connection.id, queue_->domain(),
+                               {.send_completions = &queue_->queue(),
+                                .receive_completions = &queue_->queue(),
+                                .shared_receives = receives_.get(),
+                                .sends_max = static_cast<uint32_t>(shape_.in_flight) + kSignalEvery,
+                                .inline_bytes_max = kInlineBytesWanted});
+  if (!queue_pair.ok()) return queue_pair.status();
+  pairs_.push_back(std::make_unique<Pair>(Pair{std::move(connection), *std::move(queue_pair), 0, {}}));
+  by_number_[pairs_.back()->queue_pair.number()] = pairs_.back().get();
+  return absl::OkStatus();
+}
+
+absl::Status RawEnds::MakeQueues(const verbs::ConnectionId& id) {
+  const auto connections = static_cast<uint32_t>(shape_.connections);
+  const uint32_t signaled_max = static_cast<uint32_t>(shape_.in_flight) / kSignalEvery + 2;  // Of one connection.
+  absl::StatusOr<std::unique_ptr<RawQueue>> queue =
+      RawQueue::Create(id, transport::WaitPolicy::kBusy, receives() + connections * signaled_max);
+  if (!queue.ok()) return queue.status();
+  queue_ = *std::move(queue);
+  absl::StatusOr<verbs::MemoryRegion> region =
+      verbs::MemoryRegion::Register(queue_->domain(), absl::MakeSpan(memory_), IBV_ACCESS_LOCAL_WRITE);
+  if (!region.ok()) return region.status();
+  region_ = std::make_unique<verbs::MemoryRegion>(*std::move(region));
+  absl::StatusOr<verbs::SharedReceiveQueue> shared =
+      verbs::SharedReceiveQueue::Create(queue_->domain(), receives(), /*segments_max=*/1);
+  if (!shared.ok()) return shared.status();
+  receives_ = std::make_unique<verbs::SharedReceiveQueue>(*std::move(shared));
+  for (uint32_t area = 0; area < receives(); ++area) {
+    if (absl::Status status = PostReceive(area); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+size_t RawEnds::area_bytes() const { return (std::max<size_t>(shape_.payload_bytes, 1) + 63) / 64 * 64; }
+
+ibv_sge RawEnds::Area(uint32_t index) const {
+  return {.addr = reinterpret_cast<uint64_t>(memory_.data()) + index * area_bytes(),
+          .length = static_cast<uint32_t>(std::max<size_t>(shape_.payload_bytes, 1)),
+          .lkey = region_->lkey()};
+}
+
+absl::Status RawEnds::PostReceive(uint32_t area) {
+  ibv_sge segment = Area(area);
+  ibv_recv_wr request = {};
+  request.wr_id = area;
+  request.sg_list = &segment;
+  request.num_sge = 1;
+  ibv_recv_wr* first_unposted = nullptr;
+  return receives_->PostReceives(&request, &first_unposted);
+}
+
+absl::Status RawEnds::PostSend(Pair& pair, bool last) {
+  ibv_sge segment = Area(receives());
+  ibv_send_wr request = {};
+  request.wr_id = last ? kLastSend : kSend;
+  request.sg_list = &segment;
+  request.num_sge = last ? 0 : 1;
+  request.opcode = IBV_WR_SEND;
+  if (++pair.sends % kSignalEvery == 0 || last) request.send_flags |= IBV_SEND_SIGNALED;
+  if (segment.length <= pair.queue_pair.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
+  ibv_send_wr* first_unposted = nullptr;
+  return pair.queue_pair.PostSends(&request, &first_unposted);
+}
+
+absl::Status RawEnds::StartNext(Clock::time_point now) {
+  Pair& pair = *pairs_[next_];
+  next_ = next_ + 1 == pairs_.size() ? 0 : next_ + 1;
+  pair.starts.push(now);
+  return PostSend(pair, /*last=*/false);
+}
+
+absl::StatusOr<RawEnds::Pair*> RawEnds::ReceiveMessage(ibv_wc* completion) {
+  do {
+    if (absl::Status status = queue_->Next(completion); !status.ok()) return status;
+  } while ((completion->opcode & IBV_WC_RECV) == 0);
+  if (absl::Status status = PostReceive(static_cast<uint32_t>(completion->wr_id)); !status.ok()) return status;
+  return by_number_.at(completion->qp_num);
+}
+
+bool RawEnds::IsLast(const ibv_wc& completion) {
+  return completion.wr_id == kLastSend || ((completion.opcode & IBV_WC_RECV) != 0 && completion.byte_len == 0);
+}
+
+absl::StatusOr<LoadFigures> RawEnds::RunRoundTrips() {
+  ibv_wc completion;
+  LatencyHistogram latencies;
+  Clock::time_point now = Clock::now();
+  const LoadWindow window(shape_, now);
+  for (size_t i = 0; i < shape_.in_flight; ++i) {
+    if (absl::Status status = StartNext(now); !status.ok()) return status;
+  }
+  for (size_t on_their_way = shape_.in_flight; on_their_way > 0;) {
+    const absl::StatusOr<Pair*> pair = ReceiveMessage(&completion);
+    if (!pair.ok()) return pair.status();
+    now = Clock::now();
+    window.Count((*pair)->starts.front(), now, &latencies);
+    (*pair)->starts.pop();
+    if (window.IsOver(now)) {
+      --on_their_way;
+    } else if (absl::Status status = StartNext(now); !status.ok()) {
+      return status;
+    }
+  }
+  if (absl::Status status = PostSend(*pairs_.front(), /*last=*/true); !status.ok()) return status;
+  if (absl::Status status = ReceiveMessage(&completion).status(); !status.ok()) return status;
+  return LoadFigures(std::move(latencies), shape_);
+}
+
+absl::Status RawEnds::Serve() {
+  ibv_wc completion;
+  for (bool last = false; !last;) {
+    const absl::StatusOr<Pair*> pair = ReceiveMessage(&completion);
+    if (!pair.ok()) return pair.status();
+    last = IsLast(completion);
+    if (absl::Status status = PostSend(**pair, last); !status.ok()) return status;
+  }
+  // The last answer has to arrive before its queue pair goes.
+  do {
+    if (absl::Status status = queue_->Next(&completion); !status.ok()) return status;
+  } while (!IsLast(completion));
+  return absl::OkStatus();
+}
+
+}  // namespace verbena::benchmarks
