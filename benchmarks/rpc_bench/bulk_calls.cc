@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace verbena::benchmarks {
+namespace {
+
+// The second call lands in other memory: the first one's is held until its response has been delivered.
+constexpr int kWarmUps = 2;
+
+}  // namespace
 
 absl::Status BulkCalls::Start() {
   absl::StatusOr<std::unique_ptr<EchoCall>> call =
@@ -22,6 +28,7 @@ void BulkCalls::StartCall() {
 
 void BulkCalls::OnDone(absl::Status status) {
   if (!warm_.HasBeenNotified()) {
+    if (status.ok() && ++warm_ups_ < kWarmUps) return StartCall();
     first_ = std::move(status);
     start_ = Clock::now();
     const bool goes_on = first_.ok();

@@ -25,8 +25,8 @@ class BulkCalls {
   BulkCalls(const BulkCalls&) = delete;
   BulkCalls& operator=(const BulkCalls&) = delete;
 
-  // Waits for a first call, by which both ends have their memory; the next is under way then, and each is followed by
-  // another until Stop. ResourceExhausted: no memory. The first call's error. Once.
+  // Waits for the first calls, by which both ends have their memory; the next is under way then, and each is followed
+  // by another until Stop. ResourceExhausted: no memory. The error of one of them. Once.
   absl::Status Start();
   // Waits for the call that is under way. The error of one that failed, which was the last then. After Start.
   absl::Status Stop();
@@ -45,6 +45,7 @@ class BulkCalls {
   std::atomic<bool> stopping_ = false;
 
   // The loop's until the first notification.
+  int warm_ups_ = 0;  // Calls done.
   Clock::time_point start_;
   absl::Status first_;
   absl::Notification warm_;
