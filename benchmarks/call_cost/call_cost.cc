@@ -1,7 +1,7 @@
 // What one call costs, for tools that count: both ends on one thread and one event loop, so that the counts are the
 // same in each run. Under callgrind only the measured calls are collected (counts.py).
 //
-//   call_cost [--payload=64] [--in_flight=1] [--calls=2000]
+//   call_cost [--payload=64] [--in_flight=1] [--connections=1] [--calls=2000]
 
 #include <valgrind/callgrind.h>
 
@@ -18,6 +18,8 @@
 #include "absl/flags/parse.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
@@ -27,6 +29,7 @@
 
 ABSL_FLAG(size_t, payload, 64, "Bytes of the request's and of the reply's payload field.");
 ABSL_FLAG(size_t, in_flight, 1, "Calls in flight.");
+ABSL_FLAG(size_t, connections, 1, "Connections, used in turn.");
 ABSL_FLAG(size_t, calls, 2000, "Calls that are counted. Twice as many before them are not.");
 
 namespace verbena::benchmarks {
@@ -148,8 +151,15 @@ absl::Status Run() {
   ChannelOptions options;
   options.loop = loop->get();
   options.transport.device = "soft";
+  options.connections = absl::GetFlag(FLAGS_connections);
+  options.connect_timeout = absl::Minutes(2);  // Of all connections, under valgrind.
   absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create((*server)->address(), options);
   if (!channel.ok()) return channel.status();
+
+  const uint64_t ends = 2 * absl::GetFlag(FLAGS_connections);
+  const absl::Time deadline = absl::Now() + options.connect_timeout;
+  (*loop)->RunUntil([&] { return ReadTransportCounters().connections == ends || absl::Now() > deadline; });
+  if (ReadTransportCounters().connections != ends) return absl::UnavailableError("not all connections were made");
 
   const size_t calls = absl::GetFlag(FLAGS_calls);
   Load load(*std::move(channel), absl::GetFlag(FLAGS_in_flight), absl::GetFlag(FLAGS_payload));

@@ -2,7 +2,8 @@
 """Prints what one call costs, both ends together: instructions by layer, allocations, locks, system calls,
 doorbells.
 
-  bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1] [--functions=N]
+  bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1]
+    [--connections=1] [--functions=N]
 """
 
 import argparse
@@ -31,10 +32,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--payload", type=int, default=64)
     parser.add_argument("--in_flight", type=int, default=1)
+    parser.add_argument("--connections", type=int, default=1)
     parser.add_argument("--functions", type=int, default=0, help="how many of the dearest functions to list")
     options = parser.parse_args()
     try:
-        measured = counts.measure(_PROGRAM, f"--payload={options.payload}", f"--in_flight={options.in_flight}")
+        measured = counts.measure(_PROGRAM, f"--payload={options.payload}", f"--in_flight={options.in_flight}",
+                                  f"--connections={options.connections}")
     except RuntimeError as error:
         sys.exit(str(error))
     print_counts(measured, options.functions)
