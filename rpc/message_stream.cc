@@ -50,14 +50,15 @@ MessageStream::~MessageStream() = default;
 
 void MessageStream::PostOperation(absl::AnyInvocable<void()> operation) {
   absl::AnyInvocable<void()> task = [self = shared_from_this(), operation = std::move(operation)]() mutable {
-    const CallbackScope scope(self.get());
-    self->in_posted_operation_ = true;
-    operation();
-    self->in_posted_operation_ = false;
-    self->RunCompletions();
+    self->RunInTurn([&stream = *self, operation = std::move(operation)]() mutable {
+      const CallbackScope scope(&stream);
+      stream.in_posted_operation_ = true;
+      operation();
+      stream.in_posted_operation_ = false;
+      stream.RunCompletions();
+    });
   };
-  if (loop_->Post(task)) return;
-  task();
+  if (!loop_->Post(task)) task();
 }
 
 void MessageStream::Read(google::protobuf::MessageLite* into, absl::Cord* attachment, Done done) {
@@ -334,6 +335,13 @@ void MessageStream::Close(Unread unread) {
   RunCompletionsLater();
 }
 
+void MessageStream::End(Unread unread) {
+  RunInTurn([this, unread] {
+    Close(unread);
+    RunCompletions();
+  });
+}
+
 void MessageStream::DropWrite() {
   if (!write_.has_value()) return;
   PendingWrite write = *std::exchange(write_, std::nullopt);
@@ -364,11 +372,13 @@ void MessageStream::RunCompletions() {
 void MessageStream::RunCompletionsLater() {
   if (completions_.empty() || completing_ || std::exchange(completions_posted_, true)) return;
   absl::AnyInvocable<void()> task = [self = shared_from_this()] {
-    const CallbackScope scope(self.get());
-    self->completions_posted_ = false;
-    self->row_ = 0;
-    self->row_bytes_ = 0;
-    self->RunCompletions();
+    self->RunInTurn([&stream = *self] {
+      const CallbackScope scope(&stream);
+      stream.completions_posted_ = false;
+      stream.row_ = 0;
+      stream.row_bytes_ = 0;
+      stream.RunCompletions();
+    });
   };
   if (!loop_->Post(task)) task();
 }

@@ -4,7 +4,7 @@
 // has one read and one write in flight at most; each is completed once, on the loop, and never from within Read or
 // Write. A write is complete when its message has been serialized into the memory that it is sent from: by then the
 // message is the user's again, and the receiver's window had room for it. So a slow reader holds up its writer here,
-// and nobody else.
+// and nobody else. Once the loop is gone, with its channel or server, whoever comes does that himself, one at a time.
 //
 // Owner: shared by the call and the user. Thread: as each part says.
 
@@ -29,6 +29,7 @@
 #include "rpc/core/stream_receiver.h"
 #include "rpc/core/stream_sender.h"
 #include "rpc/interceptor/message_observer.h"
+#include "rpc/serial_tasks.h"
 #include "transport/connection.h"
 #include "transport/loop_handle.h"
 
@@ -115,6 +116,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   uint64_t leaving() const { return sender_.count() - (lost_.ok() ? 0 : 1); }
   const absl::Status& lost() const { return lost_; }
   void RunCompletions();
+  // Both, also by a task that finds the loop gone, beside whom the user may be at work.
+  void End(Unread unread);
 
   bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
   bool ended() const { return receiver_.ended(); }
@@ -148,6 +151,13 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     RunCompletionsLater();
   }
   void PostOperation(absl::AnyInvocable<void()> operation);
+  // What a task of the loop does, or he who cannot post one any more: once the loop is gone there are many who may, on
+  // as many threads, and they take turns. The caller has a share of this.
+  template <typename Work>
+  void RunInTurn(Work work) {
+    if (!loop_->gone()) return work();
+    after_loop_.Run([self = shared_from_this(), work = std::move(work)]() mutable { work(); });
+  }
   void StartRead(PendingRead read);
   void StartWrite(PendingWrite write);
   absl::Status CheckWrite(const PendingWrite& write) const;
@@ -203,6 +213,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool completing_ = false;
   bool in_posted_operation_ = false;
   bool completions_posted_ = false;
+
+  // Any thread. Once the loop is gone, what was its thread's is theirs.
+  SerialTasks after_loop_;
 };
 
 }  // namespace verbena::rpc

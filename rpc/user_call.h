@@ -62,10 +62,7 @@ inline std::optional<RetryPushback> PushbackIn(ClientContext& context) {
 inline void FinishCall(UserCall&& call, absl::Status status, MessageStream::Unread unread) {
   ClientCallBinding::Unbind(*call.context);
   if (call.certainty > GetCertainty(status)) SetCertainty(&status, call.certainty);
-  if (call.stream != nullptr) {
-    call.stream->Close(unread);
-    call.stream->RunCompletions();
-  }
+  if (call.stream != nullptr) call.stream->End(unread);
   std::exchange(call.done, nullptr)(std::move(status));
 }
 

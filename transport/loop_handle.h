@@ -3,6 +3,9 @@
 // Those who use the loop are counted while they do, and Detach waits until there are none: no lock that a thread could
 // hold while it is not running, but for who takes the loop away.
 //
+// That the loop is gone means that nobody comes to it any more by this handle. Tasks that were posted before may still
+// run, beside all who find it gone: what is done in its place must bear that.
+//
 // Owner: shared by the loop's part of a channel or server and by all that leads back to it, by itself or within what
 // they share; whoever calls it has a share. Thread: any, but Detach.
 
@@ -34,14 +37,15 @@ class LoopHandle {
     return true;
   }
 
-  // True: what the loop owns may be touched by this thread, which is the loop's; or the loop is gone, but for tasks
-  // that were posted before.
+  // True: what the loop owns may be touched by this thread, which is the loop's.
   bool IsHere() {
     EventLoop* const loop = loop_.load(std::memory_order_acquire);
-    if (loop == nullptr || loop == EventLoop::OfThisThread()) return true;
+    if (loop == nullptr || loop == EventLoop::OfThisThread()) return loop != nullptr;
     const Use use(this);
-    return use.loop() == nullptr || use.loop()->InLoopThread();
+    return use.loop() != nullptr && use.loop()->InLoopThread();
   }
+
+  bool gone() const { return loop_.load(std::memory_order_acquire) == nullptr; }
 
   // When it returns, nobody uses the loop by this handle, nor will. The loop's thread.
   void Detach() {

@@ -22,8 +22,10 @@ TEST(LoopHandle, LeadsToItsLoopUntilItIsDetached) {
   EXPECT_TRUE(handle.Post(task));
   EXPECT_EQ(task, nullptr);
   loop->RunUntil([&ran] { return ran; });
+  EXPECT_FALSE(handle.gone());
   handle.Detach();
-  EXPECT_TRUE(handle.IsHere());
+  EXPECT_TRUE(handle.gone());
+  EXPECT_FALSE(handle.IsHere());
   LoopHandle::Task late = [] {};
   EXPECT_FALSE(handle.Post(late));
   EXPECT_NE(late, nullptr);
@@ -64,7 +66,8 @@ TEST(LoopHandle, NobodyUsesALoopThatIsGone) {
                                    })] {};
           if (!handle.Post(task)) return;
           ++posted;
-          EXPECT_FALSE(handle.IsHere() && handle.Post(task)) << "only of a loop that is gone";
+          EXPECT_FALSE(handle.gone() && handle.Post(task));
+          EXPECT_FALSE(handle.IsHere());
         }
       });
     }
