@@ -239,8 +239,11 @@ void ChannelCore::ShutDownAll(Lanes& lanes) {
   for (const Lane& lane : lanes.lanes) {
     lane->loop().Post([&, lane = lane.get()] {
       lane->Shutdown(kDestroyed);
-      const std::lock_guard lock(mu);
-      if (--left == 0) changed.notify_one();
+      // Behind what was posted until then: ends of calls, operations of streams.
+      lane->loop().Post([&] {
+        const std::lock_guard lock(mu);
+        if (--left == 0) changed.notify_one();
+      });
     });
   }
   std::unique_lock lock(mu);

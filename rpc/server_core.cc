@@ -159,6 +159,7 @@ ServerCore::~ServerCore() {
   // Blocking handlers end here; their calls still find their way back. Then nothing does.
   if (handlers_ != nullptr) handlers_->Shutdown();
   OnEveryLoop([](ServerLoop& loop) { loop.Shut(); });
+  OnEveryLoop([](ServerLoop&) {});  // Behind what was posted until then: ends of streams' operations.
 }
 
 void ServerCore::OnEveryLoop(absl::FunctionRef<void(ServerLoop&)> task) {

@@ -1,4 +1,4 @@
-// Blocking streams on real threads, over a network in memory.
+// Streams on real threads, blocking ones mostly, over a network in memory.
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
 #include "rpc/client_context.h"
+#include "rpc/reactors.h"
 #include "rpc/server.h"
 #include "rpc/server_context.h"
 #include "rpc/server_core.h"
@@ -187,6 +188,44 @@ TEST_F(StreamThreadsTest, StreamOnALoopsThreadIsRefusedInWords) {
   });
   const absl::Status refused = status.get_future().get();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+}
+
+// Its user may hold it, as a call does.
+struct CountingReactor : ClientBidiReactor<Text, Text> {
+  using rpc::StreamReactor::Hold;
+  using rpc::StreamReactor::Release;
+
+  void OnReadDone(bool) override { ++reactions; }
+  void OnWriteDone(bool) override { ++reactions; }
+  void OnDone(const absl::Status& status) override { done.set_value(status); }
+
+  std::atomic<int> reactions = 0;
+  std::promise<absl::Status> done;
+};
+
+// Some come before the channel's loop is gone, some after, and some are posted before and run after.
+TEST_F(StreamThreadsTest, OperationsBesideTheChannelsEndHaveTheirReactions) {
+  constexpr int kRounds = 50;
+  channel_options_.loops = 1;
+  Start();
+  for (int round = 0; round < kRounds; ++round) {
+    channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, channel_options_));
+    CountingReactor reactor;
+    ClientContext context;
+    Text text, incoming;
+    reactor.Bind(channel_.get(), kListen, &context, nullptr, nullptr);
+    reactor.Hold();
+    reactor.StartCall();
+    std::thread end([this] { channel_.reset(); });
+    for (int i = 0; i < round; ++i) std::this_thread::yield();
+    reactor.StartWrite(&text);
+    for (int i = 0; i < round; ++i) std::this_thread::yield();
+    reactor.StartRead(&incoming);
+    reactor.Release();
+    EXPECT_TRUE(absl::IsCancelled(reactor.done.get_future().get()));
+    EXPECT_EQ(reactor.reactions, 2);
+    end.join();
+  }
 }
 
 TEST_F(StreamThreadsTest, UserThatOwnsTheLoopDrivesItWhileHeWaits) {
