@@ -18,6 +18,7 @@
 #include "absl/flags/parse.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
@@ -178,6 +179,6 @@ absl::Status Run() {
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const absl::Status status = verbena::benchmarks::Run();
-  if (!status.ok()) std::cerr << "call_cost: " << status << "\n";
+  if (!status.ok()) std::cerr << absl::StrCat("call_cost: ", status.ToString(), "\n");
   return status.ok() ? 0 : 1;
 }

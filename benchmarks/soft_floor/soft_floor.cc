@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Measures the software device beside what the machine itself can do.");
   absl::ParseCommandLine(argc, argv);
   if (absl::Status status = verbena::benchmarks::Run(); !status.ok()) {
-    std::cerr << "soft_floor: " << status << std::endl;
+    std::cerr << absl::StrCat("soft_floor: ", status.ToString(), "\n");
     return 1;
   }
   return 0;

@@ -236,8 +236,8 @@ class TextCheck(CheckTest):
         self.assert_clean(text_check.check, {"BUILD.bazel": '"a.cc"', "a.cc": "// ibv_destroy_qp(qp)\n"})
 
     def test_a_line_written_in_parts_is_found(self):
-        parts = 'std::cerr << "verbena: "\n          << status << std::endl;'
-        whole = 'std::cerr << absl::StrCat("verbena: ", status.ToString(), "\\n");'
+        parts = 'std::cerr << "usage: verbena <host>; "\n          << status << std::endl;'
+        whole = '// std::cerr << a << b;\nstd::cerr << absl::StrCat("verbena: ", status.ToString(), "\\n");'
         self.assert_found(text_check.check, {"tools/BUILD.bazel": '"a.cc"', "tools/a.cc": parts}, "as one string")
         self.assert_clean(text_check.check, {"tools/BUILD.bazel": '"a.cc"', "tools/a.cc": whole})
 
