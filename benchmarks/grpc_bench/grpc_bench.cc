@@ -1,6 +1,5 @@
 // Measures calls of gRPC, or messages of a stream, as rpc_bench measures ours. gRPC, which has many threads, may do
-// better without
-// --pinned.
+// better without --pinned.
 //
 //   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming] [--transport=unix|tcp] [--pinned]
 //   [--seconds=2]

@@ -54,15 +54,16 @@ def _verbena(row: Row, seconds: float) -> Figures:
 
 
 def _raw(row: Row, seconds: float) -> Figures:
-    """raw_bench only polls, and its messages are beside calls and beside a stream's; rpc_bench measures raw verbs that
-    wait as it does, one message there and back."""
+    """raw_bench only polls; a stream's messages there and back are what it measures anyway. rpc_bench measures raw verbs
+    that wait as it does, one message there and back."""
     if row.wait == "busy":
         return figures.of_json(_run_own("raw_bench", row, seconds, "--pinned"))
     return figures.of_raw_json(_rpc_bench(row, seconds))
 
 
 def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
-    """What sleeps between messages may do better without a core for each end: the scheduler may wake it beside its peer."""
+    """What sleeps between messages, however ours wait, may do better without a core for each end: the scheduler may
+    wake it beside its peer."""
     def way(*pinned: str) -> Way:
         return lambda row, seconds: figures.of_json(
             _run_own(program, row, seconds, *arguments, *_streaming(row), *pinned))  # fmt: skip
@@ -93,12 +94,12 @@ def _fi_pingpong(provider: str, endpoint: str) -> Way:
 
 
 def _everything(_row: Row) -> bool:
-    """Also rows of other ways to wait: gRPC and Cap'n Proto sleep between messages, however ours wait."""
     return True
 
 
 def _busy_or_one_in_flight(row: Row) -> bool:
-    return row.wait == "busy" or row.in_flight == 1
+    """Whatever raw_bench has; of other ways to wait, what rpc_bench measures beside itself."""
+    return row.wait == "busy" or row == Row(row.payload_bytes, 1, row.wait)
 
 
 def _calls(row: Row) -> bool:

@@ -25,6 +25,7 @@ class RawBench(unittest.TestCase):
                 figures = json.loads(result.stdout)
                 self.assertEqual((figures["transport"], figures["payload_bytes"], figures["in_flight"]),
                                  ("soft", payload, in_flight))
+                self.assertEqual((figures["connections"], figures["streaming"]), (connections, False))
                 self.assertGreater(figures["calls"], 0)
                 self.assertGreater(figures["p50_us"], 0)
                 self.assertGreaterEqual(figures["p99_us"], figures["p50_us"])

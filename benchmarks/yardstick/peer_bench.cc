@@ -1,6 +1,9 @@
 #include "benchmarks/yardstick/peer_bench.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 
 #include "absl/flags/flag.h"
@@ -54,11 +57,11 @@ absl::StatusOr<LoadShape> ShapeFromFlags(const PeerBench& bench) {
 
 std::string ToJson(const std::string& transport, const LoadShape& shape, const LoadFigures& figures) {
   return absl::StrFormat(
-      R"({"transport":"%s","payload_bytes":%d,"in_flight":%d,"calls":%d,"p50_us":%.3f,"p99_us":%.3f,)"
+      R"({"transport":"%s","payload_bytes":%d,"in_flight":%d,"connections":%d,"streaming":%s,"calls":%d,"p50_us":%.3f,"p99_us":%.3f,)"
       R"("calls_per_second":%.1f})",
-      transport, shape.payload_bytes, shape.in_flight, figures.latencies.count(),
-      figures.latencies.PercentileMicroseconds(50), figures.latencies.PercentileMicroseconds(99),
-      figures.calls_per_second);
+      transport, shape.payload_bytes, shape.in_flight, shape.connections, shape.streaming ? "true" : "false",
+      figures.latencies.count(), figures.latencies.PercentileMicroseconds(50),
+      figures.latencies.PercentileMicroseconds(99), figures.calls_per_second);
 }
 
 absl::Status Measure(const PeerBench& bench, const std::string& transport, const LoadShape& shape) {
@@ -84,6 +87,7 @@ absl::Status Run(const PeerBench& bench) {
   const absl::StatusOr<LoadShape> shape = ShapeFromFlags(bench);
   if (!shape.ok()) return shape.status();
   if (!absl::GetFlag(FLAGS_serve)) return Measure(bench, *transport, *shape);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // What only polls does not see that nobody is there any more.
   const PinnedThread pinned(Cpus().server);
   return bench.serve(*transport, *shape);
 }
@@ -93,7 +97,7 @@ absl::Status Run(const PeerBench& bench) {
 int RunPeerBench(const PeerBench& bench, int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   const absl::Status status = Run(bench);
-  if (!status.ok()) std::cerr << bench.name << ": " << status << "\n";
+  if (!status.ok()) std::cerr << absl::StrCat(bench.name, ": ", status.ToString(), "\n");
   return status.ok() ? 0 : 1;
 }
 

@@ -2,14 +2,9 @@
 
 #include <utility>
 
+#include "benchmarks/yardstick/raw_send.h"
+
 namespace verbena::benchmarks {
-namespace {
-
-constexpr uint32_t kInlineBytesWanted = 256;
-
-size_t AreaBytes(size_t message_bytes) { return (message_bytes + 63) / 64 * 64; }
-
-}  // namespace
 
 struct RawEnd::Parts {
   verbs::CmEventChannel cm_channel;
@@ -23,8 +18,8 @@ struct RawEnd::Parts {
 absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel channel, verbs::ConnectionId id,
                                                        const RawShape& shape) {
   auto memory = std::make_unique<std::vector<std::byte>>(
-      AreaBytes(shape.message_bytes) * (shape.receives + 1 + shape.ring_areas), std::byte{0x5a});
-  const uint32_t sends_max = shape.sends + kSignalEvery + shape.ring_areas;
+      RawAreaBytes(shape.message_bytes) * (shape.receives + 1 + shape.ring_areas), std::byte{0x5a});
+  const uint32_t sends_max = shape.sends + kRawSignalEvery + shape.ring_areas;
   absl::StatusOr<std::unique_ptr<RawQueue>> queue =
       RawQueue::Create(id, shape.wait, sends_max + shape.receives + shape.others);
   if (!queue.ok()) return queue.status();
@@ -36,7 +31,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel cha
                                                                           .receive_completions = &(*queue)->queue(),
                                                                           .sends_max = sends_max,
                                                                           .receives_max = shape.receives,
-                                                                          .inline_bytes_max = kInlineBytesWanted});
+                                                                          .inline_bytes_max = kRawInlineBytesWanted});
   if (!queue_pair.ok()) return queue_pair.status();
 
   std::unique_ptr<RawEnd> end(new RawEnd({std::move(channel), std::move(memory), std::move(id), *std::move(queue),
@@ -60,7 +55,7 @@ RawEnd::RawEnd(Parts parts, const RawShape& shape)
 RawEnd::~RawEnd() { queue_pair_.ModifyToError().IgnoreError(); }
 
 ibv_sge RawEnd::Area(uint32_t index) const {
-  const size_t area_bytes = AreaBytes(shape_.message_bytes);
+  const size_t area_bytes = RawAreaBytes(shape_.message_bytes);
   return {.addr = reinterpret_cast<uint64_t>(memory_->data()) + index * area_bytes,
           .length = static_cast<uint32_t>(shape_.message_bytes),
           .lkey = region_.lkey()};
@@ -79,18 +74,7 @@ absl::Status RawEnd::PostReceive() {
   return queue_pair_.PostReceives(&request, &first_unposted);
 }
 
-absl::Status RawEnd::PostSend(bool last) {
-  ibv_sge area = Area(send_area());
-  ibv_send_wr request = {};
-  request.wr_id = last ? kLastSend : kSend;
-  request.sg_list = &area;
-  request.num_sge = last ? 0 : 1;
-  request.opcode = IBV_WR_SEND;
-  if (++sends_ % kSignalEvery == 0 || last) request.send_flags |= IBV_SEND_SIGNALED;
-  if (area.length <= queue_pair_.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
-  ibv_send_wr* first_unposted = nullptr;
-  return queue_pair_.PostSends(&request, &first_unposted);
-}
+absl::Status RawEnd::PostSend(bool last) { return PostRawSend(queue_pair_, Area(send_area()), &sends_, last); }
 
 absl::Status RawEnd::PostRead(uint32_t index) {
   ibv_sge area = Area(ring_area() + index);
@@ -100,7 +84,7 @@ absl::Status RawEnd::PostRead(uint32_t index) {
   request.num_sge = 1;
   request.opcode = IBV_WR_RDMA_READ;
   request.send_flags = IBV_SEND_SIGNALED;
-  request.wr.rdma.remote_addr = peer_ring_.address + index * AreaBytes(shape_.message_bytes);
+  request.wr.rdma.remote_addr = peer_ring_.address + index * RawAreaBytes(shape_.message_bytes);
   request.wr.rdma.rkey = peer_ring_.key;
   ibv_send_wr* first_unposted = nullptr;
   return queue_pair_.PostSends(&request, &first_unposted);

@@ -40,8 +40,6 @@ struct RemoteRing {
 
 class RawEnd {
  public:
-  static constexpr uint32_t kSignalEvery = 16;  // One SEND in so many completes.
-
   // Makes all objects on the device of `id`, whose address is resolved or which came with a request, and posts the
   // receives.
   static absl::StatusOr<std::unique_ptr<RawEnd>> Create(verbs::CmEventChannel channel, verbs::ConnectionId id,
@@ -50,19 +48,13 @@ class RawEnd {
 
   // Posts the next receive again.
   absl::Status PostReceive();
-  // Sends one message's area; inline where the device can. `last`: an empty message instead, which ends a ping-pong
-  // (not every device has immediate data); its completion is one that IsLast knows.
+  // Sends one message's area, as PostRawSend.
   absl::Status PostSend(bool last);
   // Reads area `index` of the peer's ring into our own. Completes always; wr_id is the index.
   absl::Status PostRead(uint32_t index);
 
   // As CompletionWaiter.
   absl::Status Next(ibv_wc* completion) { return queue_->Next(completion); }
-
-  // The message that PostSend marked: received, or sent.
-  static bool IsLast(const ibv_wc& completion) {
-    return completion.wr_id == kLastSend || (completion.wr_id == kReceive && completion.byte_len == 0);
-  }
 
   void set_peer_ring(const RemoteRing& ring) { peer_ring_ = ring; }
   RemoteRing own_ring() const;
@@ -74,10 +66,7 @@ class RawEnd {
   const RawShape& shape() const { return shape_; }
 
  private:
-  // wr_id. READs have their area's index.
-  static constexpr uint64_t kReceive = UINT64_MAX;
-  static constexpr uint64_t kSend = UINT64_MAX - 1;
-  static constexpr uint64_t kLastSend = UINT64_MAX - 2;
+  static constexpr uint64_t kReceive = UINT64_MAX;  // wr_id. READs have their area's index.
 
   struct Parts;
   RawEnd(Parts parts, const RawShape& shape);

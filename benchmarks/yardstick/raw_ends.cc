@@ -1,19 +1,10 @@
 #include "benchmarks/yardstick/raw_ends.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "benchmarks/yardstick/raw_send.h"
+
 namespace verbena::benchmarks {
-namespace {
-
-constexpr uint32_t kSignalEvery = 16;  // One SEND in so many completes.
-constexpr uint32_t kInlineBytesWanted = 256;
-
-// wr_id of SENDs; receives have their area's index.
-constexpr uint64_t kSend = UINT64_MAX;
-constexpr uint64_t kLastSend = UINT64_MAX - 1;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Connect(const verbs::VerbsApi& api, const std::string& host,
                                                           uint16_t port, const LoadShape& shape) {
@@ -56,8 +47,8 @@ absl::Status RawEnds::Add(ConnectingId connection) {
                                {.send_completions = &queue_->queue(),
                                 .receive_completions = &queue_->queue(),
                                 .shared_receives = receives_.get(),
-                                .sends_max = static_cast<uint32_t>(shape_.in_flight) + kSignalEvery,
-                                .inline_bytes_max = kInlineBytesWanted});
+                                .sends_max = static_cast<uint32_t>(shape_.in_flight) + kRawSignalEvery,
+                                .inline_bytes_max = kRawInlineBytesWanted});
   if (!queue_pair.ok()) return queue_pair.status();
   pairs_.push_back(std::make_unique<Pair>(Pair{std::move(connection), *std::move(queue_pair), 0, {}}));
   by_number_[pairs_.back()->queue_pair.number()] = pairs_.back().get();
@@ -66,7 +57,7 @@ absl::Status RawEnds::Add(ConnectingId connection) {
 
 absl::Status RawEnds::MakeQueues(const verbs::ConnectionId& id) {
   const auto connections = static_cast<uint32_t>(shape_.connections);
-  const uint32_t signaled_max = static_cast<uint32_t>(shape_.in_flight) / kSignalEvery + 2;  // Of one connection.
+  const uint32_t signaled_max = static_cast<uint32_t>(shape_.in_flight) / kRawSignalEvery + 2;  // Of one connection.
   absl::StatusOr<std::unique_ptr<RawQueue>> queue =
       RawQueue::Create(id, transport::WaitPolicy::kBusy, receives() + connections * signaled_max);
   if (!queue.ok()) return queue.status();
@@ -85,11 +76,11 @@ absl::Status RawEnds::MakeQueues(const verbs::ConnectionId& id) {
   return absl::OkStatus();
 }
 
-size_t RawEnds::area_bytes() const { return (std::max<size_t>(shape_.payload_bytes, 1) + 63) / 64 * 64; }
+size_t RawEnds::area_bytes() const { return RawAreaBytes(message_bytes()); }
 
 ibv_sge RawEnds::Area(uint32_t index) const {
   return {.addr = reinterpret_cast<uint64_t>(memory_.data()) + index * area_bytes(),
-          .length = static_cast<uint32_t>(std::max<size_t>(shape_.payload_bytes, 1)),
+          .length = static_cast<uint32_t>(message_bytes()),
           .lkey = region_->lkey()};
 }
 
@@ -104,16 +95,7 @@ absl::Status RawEnds::PostReceive(uint32_t area) {
 }
 
 absl::Status RawEnds::PostSend(Pair& pair, bool last) {
-  ibv_sge segment = Area(receives());
-  ibv_send_wr request = {};
-  request.wr_id = last ? kLastSend : kSend;
-  request.sg_list = &segment;
-  request.num_sge = last ? 0 : 1;
-  request.opcode = IBV_WR_SEND;
-  if (++pair.sends % kSignalEvery == 0 || last) request.send_flags |= IBV_SEND_SIGNALED;
-  if (segment.length <= pair.queue_pair.inline_bytes_max()) request.send_flags |= IBV_SEND_INLINE;
-  ibv_send_wr* first_unposted = nullptr;
-  return pair.queue_pair.PostSends(&request, &first_unposted);
+  return PostRawSend(pair.queue_pair, Area(receives()), &pair.sends, last);
 }
 
 absl::Status RawEnds::StartNext(Clock::time_point now) {
@@ -128,11 +110,7 @@ absl::StatusOr<RawEnds::Pair*> RawEnds::ReceiveMessage(ibv_wc* completion) {
     if (absl::Status status = queue_->Next(completion); !status.ok()) return status;
   } while ((completion->opcode & IBV_WC_RECV) == 0);
   if (absl::Status status = PostReceive(static_cast<uint32_t>(completion->wr_id)); !status.ok()) return status;
-  return by_number_.at(completion->qp_num);
-}
-
-bool RawEnds::IsLast(const ibv_wc& completion) {
-  return completion.wr_id == kLastSend || ((completion.opcode & IBV_WC_RECV) != 0 && completion.byte_len == 0);
+  return pairs_.size() == 1 ? pairs_.front().get() : by_number_.at(completion->qp_num);
 }
 
 absl::StatusOr<LoadFigures> RawEnds::RunRoundTrips() {
@@ -165,13 +143,13 @@ absl::Status RawEnds::Serve() {
   for (bool last = false; !last;) {
     const absl::StatusOr<Pair*> pair = ReceiveMessage(&completion);
     if (!pair.ok()) return pair.status();
-    last = IsLast(completion);
+    last = IsLastRawMessage(completion);
     if (absl::Status status = PostSend(**pair, last); !status.ok()) return status;
   }
   // The last answer has to arrive before its queue pair goes.
   do {
     if (absl::Status status = queue_->Next(&completion); !status.ok()) return status;
-  } while (!IsLast(completion));
+  } while (!IsLastRawMessage(completion));
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #ifndef VERBENA_BENCHMARKS_YARDSTICK_RAW_ENDS_H_
 #define VERBENA_BENCHMARKS_YARDSTICK_RAW_ENDS_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -55,13 +56,12 @@ class RawEnds {
   absl::Status Add(ConnectingId connection);
   absl::Status MakeQueues(const verbs::ConnectionId& id);
   absl::Status PostReceive(uint32_t area);
-  // `last`: an empty message, whose own completion IsLast knows as well as its arrival.
   absl::Status PostSend(Pair& pair, bool last);
   absl::Status StartNext(Clock::time_point now);
   // The next message, whose receive is posted again, and who it came to.
   absl::StatusOr<Pair*> ReceiveMessage(ibv_wc* completion);
 
-  static bool IsLast(const ibv_wc& completion);
+  size_t message_bytes() const { return std::max<size_t>(shape_.payload_bytes, 1); }
   size_t area_bytes() const;
   uint32_t receives() const { return static_cast<uint32_t>(shape_.in_flight) + 1; }
   ibv_sge Area(uint32_t index) const;

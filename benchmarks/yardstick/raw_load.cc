@@ -2,7 +2,8 @@
 
 #include <chrono>
 #include <utility>
-#include <vector>
+
+#include "benchmarks/yardstick/raw_send.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -71,13 +72,13 @@ absl::Status ServePingPong(RawEnd& end) {
   ibv_wc completion;
   for (bool last = false; !last;) {
     if (absl::Status status = ReceiveMessage(end, &completion); !status.ok()) return status;
-    last = RawEnd::IsLast(completion);
+    last = IsLastRawMessage(completion);
     if (absl::Status status = end.PostSend(last); !status.ok()) return status;
   }
   // The last answer has to arrive before its queue pair goes.
   do {
     if (absl::Status status = end.Next(&completion); !status.ok()) return status;
-  } while (!RawEnd::IsLast(completion));
+  } while (!IsLastRawMessage(completion));
   return absl::OkStatus();
 }
 
