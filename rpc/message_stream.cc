@@ -49,16 +49,12 @@ MessageStream::MessageStream(std::shared_ptr<transport::LoopHandle> loop, const 
 MessageStream::~MessageStream() = default;
 
 void MessageStream::PostOperation(absl::AnyInvocable<void()> operation) {
-  absl::AnyInvocable<void()> task = [self = shared_from_this(), operation = std::move(operation)]() mutable {
-    self->RunInTurn([&stream = *self, operation = std::move(operation)]() mutable {
-      const CallbackScope scope(&stream);
-      stream.in_posted_operation_ = true;
-      operation();
-      stream.in_posted_operation_ = false;
-      stream.RunCompletions();
-    });
-  };
-  if (!loop_->Post(task)) task();
+  PostInTurn([this, operation = std::move(operation)]() mutable {
+    in_posted_operation_ = true;
+    operation();
+    in_posted_operation_ = false;
+    RunCompletions();
+  });
 }
 
 void MessageStream::Read(google::protobuf::MessageLite* into, absl::Cord* attachment, Done done) {
@@ -371,16 +367,12 @@ void MessageStream::RunCompletions() {
 
 void MessageStream::RunCompletionsLater() {
   if (completions_.empty() || completing_ || std::exchange(completions_posted_, true)) return;
-  absl::AnyInvocable<void()> task = [self = shared_from_this()] {
-    self->RunInTurn([&stream = *self] {
-      const CallbackScope scope(&stream);
-      stream.completions_posted_ = false;
-      stream.row_ = 0;
-      stream.row_bytes_ = 0;
-      stream.RunCompletions();
-    });
-  };
-  if (!loop_->Post(task)) task();
+  PostInTurn([this] {
+    completions_posted_ = false;
+    row_ = 0;
+    row_bytes_ = 0;
+    RunCompletions();
+  });
 }
 
 }  // namespace verbena::rpc

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "google/protobuf/message_lite.h"
+#include "rpc/callback_scope.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata.h"
 #include "rpc/core/stream_header.h"
@@ -94,7 +95,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Attach(StreamWire* wire) { wire_ = wire; }
   // The connection is gone before anything of the stream had left or arrived: another one may have it. False: too late.
   bool Restart();
-  // Where the client wants the initial metadata that comes ahead of the response; it lives until Close.
+  // Where the client wants the initial metadata that comes ahead of the response; it lives until the call's end.
   void set_initial_metadata(Metadata* into) { initial_metadata_ = into; }
   // `observer` sees each message that is sent, and each that the user gets.
   void set_observer(std::shared_ptr<MessageObserver> observer) { observer_ = std::move(observer); }
@@ -143,7 +144,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   };
 
   // Does `operation` on the loop: at once, or by a task of it. Completions run behind the operation, not within it: its
-  // caller may hold a lock, or start the next in one.
+  // caller may hold a lock, or start the next in one. Not so once the loop is gone: then they run in here.
   template <typename Operation>
   void OnLoop(Operation operation) {
     if (!loop_->IsHere()) return PostOperation(std::move(operation));
@@ -151,12 +152,28 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     RunCompletionsLater();
   }
   void PostOperation(absl::AnyInvocable<void()> operation);
+  // Does `work` by a task of the loop, or at once if that is gone.
+  template <typename Work>
+  void PostInTurn(Work work) {
+    absl::AnyInvocable<void()> task = [self = shared_from_this(), work = std::move(work)]() mutable {
+      self->RunInTurn(std::move(work));
+    };
+    if (!loop_->Post(task)) task();
+  }
   // What a task of the loop does, or he who cannot post one any more: once the loop is gone there are many who may, on
   // as many threads, and they take turns. The caller has a share of this.
   template <typename Work>
   void RunInTurn(Work work) {
-    if (!loop_->gone()) return work();
-    after_loop_.Run([self = shared_from_this(), work = std::move(work)]() mutable { work(); });
+    if (loop_->gone()) {
+      after_loop_.Run([self = shared_from_this(), work = std::move(work)]() mutable { self->RunScoped(work); });
+    } else {
+      RunScoped(work);
+    }
+  }
+  template <typename Work>
+  void RunScoped(Work& work) {
+    const CallbackScope scope(this);
+    work();
   }
   void StartRead(PendingRead read);
   void StartWrite(PendingWrite write);

@@ -1,7 +1,8 @@
 // Streams by reaction: operations that are started and return at once, and virtual functions that say what came of
 // them. For callers and handlers that live on event loops. The shape is that of gRPC's callback API.
 //
-// Reactions run on the event loop, one at a time, and must not block. At most one read and one write are in flight;
+// Reactions run on the event loop, one at a time, and must not block; once the loop is gone with its channel or server,
+// within the operation that is started then, or another thread's. At most one read and one write are in flight;
 // each is followed by its reaction, exactly once, also when the call ends early. Beside a message may travel an
 // attachment, as in blocking_stream.h. Operations that several threads start
 // have no order between them. OnDone is the last reaction: after it nothing touches the reactor, which may then delete

@@ -1,8 +1,8 @@
 // Tasks of several threads that have no event loop to run them: they run one at a time.
 //
 // Whoever brings a task while nobody runs one runs it, and then what others brought meanwhile; who finds somebody at it
-// leaves his task there and goes on. So a task that brings another has it run behind itself, and no lock is held while
-// one runs.
+// leaves his task there and goes on: it has been handed over then, not done. So a task that brings another has it run
+// behind itself, and no lock is held while one runs. A task must not throw: none would run after it.
 //
 // Owner: what the tasks work on; the tasks, and who calls Run, keep it. Thread: any.
 

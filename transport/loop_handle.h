@@ -40,7 +40,8 @@ class LoopHandle {
   // True: what the loop owns may be touched by this thread, which is the loop's.
   bool IsHere() {
     EventLoop* const loop = loop_.load(std::memory_order_acquire);
-    if (loop == nullptr || loop == EventLoop::OfThisThread()) return loop != nullptr;
+    if (loop == nullptr) return false;
+    if (loop == EventLoop::OfThisThread()) return true;
     const Use use(this);
     return use.loop() != nullptr && use.loop()->InLoopThread();
   }
