@@ -55,6 +55,14 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   return absl::OkStatus();
 }
 
+// Runs what was posted until now, unless the loop does that by itself when this returns.
+void RunPosted(EventLoop& loop) {
+  if (loop.InLoopThread()) return;
+  const auto ran = std::make_shared<bool>(false);  // A loop that its user has stopped keeps the task, and runs nothing.
+  loop.Post([ran] { *ran = true; });
+  loop.RunUntil([&ran] { return *ran; });
+}
+
 }  // namespace
 
 // A call whose caller waits, on his own stack.
@@ -251,10 +259,14 @@ void ChannelCore::ShutDownAll(Lanes& lanes) {
   lanes.authentication->Shutdown();
 }
 
-// Of the loop that the user owns, on its thread or while nobody drives it.
+// Of the loop that the user owns, on its thread or while nobody drives it. Then what it was given runs in here: calls
+// that were just made, and after that their ends, and operations of streams.
 void ChannelCore::ShutDownOwned(Lanes& lanes) {
+  EventLoop& loop = lanes.lanes[0]->loop();
+  RunPosted(loop);
   lanes.lanes[0]->Shutdown(kDestroyed);
   lanes.authentication->Shutdown();
+  RunPosted(loop);
 }
 
 ChannelCore::~ChannelCore() {

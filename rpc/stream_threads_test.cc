@@ -246,6 +246,21 @@ TEST_F(StreamThreadsTest, UserThatOwnsTheLoopDrivesItWhileHeWaits) {
   channel_.reset();
 }
 
+TEST_F(StreamThreadsTest, EndOfAChannelOnAnOwnedLoopBringsEachReaction) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  channel_options_.loop = loop.get();
+  Start();
+  CountingReactor reactor;
+  ClientContext context;
+  Text incoming;
+  reactor.Bind(channel_.get(), kListen, &context, nullptr, nullptr);
+  reactor.StartCall();  // The loop does not run: both wait in it.
+  reactor.StartRead(&incoming);
+  channel_.reset();
+  EXPECT_TRUE(absl::IsCancelled(reactor.done.get_future().get()));
+  EXPECT_EQ(reactor.reactions, 1);
+}
+
 TEST_F(StreamThreadsTest, LoopThatIsStoppedEndsItsStreams) {
   const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
   channel_options_.loop = loop.get();
