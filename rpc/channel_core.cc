@@ -259,14 +259,14 @@ void ChannelCore::ShutDownAll(Lanes& lanes) {
   lanes.authentication->Shutdown();
 }
 
-// Of the loop that the user owns, on its thread or while nobody drives it. Then what it was given runs in here: calls
-// that were just made, and after that their ends, and operations of streams.
+// Of the loop that the user owns, on its thread or while nobody drives it. Then what it was given runs in here: the
+// start of calls that were just made, and operations of streams.
 void ChannelCore::ShutDownOwned(Lanes& lanes) {
   EventLoop& loop = lanes.lanes[0]->loop();
-  RunPosted(loop);
   lanes.lanes[0]->Shutdown(kDestroyed);
   lanes.authentication->Shutdown();
   RunPosted(loop);
+  RunPosted(loop);  // What that has posted: the ends of those calls.
 }
 
 ChannelCore::~ChannelCore() {

@@ -228,6 +228,50 @@ TEST_F(StreamThreadsTest, OperationsBesideTheChannelsEndHaveTheirReactions) {
   }
 }
 
+struct CountingServerReactor : ServerBidiReactor<Text, Text> {
+  using rpc::StreamReactor::Hold;
+  using rpc::StreamReactor::Release;
+
+  void OnReadDone(bool) override { ++reactions; }
+  void OnWriteDone(bool) override { ++reactions; }
+  void OnDone() override { done.set_value(); }
+
+  std::atomic<int> reactions = 0;
+  std::promise<void> done;
+};
+
+TEST_F(StreamThreadsTest, OperationsBesideTheServersEndHaveTheirReactions) {
+  constexpr int kRounds = 50;
+  constexpr rpc::StreamingMethod kReact = {"test.Lambda/React", MethodKind::kBidiStreaming};
+  CountingServerReactor* next = nullptr;
+  std::binary_semaphore bound(0);
+  service_.AddStream("React", MethodKind::kBidiStreaming, [&](auto*, const Text&, Text*, auto stream, Responder done) {
+    rpc::BindServerReactor(next, "React", std::move(stream), std::move(done));
+    bound.release();
+  });
+  channel_options_.connections = 1;
+  for (int round = 0; round < kRounds; ++round) {
+    CountingServerReactor reactor;
+    next = &reactor;
+    Start();
+    ClientContext context;
+    Stream stream(channel_, kReact, &context);
+    bound.acquire();
+    reactor.Hold();
+    std::thread end([this] { server_.reset(); });
+    Text text, incoming;
+    for (int i = 0; i < round; ++i) std::this_thread::yield();
+    reactor.StartWrite(&text);
+    for (int i = 0; i < round; ++i) std::this_thread::yield();
+    reactor.StartRead(&incoming);
+    reactor.Finish(absl::OkStatus());
+    reactor.Release();
+    reactor.done.get_future().wait();
+    EXPECT_EQ(reactor.reactions, 2);
+    end.join();
+  }
+}
+
 TEST_F(StreamThreadsTest, UserThatOwnsTheLoopDrivesItWhileHeWaits) {
   const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
   channel_options_.loop = loop.get();
