@@ -55,7 +55,7 @@ struct ChannelOptions {
   // Instead of `loops`: a loop that the user drives, on one thread, the one that creates the channel. Blocking calls
   // from that thread drive the loop while they wait; everything else happens while the user is in loop->RunUntil. The
   // channel is destroyed on that thread, outside of RunUntil and before the loop; it runs the loop until what was in it
-  // has run. Not owned.
+  // has run, whosever that is. Not owned.
   EventLoop* loop = nullptr;
 
   // Who this client is, and who the server must be; see rpc/auth/authentication.h. Then a server that does not

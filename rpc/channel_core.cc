@@ -55,9 +55,10 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   return absl::OkStatus();
 }
 
-// Runs what was posted until now, unless the loop does that by itself when this returns.
+// Runs what was posted until now. Not within a call-back: of this loop, which runs that by itself then, or of another
+// channel's end, whose connections are not to be touched in the midst of it.
 void RunPosted(EventLoop& loop) {
-  if (loop.InLoopThread()) return;
+  if (loop.InLoopThread() || CallbackScope::current() != nullptr) return;
   const auto ran = std::make_shared<bool>(false);  // A loop that its user has stopped keeps the task, and runs nothing.
   loop.Post([ran] { *ran = true; });
   loop.RunUntil([&ran] { return *ran; });

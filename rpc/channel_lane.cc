@@ -28,6 +28,10 @@ const typename Policies::mapped_type* NearestPolicy(const Policies& policies, ab
 // Before another attempt of it. False: of its streams too much has gone.
 bool Restart(const UserCall& call) { return call.stream == nullptr || call.stream->Restart(); }
 
+absl::Status NoneAnyMore() {
+  return WithCertainty(absl::CancelledError("the channel is being destroyed"), Certainty::kNotSent);
+}
+
 }  // namespace
 
 ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, std::function<void()> refresh,
@@ -139,6 +143,7 @@ ClientConnection& ChannelLane::NextConnection(Server& server) {
 }
 
 void ChannelLane::Start(UserCall&& call) {
+  if (shut_down_) return EndLater(std::move(call), NoneAnyMore());
   if (!options_.interceptors.empty()) {
     if (absl::Status refused = InterceptCall(options_.interceptors, call); !refused.ok()) {
       return EndLater(std::move(call), std::move(refused));
@@ -195,7 +200,7 @@ bool ChannelLane::Route(UserCall&& call) {
 }
 
 void ChannelLane::Park(UserCall call) {
-  if (shut_down_) return EndLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
+  if (shut_down_) return EndLater(std::move(call), NoneAnyMore());
   if (waiting_->size() >= options_.calls_in_flight_max) {
     return EndLater(std::move(call),
                     absl::ResourceExhaustedError(

@@ -3,7 +3,7 @@
 namespace verbena::benchmarks {
 namespace {
 
-// wr_id. Receives and READs have smaller ones.
+// wr_id, which receives and READs do not have.
 constexpr uint64_t kSend = UINT64_MAX - 1;
 constexpr uint64_t kLastSend = UINT64_MAX - 2;
 
