@@ -1,0 +1,110 @@
+// Which frame or READ a connection machine posts next.
+
+#include <utility>
+
+#include "transport/protocol/connection_machine.h"
+
+namespace verbena::protocol {
+
+namespace {
+
+using wire::FrameHeader;
+using wire::FrameType;
+using wire::GoodbyeReason;
+
+FrameHeader HeaderOf(FrameType type) {
+  FrameHeader header;
+  header.type = type;
+  return header;
+}
+
+}  // namespace
+
+std::optional<Action> ConnectionMachine::NextDueAction(size_t room) {
+  if (room > 0 && state_ == State::kOpen && eager_.HasFrame() && eager_.NextFrameBytes() <= room && slots_.MayJoin())
+    return JoiningFrame();
+  std::optional<Action> action;
+  if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed());
+  if (state_ == State::kAuthenticating)
+    NextAuthentication(action);
+  else if (state_ == State::kOpen || state_ == State::kGoodbye)
+    NextFrame(action);
+  if (action || state_ != State::kOpen) return action;
+  if (std::optional<PostRead> read = fetcher_.NextRead()) {
+    action.emplace(*read);
+  } else if (DrainedBothWays()) {
+    SayGoodbye(absl::OkStatus(), GoodbyeReason::kClosed, now_);
+    NextFrame(action);
+  }
+  return action;
+}
+
+// Control first, then messages that open a SEND; a frame for its grant alone only if nothing else carries it.
+void ConnectionMachine::NextFrame(std::optional<Action>& action) {
+  if (!slots_.HasRoomForControl()) return;
+  if (credits_.MaySpend()) {
+    NextControl(action);
+    if (action || state_ != State::kOpen) return;
+    NextMessage(action);
+    if (action) return;
+    if (drain_.FrameDue(eager_.HasFrame() || announcer_.HasUnannounced())) {
+      drain_.OnPosted();
+      return PostHeader(HeaderOf(FrameType::kDrain), action);
+    }
+  }
+  if (state_ == State::kOpen && credits_.GrantDue()) PostHeader(HeaderOf(FrameType::kGrant), action);
+}
+
+void ConnectionMachine::NextControl(std::optional<Action>& action) {
+  if (state_ == State::kGoodbye) {
+    if (!control_.Take(ControlFrames::kGoodbye)) return;
+    return PostHeader(goodbye_.header(), action, goodbye_.words());
+  }
+  if (fetcher_.HasFinish()) return PostHeader(fetcher_.NextFinish(), action);
+  if (announcer_.HasWithdraw()) return PostHeader(announcer_.NextWithdraw(), action);
+  if (control_.empty()) return;
+  if (control_.Take(ControlFrames::kPong)) return PostHeader(HeaderOf(FrameType::kPong), action);
+  if (control_.Take(ControlFrames::kPing)) return PostHeader(HeaderOf(FrameType::kPing), action);
+  if (control_.Take(ControlFrames::kReclaim)) return PostHeader(HeaderOf(FrameType::kReclaim), action);
+  if (!control_.Take(ControlFrames::kReturn)) return;
+  const bool busy = eager_.HasFrame() || announcer_.HasUnannounced();
+  const uint32_t count = busy ? 0 : credits_.Returnable();
+  if (count == 0) return;
+  credits_.GiveUp(count);
+  FrameHeader header = HeaderOf(FrameType::kReturn);
+  header.aux = count;
+  PostHeader(header, action);
+}
+
+void ConnectionMachine::NextMessage(std::optional<Action>& action) {
+  if (messages_held_ || !slots_.HasRoomForMessage()) return;
+  if (announcer_.HasAnnounce() && (announce_next_ || !eager_.HasFrame())) {
+    announce_next_ = false;
+    PostAnnounce frame = announcer_.NextAnnounce();
+    frame.header.credit_grant = credits_.Spend();
+    slots_.Post(SendSlots::kNoSend);
+    action.emplace(frame);
+  } else if (eager_.HasFrame()) {
+    announce_next_ = true;
+    PostEager frame = eager_.NextFrame();
+    frame.header.credit_grant = credits_.Spend();
+    slots_.Post(frame.send_id);
+    action.emplace(frame);
+  }
+}
+
+// Without a grant: those that are to be given went with the frame in front, or go with the next.
+PostEager ConnectionMachine::JoiningFrame() {
+  PostEager frame = eager_.NextFrame();
+  frame.joins = true;
+  slots_.Join(frame.send_id);
+  return frame;
+}
+
+void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& action, absl::string_view words) {
+  header.credit_grant = credits_.Spend();
+  slots_.Post(SendSlots::kNoSend);
+  action.emplace(PostControl{header, words});
+}
+
+}  // namespace verbena::protocol
