@@ -233,9 +233,14 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   message.header = absl::MakeConstSpan(room).first(*header_bytes);
   // Where the client streams its writes begin then; where many calls are in flight their places come free by it.
   message.awaited = user.request == nullptr || session_.crowded();
+  message.leaves_unreported = user.request != nullptr;
   if (user.request != nullptr) message.payload = &call;
   if (!attachment.empty()) message.attachment = attachment;
-  call.OnSend(link_, call_id, link_->SendRequest(call_id, std::move(message)));
+  const uint64_t send_id = link_->SendRequest(call_id, std::move(message));
+  call.OnSend(link_, call_id, send_id);
+  if (send_id == transport::Connection::kLeft) {
+    OnRequestSent(link_->epoch(), call_id, RequestSendOutcome::kDelivered);
+  }
   return absl::OkStatus();
 }
 

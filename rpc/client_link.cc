@@ -36,8 +36,9 @@ ClientLink::ClientLink(ClientConnection* owner, ClientSession::Epoch epoch,
 
 uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage&& message) {
   message.tag = call_id;
-  ++requests_;
-  return connection_->Send(std::move(message));
+  const uint64_t send_id = connection_->Send(std::move(message));
+  if (send_id != transport::Connection::kLeft) ++requests_;
+  return send_id;
 }
 
 void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
@@ -45,6 +46,7 @@ void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(kind);
   message.call_id = call_id;
+  message.leaves_unreported = true;
   connection_->Send(std::move(message));
 }
 

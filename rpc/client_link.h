@@ -25,7 +25,7 @@ class ClientLink : public transport::ConnectionHandler {
  public:
   ClientLink(ClientConnection* owner, ClientSession::Epoch epoch, std::unique_ptr<transport::Connection> connection);
 
-  // Sends the request of a call; OnSent is reported to the session.
+  // Sends the request of a call. Returns the send's id, whose OnSent is reported to the session, or Connection::kLeft.
   uint64_t SendRequest(uint64_t call_id, transport::OutboundMessage&& message);
   void SendCancel(uint64_t call_id) { SendControl(MessageKind::kCancel, call_id); }
   // Of a call's streams. The first tells `stream` what becomes of it, by OnSent.

@@ -173,6 +173,7 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   call->EndInterception();  // With what is sent.
   const uint64_t send_id = SendResponse(local, session_.CallIdOf(local), call->status(), call->response_metadata(),
                                         call->status().ok() && replies ? call.get() : nullptr);
+  if (send_id == transport::Connection::kLeft) return OnResponseLeft(local, std::move(call));
   Slot& slot = SlotOf(local);
   slot.send_id = send_id;
   slot.responding = std::move(call);
@@ -182,12 +183,19 @@ void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
 void ServerConnection::RespondWithoutReply(uint64_t local) {
   absl::Status status = absl::ResourceExhaustedError("the server has no payload memory to send the response from");
   SetCertainty(&status, Certainty::kExecuted);
-  SlotOf(local).send_id = SendResponse(local, session_.CallIdOf(local), status, {}, nullptr);
+  Slot& slot = SlotOf(local);
+  slot.send_id = SendResponse(local, session_.CallIdOf(local), status, {}, nullptr);
+  if (slot.send_id == transport::Connection::kLeft) OnResponseLeft(local, std::move(slot.responding));
+}
+
+void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call) {
+  session_.OnResponseSent(local);
+  loop_.RecycleCall(std::move(call));
 }
 
 void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
   if (sends_over_) return session_.OnRejectionSent();
-  SendResponse(0, call_id, status, {}, nullptr);
+  if (SendResponse(0, call_id, status, {}, nullptr) == transport::Connection::kLeft) session_.OnRejectionSent();
 }
 
 uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status,
@@ -200,6 +208,7 @@ uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const 
   message.tag = local;
   message.header = header_.first(header_bytes);
   message.awaited = draining_ || session_.crowded();  // The end waits for it, or calls that come.
+  message.leaves_unreported = true;
   if (reply != nullptr) {
     message.payload = reply;
     message.attachment = reply->TakeReplyAttachment();
@@ -242,8 +251,7 @@ void ServerConnection::OnResponseSent(uint64_t local, transport::SendOutcome out
   } else if (outcome == transport::SendOutcome::kNoMemory && !sends_over_) {
     RespondWithoutReply(local);
   } else {
-    session_.OnResponseSent(local);
-    loop_.RecycleCall(std::move(SlotOf(local).responding));
+    OnResponseLeft(local, std::move(SlotOf(local).responding));
   }
   Settle();
 }
@@ -279,6 +287,7 @@ void ServerConnection::StopAccepting() {
 void ServerConnection::AskForDrain() {
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kDrain);
+  message.leaves_unreported = true;
   connection_->Send(std::move(message));
   drain_timer_.SetBy(loop_.event_loop().Now() + kClientDrainTime);
 }

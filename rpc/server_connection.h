@@ -95,7 +95,9 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void Respond(std::unique_ptr<ServerCall> call);
   void RespondWithoutReply(uint64_t local);
   void OnResponseSent(uint64_t local, transport::SendOutcome outcome);
-  // `local`: of the call that it ends; 0: of none, it is a rejection.
+  // Nothing more is to come of the answer, or of sending it.
+  void OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call);
+  // `local`: of the call that it ends; 0: of none, it is a rejection. Returns what Send does.
   uint64_t SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
                         ServerCall* reply);
   size_t AppendLoadIfNews(absl::Span<std::byte> to);

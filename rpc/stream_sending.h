@@ -41,7 +41,7 @@ class StreamSends {
   absl::flat_hash_map<uint64_t, Send> sends_;
 };
 
-// `header` is encoded. Returns the send's id. `payload` may be null: none; `attachment` is what travels beside it.
+// `header` is encoded. Returns the send's id; of what no StreamSends waits for, perhaps Connection::kLeft. `payload` may be null: none; `attachment` is what travels beside it.
 inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,
                                      absl::Span<const std::byte> header, transport::PayloadSource* payload,
                                      absl::Cord attachment = {}) {
@@ -51,6 +51,7 @@ inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageK
   message.header = header;
   message.payload = payload;
   message.attachment = std::move(attachment);
+  message.leaves_unreported = kind != MessageKind::kStreamMessage;
   return connection.Send(std::move(message));
 }
 

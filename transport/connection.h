@@ -34,7 +34,7 @@ class PayloadSource {
   virtual void WriteTo(std::byte* to) = 0;  // size() bytes.
   // A call-back, as a ConnectionHandler's are, once, soon after WriteTo, unless OnSent or the connection's end comes
   // first. The source may go in it only if OnSent need not find it. Of a small message, what is sent from within it
-  // may leave in the same SEND.
+  // may leave in the same SEND. Not of a message that has left unreported: Send's return says so.
   virtual void OnWritten() {}
 };
 
@@ -45,6 +45,7 @@ struct OutboundMessage {
   PayloadSource* payload = nullptr;    // First part of the payload; must live until OnSent. Null: none.
   absl::Cord attachment;               // Second part; pieces in registered memory are not copied (gather_plan.h).
   uint64_t tag = 0;                    // Belongs to the layer above, which gets it back with OnSent.
+  bool leaves_unreported = false;      // If it is small and can leave at once, Send returns kLeft and that is all.
   bool awaited = false;                // OnSent of a small message comes as soon as it is delivered. Else it may be
                                        // late by some tens of milliseconds: a loop that sleeps need not wake for it.
 };
@@ -94,7 +95,7 @@ class ConnectionHandler {
   virtual void OnMessage(const MessageHead& head, ReceivedPayload& payload) = 0;
   virtual void OnFetchFailed(const MessageHead& head,
                              const absl::Status& status) = 0;             // After kFetch: withdrawn, or failed.
-  virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each Send.
+  virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each id of Send.
   virtual void OnPeerDraining() = 0;                                      // The peer takes no new message from here on.
   virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The
                                                           // connection may be destroyed.
@@ -104,8 +105,11 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  // Sends a message, or queues it while there is no credit or no slot. Returns the send's id, reported by OnSent. By
-  // reference for the hot path's sake: it takes what it keeps.
+  // Sends a message, or queues it while there is no credit or no slot. Returns the send's id, reported by OnSent; or
+  // kLeft, if the message allows it: it has left whole, its payload was read, and nothing more is said of it. Only the
+  // connection's end, which OnClosed tells, can keep it from the peer then. By reference for the hot path's sake: it
+  // takes what it keeps.
+  static constexpr uint64_t kLeft = 0;  // No send's id.
   virtual uint64_t Send(OutboundMessage&& message) = 0;
   // The sender lost interest: not sent if it is still queued; withdrawn, its memory in quarantine, if it is announced.
   // OnSent follows.

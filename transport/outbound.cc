@@ -7,22 +7,22 @@
 namespace verbena::transport {
 namespace {
 
-std::byte* WriteHead(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to) {
+std::byte* WriteHead(const wire::FrameHeader& header, absl::Span<const std::byte> call_header, std::byte* to) {
   wire::EncodeFrameHeader(header, to);
   to += wire::kFrameHeaderBytes;
-  return std::copy(outbound.header.begin(), outbound.header.end(), to);
+  return std::copy(call_header.begin(), call_header.end(), to);
 }
 
 }  // namespace
 
-void Outbound::Assign(OutboundMessage&& message) {
+void Outbound::Assign(OutboundMessage&& message, uint64_t payload_source_bytes) {
   kind = message.kind;
   call_id = message.call_id;
   tag = message.tag;
   awaited = message.awaited;
   header.assign(message.header.begin(), message.header.end());
   payload = message.payload;
-  source_bytes = payload == nullptr ? 0 : payload->size();
+  source_bytes = payload_source_bytes;
   if (!message.attachment.empty()) attachment = std::move(message.attachment);
 }
 
@@ -34,14 +34,14 @@ void Outbound::Clear() {
   exported.reset();
 }
 
-uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to) {
-  std::byte* next = WriteHead(header, outbound, to);
-  if (outbound.payload != nullptr) {
-    outbound.payload->WriteTo(next);
-    next += outbound.source_bytes;
+uint32_t WriteEagerFrame(const wire::FrameHeader& header, const EagerContent& content, std::byte* to) {
+  std::byte* next = WriteHead(header, content.header, to);
+  if (content.payload != nullptr) {
+    content.payload->WriteTo(next);
+    next += content.source_bytes;
   }
-  if (!outbound.attachment.empty()) {  // Its iteration is dear.
-    for (const absl::string_view chunk : outbound.attachment.Chunks()) {
+  if (!content.attachment.empty()) {  // Its iteration is dear.
+    for (const absl::string_view chunk : content.attachment.Chunks()) {
       std::memcpy(next, chunk.data(), chunk.size());
       next += chunk.size();
     }
@@ -58,7 +58,7 @@ uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, st
 
 uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
                             absl::Span<const wire::Segment> segments, std::byte* to) {
-  std::byte* next = WriteHead(header, outbound, to);
+  std::byte* next = WriteHead(header, outbound.header, to);
   for (const wire::Segment& segment : segments) {
     wire::EncodeSegment(segment, next);
     next += wire::kSegmentBytes;

@@ -19,6 +19,14 @@
 
 namespace verbena::transport {
 
+// What a frame carries of a message behind its own header.
+struct EagerContent {
+  absl::Span<const std::byte> header;
+  PayloadSource* payload;  // Null: none.
+  uint64_t source_bytes;   // Of `payload`.
+  const absl::Cord& attachment;
+};
+
 struct Outbound {
   // How far an export is: its bytes are charged to the poll group's budget from kExported on, until it is taken back.
   enum class Export : uint8_t {
@@ -42,8 +50,9 @@ struct Outbound {
 
   // Nothing is outstanding any more: it was reported, and nothing is exported or waits to be.
   bool done() const { return reported && state == Export::kNone; }
-  void Assign(OutboundMessage&& message);
+  void Assign(OutboundMessage&& message, uint64_t payload_source_bytes);
   void Clear();
+  EagerContent content() const { return {header, payload, source_bytes, attachment}; }
   uint64_t payload_bytes() const { return source_bytes + attachment.size(); }
   // Its sender is gone, or has been told: nothing reads the source from here on.
   void DropSource() {
@@ -53,7 +62,7 @@ struct Outbound {
 };
 
 // Writes a frame at `to` and returns its length: header, call header (or words), then the payload or the segments.
-uint32_t WriteEagerFrame(const wire::FrameHeader& header, const Outbound& outbound, std::byte* to);
+uint32_t WriteEagerFrame(const wire::FrameHeader& header, const EagerContent& content, std::byte* to);
 uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, std::byte* to);
 uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
                             absl::Span<const wire::Segment> segments, std::byte* to);

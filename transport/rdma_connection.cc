@@ -65,13 +65,14 @@ RdmaConnection::~RdmaConnection() = default;
 // --- From the handle.
 
 uint64_t RdmaConnection::Send(OutboundMessage&& message) {
-  protocol::SendHead head;
-  head.message_kind = message.kind;
-  head.call_id = message.call_id;
-  head.header_bytes = static_cast<uint16_t>(message.header.size());
-  head.payload_bytes = (message.payload == nullptr ? 0 : message.payload->size()) + message.attachment.size();
+  const uint64_t source_bytes = message.payload == nullptr ? 0 : message.payload->size();
+  const protocol::SendHead head{.message_kind = message.kind,
+                                .call_id = message.call_id,
+                                .header_bytes = static_cast<uint16_t>(message.header.size()),
+                                .payload_bytes = source_bytes + message.attachment.size()};
+  if (message.leaves_unreported && SendAtOnce(head, message, source_bytes)) return Connection::kLeft;
   const uint64_t send_id = machine_.Send(head);
-  outbound_.Add(send_id).Assign(std::move(message));
+  outbound_.Add(send_id).Assign(std::move(message), source_bytes);
   group_.counters().sends_queued.Add(1);
   MarkDirty();
   return send_id;

@@ -88,6 +88,9 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void OnEnded() override;
 
  private:
+  // Posts a message that need not wait, if it is such: false if not.
+  bool SendAtOnce(const protocol::SendHead& head, OutboundMessage& message, uint64_t source_bytes);
+  void PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content);
   void Perform();
   // Whether frames that need a send buffer have to wait.
   bool MessagesHeld() const { return link_->ending() || !link_->MayTakeSendBuffer(); }

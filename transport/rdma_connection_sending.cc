@@ -1,5 +1,6 @@
 // How an RdmaConnection performs the actions of its sending side.
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,20 +9,28 @@
 
 namespace verbena::transport {
 
+bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, OutboundMessage& message, uint64_t source_bytes) {
+  machine_.HoldMessages(MessagesHeld());
+  const std::optional<protocol::PostEager> frame = machine_.SendAtOnce(head, link_->room());
+  if (!frame.has_value()) return false;
+  PostEagerFrame(*frame, {message.header, message.payload, source_bytes, message.attachment});
+  MarkDirty();  // The doorbell is the turn's.
+  return true;
+}
+
+void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
+  group_.counters().payload_bytes_serialized.Add(content.source_bytes);
+  if (!content.attachment.empty()) group_.counters().payload_bytes_copied.Add(content.attachment.size());
+  if (frame.joins) return link_->JoinFrame(WriteEagerFrame(frame.header, content, link_->room_begin()));
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
+  const uint32_t length = WriteEagerFrame(frame.header, content, buffer.data());
+  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
+}
+
 void RdmaConnection::Do(const protocol::PostEager& action) {
   Outbound& outbound = *outbound_.Find(action.send_id);
-  group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
-  if (action.joins) {
-    link_->JoinFrame(WriteEagerFrame(action.header, outbound, link_->room_begin()));
-  } else {
-    RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
-    const uint32_t length = WriteEagerFrame(action.header, outbound, buffer.data());
-    QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
-  }
-  if (!outbound.attachment.empty()) {
-    group_.counters().payload_bytes_copied.Add(outbound.attachment.size());
-    outbound.attachment.Clear();  // Its memory is its owner's again.
-  }
+  PostEagerFrame(action, outbound.content());
+  if (!outbound.attachment.empty()) outbound.attachment.Clear();  // Its memory is its owner's again.
   if (outbound.awaited) link_->AwaitSends();
   if (outbound.payload != nullptr) outbound.payload->OnWritten();
 }

@@ -40,7 +40,8 @@ struct ClientSessionOptions {
   absl::Duration reason_time = absl::Milliseconds(500);  // How long the reason may take to follow a failed send.
 };
 
-enum class RequestSendOutcome { kDelivered, kNotSent, kRefused, kUnknown, kNoMemory };  // As transport::SendOutcome.
+// As transport::SendOutcome. kDelivered also for a request that has left: only the end of its epoch can lose it then.
+enum class RequestSendOutcome { kDelivered, kNotSent, kRefused, kUnknown, kNoMemory };
 
 class ClientSession {
  public:

@@ -89,6 +89,10 @@ uint64_t MemoryConnection::Send(transport::OutboundMessage&& message) {
   if (!closing_ && message.awaited) ++awaited_sent_;
   if (stalled_ || closing_) {  // Not reported if OnClosed has been made: the caller knows then.
     queued_.push_back(std::move(queued));
+  } else if (message.leaves_unreported && IsEager(queued)) {
+    Write(queued);
+    DeliverToPeer(queued.send_id, std::move(queued.message));
+    return kLeft;
   } else {
     Transmit(std::move(queued));
   }
@@ -100,28 +104,36 @@ bool MemoryConnection::IsEager(const Queued& queued) const {
   return queued.message.header.size() + source_bytes + queued.attachment.size() <= options_.eager_bytes_max;
 }
 
+void MemoryConnection::Write(Queued& queued) {
+  std::string& body = queued.message.body;
+  if (queued.payload != nullptr) {
+    body.resize(queued.payload->size());
+    queued.payload->WriteTo(reinterpret_cast<std::byte*>(body.data()));
+  }
+  body += std::string(queued.attachment);
+}
+
+void MemoryConnection::DeliverToPeer(uint64_t send_id, Message message) {
+  PostToPeer([send_id, message = std::move(message)](MemoryConnection& peer) { peer.Deliver(send_id, message); });
+}
+
 void MemoryConnection::Transmit(Queued queued) {
   const bool eager = IsEager(queued);
   if (!eager && hold_exports_) {
     exporting_.push_back(std::move(queued));
     return;
   }
-  Message& message = queued.message;
+  Write(queued);
   if (queued.payload != nullptr) {
-    message.body.resize(queued.payload->size());
-    queued.payload->WriteTo(reinterpret_cast<std::byte*>(message.body.data()));
     PostToSelf([send_id = queued.send_id, source = queued.payload](MemoryConnection& self) {
       if (self.unreported_.contains(send_id)) source->OnWritten();
     });
   }
-  message.body += std::string(queued.attachment);
+  Message& message = queued.message;
   const uint64_t send_id = queued.send_id;
   const Message head{message.kind, message.call_id, message.header, "", message.tag};
   unreported_.emplace(send_id, head);
-  if (eager) {
-    PostToPeer([send_id, message](MemoryConnection& peer) { peer.Deliver(send_id, message); });
-    return;
-  }
+  if (eager) return DeliverToPeer(send_id, std::move(message));
   const size_t payload_bytes = message.body.size();
   announced_.emplace(send_id, std::move(message));
   PostToPeer(

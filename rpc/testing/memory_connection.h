@@ -110,6 +110,8 @@ class MemoryConnection : public transport::Connection {
 
   // The sender's side.
   bool IsEager(const Queued& queued) const;
+  void Write(Queued& queued);  // Its payload and attachment, as its body.
+  void DeliverToPeer(uint64_t send_id, Message message);
   void Transmit(Queued queued);
   void ReportLater(uint64_t send_id, transport::SendOutcome outcome);  // Of an unreported one.
   void Report(uint64_t send_id, transport::SendOutcome outcome);

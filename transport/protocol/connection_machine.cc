@@ -60,12 +60,10 @@ bool ConnectionMachine::idle() const {
 
 uint64_t ConnectionMachine::Send(const SendHead& head) {
   assert(head.header_bytes <= header_bytes_max());
-  const uint64_t frame_bytes = wire::kFrameHeaderBytes + head.header_bytes;
-  const bool eager = head.payload_bytes <= config_.peers.receive_buffer_bytes - frame_bytes;
   const bool accepted = state_ == State::kOpen && !drain_.requested() &&
                         head.payload_bytes <= config_.message_bytes_max &&
                         eager_.size() + announcer_.size() < config_.pending_sends_max;
-  if (accepted && !eager) return announcer_.Add(head);
+  if (accepted && !IsEager(head)) return announcer_.Add(head);
   const uint64_t send_id = eager_.Add(head);
   if (!accepted) eager_.Cancel(send_id);
   return send_id;

@@ -82,6 +82,10 @@ class ConnectionMachine {
   // Eager where the frame fits the peer's receive buffer, else a rendezvous. Exactly one Sent follows, at once
   // (kNotSent) if the connection is draining or closing or a limit is passed.
   uint64_t Send(const SendHead& head);
+  // Instead of a Send: the frame to post at once, before the next call to the machine; no Sent follows, and its send_id
+  // is 0. Nullopt, and nothing has happened, if the message must wait, for a gate or behind others, is not eager, or may
+  // not be sent at all: Send it. `room`: as NextAction's.
+  std::optional<PostEager> SendAtOnce(const SendHead& head, size_t room);
   void CancelSend(uint64_t send_id, absl::Time now);  // Sent follows, unless it was posted eagerly already.
   void CancelFetch(uint64_t call_id);  // Every fetch of this call; FetchFailed follows when its READs are done.
   void Drain(absl::Time now);
@@ -180,12 +184,17 @@ class ConnectionMachine {
   void OnPeerDrain(absl::Time now);
   void OnPeerGoodbye(const wire::FrameView& frame);
 
-  // The usual case, when no action is queued: no frame, no READ and no end is due.
-  bool NothingDue() {
-    return state_ == State::kOpen && !eager_.HasFrame() && !announcer_.HasAnnounce() && !announcer_.HasWithdraw() &&
-           !fetcher_.HasFinish() && !fetcher_.HasRead() && control_.empty() && !drain_.requested() &&
-           !credits_.GrantDue();
+  // A payload may have any length; its frame's may not.
+  bool IsEager(const SendHead& head) const {
+    return head.payload_bytes <= config_.peers.receive_buffer_bytes - wire::kFrameHeaderBytes - head.header_bytes;
   }
+  // Open, and no frame waits for a gate: what is sent now is behind none.
+  bool NoFrameWaits() const {
+    return state_ == State::kOpen && !eager_.HasFrame() && !announcer_.HasAnnounce() && !announcer_.HasWithdraw() &&
+           !fetcher_.HasFinish() && control_.empty() && !drain_.requested();
+  }
+  // The usual case, when no action is queued: no frame, no READ and no end is due.
+  bool NothingDue() { return NoFrameWaits() && !fetcher_.HasRead() && !credits_.GrantDue(); }
   // When none is queued: a frame, a READ or an end that is due now.
   std::optional<Action> NextDueAction(size_t room);
   // Each fills `action` if there is something of its kind to post.

@@ -36,22 +36,13 @@ class EagerSender {
 
   bool HasFrame() const { return !queued_.empty(); }
   // Of the oldest queued message. HasFrame() must hold.
-  size_t NextFrameBytes() const {
-    const SendHead& head = table_[queued_.head].head;
-    return wire::kFrameHeaderBytes + head.header_bytes + head.payload_bytes;
-  }
+  size_t NextFrameBytes() const { return table_[queued_.head].head.eager_frame_bytes(); }
   // The oldest queued message, now posted; the grant is left to the caller. HasFrame() must hold.
   PostEager NextFrame() {
     const uint32_t index = table_.PopFront(queued_);
     Message& message = table_[index];
     message.posted = true;
-    PostEager frame{table_.IdOf(index), false, {}};
-    frame.header.type = wire::FrameType::kEager;
-    frame.header.call_header_bytes = message.head.header_bytes;
-    frame.header.message_kind = message.head.message_kind;
-    frame.header.call_id = message.head.call_id;
-    frame.header.payload_bytes = message.head.payload_bytes;
-    return frame;
+    return PostEager{table_.IdOf(index), false, message.head.EagerHeader()};
   }
   // The end of a posted message; nothing if it has ended already. Its frame has completed, or never will: whoever keeps
   // the posted frames (SendSlots) knows.

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "transport/wire/frame.h"
+
 namespace verbena::protocol {
 
 struct SendHead {
@@ -12,6 +14,19 @@ struct SendHead {
   uint64_t call_id = 0;
   uint16_t header_bytes = 0;  // At most ConnectionMachine::header_bytes_max().
   uint64_t payload_bytes = 0;
+
+  // Of the frame that carries all of it, where there is one.
+  uint64_t eager_frame_bytes() const { return wire::kFrameHeaderBytes + header_bytes + payload_bytes; }
+  // That frame's header. The grant is left to the caller.
+  wire::FrameHeader EagerHeader() const {
+    wire::FrameHeader header;
+    header.type = wire::FrameType::kEager;
+    header.call_header_bytes = header_bytes;
+    header.message_kind = message_kind;
+    header.call_id = call_id;
+    header.payload_bytes = payload_bytes;
+    return header;
+  }
 };
 
 }  // namespace verbena::protocol

@@ -23,7 +23,7 @@ namespace verbena::protocol {
 
 class SendSlots {
  public:
-  static constexpr uint64_t kNoSend = 0;  // A frame that nobody waits for: control, announcements.
+  static constexpr uint64_t kNoSend = 0;  // A frame that nobody waits for.
 
   // `slots` >= kSendSlotsMin.
   explicit SendSlots(uint32_t slots) : slots_(slots) { assert(slots >= kSendSlotsMin); }
