@@ -132,8 +132,8 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
       Perform();
       break;
     }
-    machine_.OnFrame(frame, now);
-    Perform();  // At once: deliveries point into the frame, and may end the connection.
+    if (machine_.OnFrame(frame, now)) Deliver(frame);
+    if (!machine_.quiet()) Perform();  // At once: actions point into the frame, and may end the connection.
   }
   MarkDirty();  // One doorbell for all frames of this turn.
   return true;

@@ -103,6 +103,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void AwaitIfWanted() {
     if (machine_.awaits_sends()) link_->AwaitSends();
   }
+  void Deliver(const wire::FrameView& eager);
   void HandleEarlySends();
   void MarkDirty();
   void ArmTimer();
@@ -119,7 +120,6 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Do(const protocol::ReleaseExport& action) { EndExport(action.send_id); }
   void Do(const protocol::RevokeExport& action) { EndExport(action.send_id); }
   void Do(const protocol::Sent& action);
-  void Do(const protocol::DeliverEager& action);
   void Do(const protocol::AskVerdict& action);
   void Do(const protocol::AllocateLanding& action);
   void Do(const protocol::PostRead& action);

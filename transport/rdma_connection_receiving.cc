@@ -8,10 +8,10 @@
 
 namespace verbena::transport {
 
-void RdmaConnection::Do(const protocol::DeliverEager& action) {
+void RdmaConnection::Deliver(const wire::FrameView& eager) {
   if (handler_ == nullptr) return;
-  EagerPayload payload(action.payload, &group_.counters().payload_bytes_copied);
-  handler_->OnMessage({action.message_kind, action.call_id, action.call_header, action.payload.size()}, payload);
+  EagerPayload payload(eager.body, &group_.counters().payload_bytes_copied);
+  handler_->OnMessage({eager.header.message_kind, eager.header.call_id, eager.call_header, eager.body.size()}, payload);
 }
 
 void RdmaConnection::Do(const protocol::AskVerdict& action) {

@@ -148,12 +148,6 @@ void SimulatedEnd::Perform(const protocol::Sent& action) {
   calls_.erase(call);
 }
 
-void SimulatedEnd::Perform(const protocol::DeliverEager& action) {
-  ExpectAuthenticated("a message");
-  ledger_.OnEager(number_, action.call_id, action.payload.size());
-  MaybeAnswer();
-}
-
 void SimulatedEnd::Perform(const protocol::AskVerdict& action) {
   ExpectAuthenticated("an announcement");
   ledger_.OnAnnounced(number_, action.call_id, action.payload_bytes);

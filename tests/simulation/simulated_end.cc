@@ -109,6 +109,7 @@ void SimulatedEnd::SendMessage() {
   head.payload_bytes = RandomPayloadBytes();
   head.header_bytes = static_cast<uint16_t>(world_.random.Between(0, 64));
   head.call_id = ledger_.OnSend(number_, head.payload_bytes);
+  if (world_.random.OneIn(2) && SendAtOnce(head)) return;
   const uint64_t send_id = machine_->Send(head);
   calls_[send_id] = head.call_id;
   world_.Trace("end ", number_, " sends message ", head.call_id, " of ", head.payload_bytes, " bytes");
@@ -121,6 +122,16 @@ void SimulatedEnd::SendMessage() {
     if (world_.Strikes(Sabotage::kReleaseEarly)) exports_.erase(send_id);
     Pump();
   });
+}
+
+// If it may leave unreported: its place in the ledger is that of a message whose connection may end before it arrives.
+bool SimulatedEnd::SendAtOnce(const protocol::SendHead& head) {
+  const std::optional<protocol::PostEager> frame = machine_->SendAtOnce(head, Room());
+  if (!frame.has_value()) return false;
+  world_.Trace("end ", number_, " sends message ", head.call_id, " of ", head.payload_bytes, " bytes at once");
+  ledger_.OnSent(head.call_id, protocol::SendOutcome::kDelivered);
+  Perform(*frame);
+  return true;
 }
 
 void SimulatedEnd::MaybeAnswer() {
@@ -169,12 +180,19 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
     }
     world_.Trace("end ", number_, " receives ", wire::ToString(frame.header.type), " of call ", frame.header.call_id,
                  ", grant ", frame.header.credit_grant);
-    machine_->OnFrame(frame, world_.now());
+    if (machine_->OnFrame(frame, world_.now())) Deliver(frame);
+    if (machine_->quiet() && world_.random.OneIn(2)) continue;  // It may be left to the end of the turn.
     Pump();  // Before the next: what it asks for may be the end.
   }
   Pump();
   loop_.OnPolled();
   loop_.WakeConnections();
+}
+
+void SimulatedEnd::Deliver(const wire::FrameView& eager) {
+  ExpectAuthenticated("a message");
+  ledger_.OnEager(number_, eager.header.call_id, eager.body.size());
+  MaybeAnswer();
 }
 
 void SimulatedEnd::OnSendCompletion() {

@@ -68,7 +68,9 @@ class SimulatedEnd : public LinkEnd {
   void Pump();
   void WatchDeadline();
   void SendMessage();
+  bool SendAtOnce(const protocol::SendHead& head);
   void MaybeAnswer();
+  void Deliver(const wire::FrameView& eager);
   void AnswerPeer(bool refused, bool accepted);
   void ExpectAuthenticated(absl::string_view what);
   uint64_t RandomPayloadBytes();
@@ -90,7 +92,6 @@ class SimulatedEnd : public LinkEnd {
   void Perform(const protocol::ReleaseExport& action);
   void Perform(const protocol::RevokeExport& action);
   void Perform(const protocol::Sent& action);
-  void Perform(const protocol::DeliverEager& action);
   void Perform(const protocol::AskVerdict& action);
   void Perform(const protocol::AllocateLanding& action);
   void Perform(const protocol::PostRead& action);

@@ -96,15 +96,9 @@ struct Sent {
   SendOutcome outcome;
 };
 
-// --- Receiving. The spans point into the frame given to OnFrame: perform these before its buffer is reposted.
+// --- Receiving. Eager messages are no action: OnFrame says of which frames they are to be delivered.
 
-struct DeliverEager {
-  uint8_t message_kind;
-  uint64_t call_id;
-  absl::Span<const std::byte> call_header;
-  absl::Span<const std::byte> payload;
-};
-// Answer with OnVerdict, at once or later.
+// The span points into the frame given to OnFrame: perform it before its buffer is reposted. Answer with OnVerdict, at once or later.
 struct AskVerdict {
   uint64_t fetch_id;
   uint8_t message_kind;
@@ -173,7 +167,7 @@ struct Closed {};
 
 using Action =
     std::variant<PostEager, PostAnnounce, PostControl, PostAuthenticate, AskAuthenticator, Authenticated, Export,
-                 ReleaseExport, RevokeExport, Sent, DeliverEager, AskVerdict, AllocateLanding, PostRead, CheckIdentity,
+                 ReleaseExport, RevokeExport, Sent, AskVerdict, AllocateLanding, PostRead, CheckIdentity,
                  Deliver, FetchFailed, ReleaseLanding, PeerDraining, Disconnect, Closed>;
 // They are passed about for each message, by value.
 static_assert(std::is_trivially_copyable_v<Action>);

@@ -92,13 +92,15 @@ void ConnectionMachine::Abort(absl::Status status, absl::Time now) {
 
 // --- Events.
 
-void ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
+bool ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
   now_ = now;
-  if (state_ == State::kClosed || state_ == State::kDisconnecting) return;
+  if (state_ == State::kClosed || state_ == State::kDisconnecting) return false;
   keepalive_.OnFrame(now);
   absl::Status status = credits_.OnGrant(frame.header.credit_grant);
   if (status.ok()) status = Dispatch(frame, now);
-  if (!status.ok()) SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
+  if (status.ok()) return frame.header.type == FrameType::kEager && state_ == State::kOpen;
+  SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
+  return false;
 }
 
 void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
@@ -147,9 +149,7 @@ absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl
     return absl::InvalidArgumentError("protocol error: the peer sent a message after its kDrain");
   }
   credits_.OnMessage(now);
-  if (frame.header.type == FrameType::kAnnounce) return fetcher_.OnAnnounce(frame);
-  actions_.Push(DeliverEager{frame.header.message_kind, frame.header.call_id, frame.call_header, frame.body});
-  return absl::OkStatus();
+  return frame.header.type == FrameType::kAnnounce ? fetcher_.OnAnnounce(frame) : absl::OkStatus();
 }
 
 absl::Status ConnectionMachine::OnPeerFinish(const FrameHeader& finish, absl::Time now) {

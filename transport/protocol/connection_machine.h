@@ -8,7 +8,7 @@
 // Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
 // nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
 // and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
-// what it returns. After OnFrame do so at once: DeliverEager and AskVerdict point into the frame. Performing an
+// what it returns. After OnFrame do so at once: AskVerdict points into the frame. Performing an
 // action may call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the
 // moment it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked
 // for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes;
@@ -106,7 +106,8 @@ class ConnectionMachine {
     // At once: each such SEND takes a receive from another connection.
     if (!status.ok()) StartDisconnect(std::move(status));
   }
-  void OnFrame(const wire::FrameView& frame, absl::Time now);
+  // True: it is an eager message, to be delivered now.
+  bool OnFrame(const wire::FrameView& frame, absl::Time now);
   // It could not be decoded, nor can what is behind it.
   void OnMalformedFrame(absl::Status status, absl::Time now);
   // The oldest `count` posted SENDs have completed on the send queue. READs are not counted.
@@ -143,6 +144,8 @@ class ConnectionMachine {
     actions_.DropFront();
     return action;
   }
+  // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
+  bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasRead(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
   // own, its sender knows.)
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }

@@ -136,18 +136,17 @@ TEST_F(ConnectionMachineTest, TheFramesOfOneSendTakeOneReceive) {
   header.payload_bytes = 8;
   const FrameOf frame(header);
   machine_->OnSendArrived();
-  machine_->OnFrame(frame.view(), now_);
-  machine_->OnFrame(frame.view(), now_);
+  GiveFrame(frame);
+  GiveFrame(frame);
   EXPECT_EQ(machine_->credits_granted(), granted - 1);
-  EXPECT_TRUE(Find<DeliverEager>().has_value());
-  EXPECT_TRUE(Find<DeliverEager>().has_value());
+  EXPECT_EQ(delivered_, 2u);
 }
 
 TEST_F(ConnectionMachineTest, WhatCameInFrontOfAMalformedFrameIsDelivered) {
   machine_->OnSendArrived();
-  machine_->OnFrame(FrameOf(HeaderOf(FrameType::kEager)).view(), now_);
+  GiveFrame(FrameOf(HeaderOf(FrameType::kEager)));
   machine_->OnMalformedFrame(absl::InvalidArgumentError("rubbish behind it"), now_);
-  EXPECT_TRUE(Find<DeliverEager>().has_value());
+  EXPECT_EQ(delivered_, 1u);
   EXPECT_TRUE(FindControl(FrameType::kGoodbye).has_value());
   CompleteSends();
   EXPECT_EQ(EndOf<Disconnect>().message(), "rubbish behind it");

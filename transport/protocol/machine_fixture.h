@@ -41,11 +41,14 @@ class MachineFixture : public testing::Test {
 
   void Receive(const FrameOf& frame) {
     machine_->OnSendArrived();
-    machine_->OnFrame(frame.view(), now_);
+    GiveFrame(frame);
     Collect();
     budget_.OnReceivesReposted(static_cast<uint32_t>(budget_.consumed()));
   }
   void Receive(wire::FrameType type, uint16_t grant = 0) { Receive(FrameOf(HeaderOf(type, grant))); }
+
+  // One of those of a SEND.
+  void GiveFrame(const FrameOf& frame) { delivered_ += machine_->OnFrame(frame.view(), now_) ? 1 : 0; }
 
   // Takes every action that is there, completing frames at once if asked.
   void Collect() {
@@ -107,6 +110,7 @@ class MachineFixture : public testing::Test {
   ConnectionConfig config_;
   std::optional<ConnectionMachine> machine_;
   std::vector<Action> actions_;
+  size_t delivered_ = 0;  // Eager messages.
   wire::FrameHeader announce_;
 
  private:
