@@ -226,12 +226,16 @@ int PollGroup::Reap() {
       break;
     }
     if (early_wakes_.judging() && count > 0) early_wakes_.OnPolled(KindOf(completions[0]) != WorkKind::kReceive);
-    for (int i = 0; i < count; ++i) HandleCompletion(completions[i]);
-    reaped += count;
     const bool emptied = count < kCompletionsPerReap;
+    for (int i = 0; i < count; ++i) {
+      handling_last_ = emptied && i + 1 == count;
+      HandleCompletion(completions[i]);
+    }
+    reaped += count;
     deferred_.OnPolled(static_cast<uint64_t>(count), emptied);
     if (emptied) break;
   }
+  handling_last_ = false;
   if (reaped > 0) WakeWaiting();
   return reaped;
 }

@@ -122,6 +122,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
     return false;
   }
   const absl::Time now = loop()->Now();
+  const bool last = group_.handling_last();
   machine_.OnSendArrived();
   wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
   while (!frames.done()) {
@@ -132,7 +133,11 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
       Perform();
       break;
     }
-    if (machine_.OnFrame(frame, now)) Deliver(frame);
+    if (machine_.OnFrame(frame, now)) {
+      answer_rings_ = last && frames.done();
+      Deliver(frame);
+      answer_rings_ = false;
+    }
     if (!machine_.quiet()) Perform();  // At once: actions point into the frame, and may end the connection.
   }
   MarkDirty();  // One doorbell for all frames of this turn.

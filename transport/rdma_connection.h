@@ -174,6 +174,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;
   bool performing_ = false;
+  bool answer_rings_ = false;  // The turn's last message is being delivered: the first that is sent meanwhile, probably
+                               // the only one, takes with it what is queued, before the rest of the turn's work.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };

@@ -14,7 +14,11 @@ bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, OutboundMessage&
   const std::optional<protocol::PostEager> frame = machine_.SendAtOnce(head, link_->room());
   if (!frame.has_value()) return false;
   PostEagerFrame(*frame, {message.header, message.payload, source_bytes, message.attachment});
-  MarkDirty();  // The doorbell is the turn's.
+  if (std::exchange(answer_rings_, false)) {
+    link_->Flush();
+  } else {
+    MarkDirty();  // The doorbell is the turn's.
+  }
   return true;
 }
 
