@@ -36,29 +36,29 @@ namespace {
 constexpr uint8_t kMessageKind = 1;
 constexpr uint64_t kTagOffset = 1'000'000;  // From a call's id: a tag is the sender's own.
 
-uint64_t SendOn(Connection& connection, uint64_t call_id, absl::Cord payload, absl::string_view header, bool awaited) {
+}  // namespace
+
+uint64_t End::SendOn(Connection& connection, uint64_t call_id, absl::Cord payload, absl::string_view header) {
   OutboundMessage message;
   message.kind = kMessageKind;
   message.call_id = call_id;
   message.tag = call_id + kTagOffset;
   message.header = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(header.data()), header.size());
   message.attachment = std::move(payload);
-  message.awaited = awaited;
-  return connection.Send(std::move(message));
-}
-
-}  // namespace
-
-uint64_t End::Send(uint64_t call_id, absl::Cord payload, absl::string_view header) {
-  uint64_t send_id = 0;
-  OnLoop(
-      [&](Connection& connection) { send_id = SendOn(connection, call_id, std::move(payload), header, awaits_sends); });
+  message.awaited = awaits_sends;
+  message.leaves_unreported = leaves_unreported;
+  const uint64_t send_id = connection.Send(std::move(message));
+  if (send_id == Connection::kLeft) ++left;
   return send_id;
 }
 
-void End::Reply(uint64_t call_id, absl::Cord payload) {
-  SendOn(*connection_, call_id, std::move(payload), "reply", awaits_sends);
+uint64_t End::Send(uint64_t call_id, absl::Cord payload, absl::string_view header) {
+  uint64_t send_id = 0;
+  OnLoop([&](Connection& connection) { send_id = SendOn(connection, call_id, std::move(payload), header); });
+  return send_id;
 }
+
+void End::Reply(uint64_t call_id, absl::Cord payload) { SendOn(*connection_, call_id, std::move(payload), "reply"); }
 
 void End::Destroy() {
   if (loop_ != nullptr) OnLoop([this](Connection&) { connection_.reset(); });

@@ -35,8 +35,10 @@ class End : public ConnectionHandler {
   // Runs on the connection's loop for each message that arrives; set before the connection is made.
   std::function<void(End&, const Message&)> on_message;
   std::function<Verdict(const MessageHead&)> on_announced;
-  bool keeps_payloads = true;  // Or messages are recorded without.
-  bool awaits_sends = true;    // OutboundMessage::awaited, of Send and Reply.
+  bool keeps_payloads = true;      // Or messages are recorded without.
+  bool awaits_sends = true;        // OutboundMessage::awaited, of Send and Reply.
+  bool leaves_unreported = false;  // The same.
+  uint64_t left = 0;               // How many of them have. The loop's.
 
   ~End() override;
   void Adopt(std::unique_ptr<Connection> connection);  // On its loop.
@@ -68,6 +70,7 @@ class End : public ConnectionHandler {
   void OnSent(const SentMessage& sent, SendOutcome outcome) override;
   void OnPeerDraining() override;
   void OnClosed(const absl::Status& status) override;
+  uint64_t SendOn(Connection& connection, uint64_t call_id, absl::Cord payload, absl::string_view header);
   bool Wait(std::function<bool()> condition);
 
   EventLoop* loop_ = nullptr;

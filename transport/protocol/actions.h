@@ -98,7 +98,8 @@ struct Sent {
 
 // --- Receiving. Eager messages are no action: OnFrame says of which frames they are to be delivered.
 
-// The span points into the frame given to OnFrame: perform it before its buffer is reposted. Answer with OnVerdict, at once or later.
+// The span points into the frame given to OnFrame: perform it before its buffer is reposted. Answer with OnVerdict, at
+// once or later.
 struct AskVerdict {
   uint64_t fetch_id;
   uint8_t message_kind;
@@ -165,10 +166,9 @@ struct Disconnect {};
 // The last action. Every Send has had its Sent, every accepted fetch its Deliver or FetchFailed.
 struct Closed {};
 
-using Action =
-    std::variant<PostEager, PostAnnounce, PostControl, PostAuthenticate, AskAuthenticator, Authenticated, Export,
-                 ReleaseExport, RevokeExport, Sent, AskVerdict, AllocateLanding, PostRead, CheckIdentity,
-                 Deliver, FetchFailed, ReleaseLanding, PeerDraining, Disconnect, Closed>;
+using Action = std::variant<PostEager, PostAnnounce, PostControl, PostAuthenticate, AskAuthenticator, Authenticated,
+                            Export, ReleaseExport, RevokeExport, Sent, AskVerdict, AllocateLanding, PostRead,
+                            CheckIdentity, Deliver, FetchFailed, ReleaseLanding, PeerDraining, Disconnect, Closed>;
 // They are passed about for each message, by value.
 static_assert(std::is_trivially_copyable_v<Action>);
 

@@ -83,8 +83,8 @@ class ConnectionMachine {
   // (kNotSent) if the connection is draining or closing or a limit is passed.
   uint64_t Send(const SendHead& head);
   // Instead of a Send: the frame to post at once, before the next call to the machine; no Sent follows, and its send_id
-  // is 0. Nullopt, and nothing has happened, if the message must wait, for a gate or behind others, is not eager, or may
-  // not be sent at all: Send it. `room`: as NextAction's.
+  // is 0. Nullopt, and nothing has happened, if the message must wait, for a gate or behind others, is not eager, or
+  // may not be sent at all: Send it. `room`: as NextAction's.
   std::optional<PostEager> SendAtOnce(const SendHead& head, size_t room);
   void CancelSend(uint64_t send_id, absl::Time now);  // Sent follows, unless it was posted eagerly already.
   void CancelFetch(uint64_t call_id);  // Every fetch of this call; FetchFailed follows when its READs are done.

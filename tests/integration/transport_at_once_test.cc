@@ -1,0 +1,96 @@
+// Messages that leave within the call that sends them.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/integration/transport_pair.h"
+#include "transport/counters.h"
+
+namespace verbena::transport {
+namespace {
+
+TEST(AtOnce, AMessageThatMayLeaveUnreportedDoesAndArrives) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->leaves_unreported = true;
+  EXPECT_EQ(client->Send(7, absl::Cord("small"), "its header"), Connection::kLeft);
+  End* const server = pair.accepted(0);
+  ASSERT_NE(server, nullptr);
+  ASSERT_TRUE(server->WaitForMessages(1));
+  const End::Message message = server->messages().front();
+  EXPECT_EQ(message.call_id, 7u);
+  EXPECT_EQ(message.header, "its header");
+  EXPECT_EQ(message.payload, "small");
+  client->leaves_unreported = false;
+  client->Send(8, absl::Cord("reported"));
+  ASSERT_TRUE(client->WaitForSent(1));
+  EXPECT_EQ(client->sent().front().first, 8u);
+}
+
+TEST(AtOnce, ALargeOneIsReported) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->leaves_unreported = true;
+  EXPECT_NE(client->Send(7, absl::Cord(std::string(100000, 'x'))), Connection::kLeft);
+  ASSERT_TRUE(client->WaitForSent(1));
+  EXPECT_EQ(client->sent().front(), std::pair(uint64_t{7}, SendOutcome::kDelivered));
+}
+
+// More than there are credits: some leave at once, some wait behind others. None overtakes, none is said of twice.
+TEST(AtOnce, WhatMustWaitIsReportedAndAllArriveInOrder) {
+  TransportPair pair;
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  constexpr uint64_t kRounds = 20;
+  constexpr uint64_t kInARow = 200;
+  constexpr uint64_t kUnreported = 150;  // Of them, the first.
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    client->OnLoop([client, round](Connection&) {
+      for (uint64_t i = 0; i < kInARow; ++i) {
+        client->leaves_unreported = i < kUnreported;
+        client->Reply(round * kInARow + i, absl::Cord(std::string(i % 5 * 1000, 'x')));
+      }
+    });
+  }
+  constexpr uint64_t kMessages = kRounds * kInARow;
+  End* const server = pair.accepted(0);
+  ASSERT_NE(server, nullptr);
+  ASSERT_TRUE(server->WaitForMessages(kMessages));
+  for (uint64_t i = 0; i < kMessages; ++i) EXPECT_EQ(server->messages()[i].call_id, i);
+  uint64_t left = 0;
+  client->OnLoop([client, &left](Connection&) { left = client->left; });
+  EXPECT_GT(left, 0u);
+  EXPECT_LE(left, kRounds * kUnreported);
+  ASSERT_TRUE(client->WaitForSent(kMessages - left));
+  pair.Close();
+  EXPECT_EQ(client->sent().size(), kMessages - left);
+}
+
+TEST(AtOnce, AnAnswerHasLeftWhenItsHandlerReturns) {
+  TransportPair pair;
+  std::atomic<uint64_t> early_doorbells = 0;
+  pair.prepare_accepted = [&early_doorbells](End& end) {
+    end.leaves_unreported = true;
+    end.on_message = [&early_doorbells](End& server, const End::Message& message) {
+      const uint64_t before = ReadTransportCounters().doorbells;
+      server.Reply(message.call_id, absl::Cord("the answer"));
+      early_doorbells += ReadTransportCounters().doorbells - before;
+    };
+  };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  constexpr uint64_t kCalls = 50;
+  for (uint64_t call = 0; call < kCalls; ++call) {
+    client->Send(call, absl::Cord("the question"));
+    ASSERT_TRUE(client->WaitForMessages(call + 1));
+  }
+  // Not where the completion of an earlier SEND stood behind the question.
+  EXPECT_GE(early_doorbells, kCalls / 2);
+}
+
+}  // namespace
+}  // namespace verbena::transport
