@@ -41,7 +41,8 @@ class StreamSends {
   absl::flat_hash_map<uint64_t, Send> sends_;
 };
 
-// `header` is encoded. Returns the send's id; of what no StreamSends waits for, perhaps Connection::kLeft. `payload` may be null: none; `attachment` is what travels beside it.
+// `header` is encoded. Returns the send's id; of what no StreamSends waits for, perhaps Connection::kLeft. `payload`
+// may be null: none; `attachment` is what travels beside it.
 inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,
                                      absl::Span<const std::byte> header, transport::PayloadSource* payload,
                                      absl::Cord attachment = {}) {

@@ -182,7 +182,7 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
                  ", grant ", frame.header.credit_grant);
     if (machine_->OnFrame(frame, world_.now())) Deliver(frame);
     if (machine_->quiet() && world_.random.OneIn(2)) continue;  // It may be left to the end of the turn.
-    Pump();  // Before the next: what it asks for may be the end.
+    Pump();                                                     // Before the next: what it asks for may be the end.
   }
   Pump();
   loop_.OnPolled();
