@@ -208,7 +208,7 @@ uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const 
   message.tag = local;
   message.header = header_.first(header_bytes);
   message.awaited = draining_ || session_.crowded();  // The end waits for it, or calls that come.
-  message.leaves_unreported = true;
+  message.leaves_unreported = message.ends_burst = true;
   if (reply != nullptr) {
     message.payload = reply;
     message.attachment = reply->TakeReplyAttachment();

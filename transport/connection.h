@@ -1,8 +1,8 @@
 // THE SEAM between transport and rpc: a connection that carries messages both ways.
 //
-// A message is a kind, a call id, a small header and a payload of any length. It arrives exactly once, or its failure
-// is reported. Small messages arrive in order of sending; a large one is announced first, may be refused unfetched, and
-// arrives when its payload has been fetched.
+// A message is a kind, a call id, a small header and a payload of any length. It arrives exactly once, or its failure,
+// or the connection's, is reported. Small messages arrive in order of sending; a large one is announced first, may be
+// refused unfetched, and arrives when its payload has been fetched.
 //
 // Owner: whoever got it from a Connector or a Listener; destroying it aborts it. Thread: its event loop's, for
 // everything below.
@@ -46,8 +46,10 @@ struct OutboundMessage {
   absl::Cord attachment;               // Second part; pieces in registered memory are not copied (gather_plan.h).
   uint64_t tag = 0;                    // Belongs to the layer above, which gets it back with OnSent.
   bool leaves_unreported = false;      // If it is small and can leave at once, Send returns kLeft and that is all.
-  bool awaited = false;                // OnSent of a small message comes as soon as it is delivered. Else it may be
-                                       // late by some tens of milliseconds: a loop that sleeps need not wake for it.
+  bool ends_burst = false;  // Nothing else is about to be sent: if it leaves at once, and nothing else is to be
+                            // handled in this turn, it and what is queued need not wait for the turn's end.
+  bool awaited = false;     // OnSent of a small message comes as soon as it is delivered. Else it may be
+                            // late by some tens of milliseconds: a loop that sleeps need not wake for it.
 };
 
 // Which message a report is about: the id that Send returned, and what it was given.

@@ -123,6 +123,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
   }
   const absl::Time now = loop()->Now();
   const bool last = group_.handling_last();
+  if (!machine_.quiet()) Perform();  // What completed before is reported before.
   machine_.OnSendArrived();
   wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
   while (!frames.done()) {
@@ -140,7 +141,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
     }
     if (!machine_.quiet()) Perform();  // At once: actions point into the frame, and may end the connection.
   }
-  MarkDirty();  // One doorbell for all frames of this turn.
+  MarkDirty();  // One doorbell for what all frames of this turn ask for, if none of them was the last.
   return true;
 }
 
@@ -208,7 +209,7 @@ void RdmaConnection::MarkDirty() {
 }
 
 void RdmaConnection::Perform() {
-  if (performing_) return;  // A handler that sends from within a call-back: the loop below sees it.
+  if (performing_) return;  // Within a call-back of an action: the loop below goes on.
   performing_ = true;
   machine_.HoldMessages(MessagesHeld());  // Each frame looks again.
   while (std::optional<protocol::Action> action = machine_.NextAction(link_->room())) {

@@ -89,7 +89,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
 
  private:
   // Posts a message that need not wait, if it is such: false if not.
-  bool SendAtOnce(const protocol::SendHead& head, OutboundMessage& message, uint64_t source_bytes);
+  bool SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message, uint64_t source_bytes);
   void PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content);
   void Perform();
   // Whether frames that need a send buffer have to wait.
@@ -174,8 +174,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;
   bool performing_ = false;
-  bool answer_rings_ = false;  // The turn's last message is being delivered: the first that is sent meanwhile, probably
-                               // the only one, takes with it what is queued, before the rest of the turn's work.
+  bool answer_rings_ = false;  // The turn's last message is being delivered: the first OutboundMessage::ends_burst that
+                               // is sent meanwhile leaves, with what is queued, before the rest of the turn's work.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };

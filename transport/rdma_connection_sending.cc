@@ -1,4 +1,4 @@
-// How an RdmaConnection performs the actions of its sending side.
+// How an RdmaConnection sends: what leaves at once, and the actions of the sending side.
 
 #include <optional>
 #include <utility>
@@ -9,12 +9,12 @@
 
 namespace verbena::transport {
 
-bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, OutboundMessage& message, uint64_t source_bytes) {
+bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message, uint64_t source_bytes) {
   machine_.HoldMessages(MessagesHeld());
   const std::optional<protocol::PostEager> frame = machine_.SendAtOnce(head, link_->room());
   if (!frame.has_value()) return false;
   PostEagerFrame(*frame, {message.header, message.payload, source_bytes, message.attachment});
-  if (std::exchange(answer_rings_, false)) {
+  if (message.ends_burst && std::exchange(answer_rings_, false)) {
     link_->Flush();
   } else {
     MarkDirty();  // The doorbell is the turn's.

@@ -355,12 +355,22 @@ void ClientSession::Complete(uint64_t call_id, Call& call, absl::Status status, 
 
 std::optional<ClientSession::Action> ClientSession::NextAction() {
   std::optional<Action> action = actions_.Pop();
+  while (action.has_value() && action->kind == ActionKind::kSend && IsGivenUp(action->call_id)) action = actions_.Pop();
   if (action.has_value() && action->kind == ActionKind::kComplete) {
     Call& call = *calls_.Find(action->call_id);
     call.state = State::kCompleted;
     Release(action->call_id, call);
   }
   return action;
+}
+
+// Before its request was taken: it ends as not sent.
+bool ClientSession::IsGivenUp(uint64_t call_id) {
+  Call* const call = calls_.Find(call_id);
+  if (call == nullptr || call->state != State::kWithdrawing) return false;
+  call->send_outstanding = false;
+  OnWithdrawnSent(call_id, *call, RequestSendOutcome::kNotSent);
+  return true;
 }
 
 // Frees the slot, unless its completion is to be taken or the outcome of its send to be known.

@@ -109,7 +109,7 @@ class ClientSession {
     kWaiting,      // For a connection. Ended by OnConnected, its time limit, Cancel.
     kSending,      // Ended by OnSent, the response, the deadline, Cancel, OnDisconnected.
     kWithdrawing,  // Its send is being cancelled; ended by OnSent or settle_time. `status` says why.
-    kAwaiting,     // Delivered. Ended by the response, the deadline, Cancel, OnDisconnected.
+    kAwaiting,     // Delivered, or it has left. Ended by the response, the deadline, Cancel, OnDisconnected.
     kFailed,       // The send failed or was refused. Ended by the reason (a response, OnDisconnected) or reason_time.
     kFetching,     // The response is being fetched. Ended by OnResponse, OnFetchFailed, the deadline, Cancel.
     kEnding,       // Its kComplete is queued. Ended by NextAction.
@@ -131,6 +131,7 @@ class ClientSession {
   void Send(uint64_t call_id, Call& call);
   void SendWaiting();
   void Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now);
+  bool IsGivenUp(uint64_t call_id);
   void OnWithdrawnSent(uint64_t call_id, Call& call, RequestSendOutcome outcome);
   absl::Time WaitingDeadline(const Call& call, absl::Time now) const;
   void Wait(uint64_t call_id, Call& call, absl::Time now);

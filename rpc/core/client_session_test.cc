@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -166,6 +167,15 @@ TEST_F(ClientSessionTest, CancelWhileWaitingEndsTheCallNotSent) {
   ExpectCompletedOnce(absl::StatusCode::kCancelled, Certainty::kNotSent, "cancelled");
   Connect();
   EXPECT_THAT(Drain(), IsEmpty());
+}
+
+TEST_F(ClientSessionTest, CancelBeforeTheRequestIsTakenSendsNothing) {
+  Connect();
+  session_.Cancel(Start(), now_);
+  const std::vector<Kind> kinds = Drain();
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), Kind::kSend), 0);
+  ExpectCompletedOnce(absl::StatusCode::kCancelled, Certainty::kNotSent, "cancelled");
+  EXPECT_EQ(session_.calls(), 0u);
 }
 
 TEST_F(ClientSessionTest, CancelWhileFetchingStopsTheFetch) {

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/integration/transport_pair.h"
@@ -60,11 +62,12 @@ TEST(AtOnce, WhatMustWaitIsReportedAndAllArriveInOrder) {
   End* const server = pair.accepted(0);
   ASSERT_NE(server, nullptr);
   ASSERT_TRUE(server->WaitForMessages(kMessages));
-  for (uint64_t i = 0; i < kMessages; ++i) EXPECT_EQ(server->messages()[i].call_id, i);
+  const std::vector<End::Message> messages = server->messages();
+  for (uint64_t i = 0; i < kMessages; ++i) EXPECT_EQ(messages[i].call_id, i);
   uint64_t left = 0;
   client->OnLoop([client, &left](Connection&) { left = client->left; });
   EXPECT_GT(left, 0u);
-  EXPECT_LE(left, kRounds * kUnreported);
+  EXPECT_LT(left, kRounds * kUnreported);  // Some had to wait.
   ASSERT_TRUE(client->WaitForSent(kMessages - left));
   pair.Close();
   EXPECT_EQ(client->sent().size(), kMessages - left);

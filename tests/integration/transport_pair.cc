@@ -46,7 +46,7 @@ uint64_t End::SendOn(Connection& connection, uint64_t call_id, absl::Cord payloa
   message.header = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(header.data()), header.size());
   message.attachment = std::move(payload);
   message.awaited = awaits_sends;
-  message.leaves_unreported = leaves_unreported;
+  message.leaves_unreported = message.ends_burst = leaves_unreported;
   const uint64_t send_id = connection.Send(std::move(message));
   if (send_id == Connection::kLeft) ++left;
   return send_id;

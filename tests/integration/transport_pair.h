@@ -37,7 +37,7 @@ class End : public ConnectionHandler {
   std::function<Verdict(const MessageHead&)> on_announced;
   bool keeps_payloads = true;      // Or messages are recorded without.
   bool awaits_sends = true;        // OutboundMessage::awaited, of Send and Reply.
-  bool leaves_unreported = false;  // The same.
+  bool leaves_unreported = false;  // And ends_burst. The same.
   uint64_t left = 0;               // How many of them have. The loop's.
 
   ~End() override;

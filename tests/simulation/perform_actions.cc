@@ -47,7 +47,8 @@ void SimulatedEnd::Perform(const protocol::PostControl& action) {
   // A driver has a buffer for the words, or not.
   if (world_.random.OneIn(2)) header.call_header_bytes = static_cast<uint16_t>(action.words.size());
   std::vector<std::byte> bytes = FrameBytes(header, {});
-  std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.words.data(), header.call_header_bytes);
+  if (header.call_header_bytes > 0)
+    std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.words.data(), header.call_header_bytes);
   Queue(header, std::move(bytes));
 }
 

@@ -8,11 +8,12 @@
 // Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
 // nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
 // and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
-// what it returns. After OnFrame do so at once: AskVerdict points into the frame. Performing an
-// action may call the machine again (a handler that sends): such calls only queue. Frames are made by NextAction at the
-// moment it is called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect is asked
-// for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more bytes;
-// the remaining actions come out, the last being Closed; then destroy the machine.
+// what it returns. After OnFrame do so at once, unless quiet(): AskVerdict points into the frame. An eager message that
+// OnFrame lets through goes ahead of actions that were not taken before. Performing an action may call the machine
+// again (a handler that sends): such calls only queue, but for SendAtOnce. Frames are made by NextAction and SendAtOnce
+// at the moment they are called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect
+// is asked for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more
+// bytes; the remaining actions come out, the last being Closed; then destroy the machine.
 //
 // Owner: the driver's connection. Thread: its event loop's. Errors: whatever a peer can do wrong ends in a Disconnect
 // with a status in words; no call returns an error. Memory: tables and queues grow to what is needed and are recycled;

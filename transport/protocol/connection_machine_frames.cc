@@ -1,5 +1,6 @@
 // Which frame or READ a connection machine posts next.
 
+#include <cassert>
 #include <utility>
 
 #include "transport/protocol/connection_machine.h"
@@ -94,6 +95,7 @@ void ConnectionMachine::NextMessage(std::optional<Action>& action) {
 }
 
 std::optional<PostEager> ConnectionMachine::SendAtOnce(const SendHead& head, size_t room) {
+  assert(head.header_bytes <= header_bytes_max());
   if (!NoFrameWaits() || !IsEager(head) || head.payload_bytes > config_.message_bytes_max) return std::nullopt;
   if (head.eager_frame_bytes() <= room && slots_.MayJoin()) {
     slots_.Join(SendSlots::kNoSend);

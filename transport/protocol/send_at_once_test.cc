@@ -1,6 +1,7 @@
 // What a connection machine lets leave within the call that sends it.
 
 #include <optional>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/protocol/machine_fixture.h"
@@ -80,6 +81,43 @@ TEST_F(SendAtOnceTest, ItOvertakesNoControlFrame) {
   ExpectToWait();
   Collect();
   EXPECT_TRUE(Try().has_value());
+}
+
+TEST_F(SendAtOnceTest, ItOvertakesNoAnnouncementAndNoFinish) {
+  const uint64_t large = machine_->Send({.call_id = 1, .payload_bytes = 5000});
+  machine_->OnExported(large, std::vector<wire::Segment>{{4096, 5032, 9}});
+  ExpectToWait();
+  Collect();
+  EXPECT_TRUE(Try().has_value());
+  Receive(AnnouncementOf(0, 1, 100));
+  machine_->OnVerdict(Find<AskVerdict>()->fetch_id, Verdict::kRefuse);
+  ExpectToWait();
+  Collect();
+  EXPECT_TRUE(Try().has_value());
+}
+
+TEST_F(SendAtOnceTest, TheAcceptorsLastCreditIsForAFrameThatGrants) {
+  initiator_ = false;
+  Restart(/*peer_credits=*/1);
+  ExpectToWait();  // The peer has all that it may have.
+  machine_->OnSendArrived();
+  GiveFrame(FrameOf(HeaderOf(FrameType::kEager)));
+  budget_.OnReceivesReposted(static_cast<uint32_t>(budget_.consumed()));
+  const std::optional<PostEager> frame = Try();
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_GT(frame->header.credit_grant, 0);
+}
+
+TEST_F(SendAtOnceTest, AfterAMessageThatAsksForNothingTheMachineIsQuiet) {
+  Receive(FrameType::kEager);
+  EXPECT_TRUE(machine_->quiet());
+  machine_->OnSendArrived();
+  GiveFrame(FrameOf(HeaderOf(FrameType::kPing)));
+  EXPECT_FALSE(machine_->quiet());
+  Collect();
+  EXPECT_TRUE(machine_->quiet());
+  machine_->Abort(absl::CancelledError("over"), now_);
+  EXPECT_FALSE(machine_->quiet());
 }
 
 TEST_F(SendAtOnceTest, WithoutCreditOrSlotItWaits) {
