@@ -50,6 +50,7 @@ struct OutboundMessage {
                             // handled in this turn, it and what is queued need not wait for the turn's end.
   bool awaited = false;     // OnSent of a small message comes as soon as it is delivered. Else it may be
                             // late by some tens of milliseconds: a loop that sleeps need not wake for it.
+                            // Says nothing of a message that leaves unreported.
 };
 
 // Which message a report is about: the id that Send returned, and what it was given.

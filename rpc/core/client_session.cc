@@ -355,7 +355,8 @@ void ClientSession::Complete(uint64_t call_id, Call& call, absl::Status status, 
 
 std::optional<ClientSession::Action> ClientSession::NextAction() {
   std::optional<Action> action = actions_.Pop();
-  while (action.has_value() && action->kind == ActionKind::kSend && IsGivenUp(action->call_id)) action = actions_.Pop();
+  while (action.has_value() && action->kind == ActionKind::kSend && EndIfGivenUp(action->call_id))
+    action = actions_.Pop();
   if (action.has_value() && action->kind == ActionKind::kComplete) {
     Call& call = *calls_.Find(action->call_id);
     call.state = State::kCompleted;
@@ -365,7 +366,7 @@ std::optional<ClientSession::Action> ClientSession::NextAction() {
 }
 
 // Before its request was taken: it ends as not sent.
-bool ClientSession::IsGivenUp(uint64_t call_id) {
+bool ClientSession::EndIfGivenUp(uint64_t call_id) {
   Call* const call = calls_.Find(call_id);
   if (call == nullptr || call->state != State::kWithdrawing) return false;
   call->send_outstanding = false;

@@ -131,7 +131,7 @@ class ClientSession {
   void Send(uint64_t call_id, Call& call);
   void SendWaiting();
   void Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now);
-  bool IsGivenUp(uint64_t call_id);
+  bool EndIfGivenUp(uint64_t call_id);
   void OnWithdrawnSent(uint64_t call_id, Call& call, RequestSendOutcome outcome);
   absl::Time WaitingDeadline(const Call& call, absl::Time now) const;
   void Wait(uint64_t call_id, Call& call, absl::Time now);
