@@ -209,6 +209,7 @@ int PollGroup::PostReceives(bool idle) {
     WakeForGrants(supply);
     ++posted;
   }
+  if (posted > 0 && shared_ != nullptr) shared_->ProvideForActive();
   return posted;
 }
 

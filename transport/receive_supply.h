@@ -56,6 +56,8 @@ class ReceiveSupply {
   void PutInBudget(uint32_t count);
   // The inverse: GrantBudget::ProvideForFewer, and the receives that leave the budget are kept.
   bool ProvideForFewer(uint32_t members);
+  // The same: GrantBudget::TakeSpare.
+  bool TakeSpare(uint32_t count);
 
   // From here on the last slab that stays leaves, if it is not the first and so many posted receives are kept. False:
   // it stays.

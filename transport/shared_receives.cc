@@ -45,7 +45,7 @@ void SharedReceives::OnLow(const ibv_srq* low) {
 absl::Status SharedReceives::MakeSupply() {
   supply_.emplace(surroundings_, &*queue_, queue_->receives_max());
   if (absl::Status status = supply_->Add(sizes_.at_first); !status.ok()) return status;
-  supply_->PutInBudget(supply_->kept() / 2);
+  supply_->PutInBudget(SpareAtFirst());
   provided_ = 0;
   return absl::OkStatus();
 }
@@ -53,19 +53,38 @@ absl::Status SharedReceives::MakeSupply() {
 absl::Status SharedReceives::ProvideFor(uint64_t connections) {
   supply_->PostUsed();  // What the device refused so far must turn nobody away that it would take now.
   if (connections <= provided_) return absl::OkStatus();
-  if (supply_->kept() < protocol::kCreditsPerConnectionMin && !supply_->KeepLeavingSlab()) {
-    if (absl::Status status = supply_->Add(kSlabBuffers); !status.ok()) return status;
+  constexpr uint32_t kMin = protocol::kCreditsPerConnectionMin;
+  if (absl::Status status = KeepSome(kMin); !status.ok()) {
+    // What was added for the active ones serves the newcomer.
+    if (supply_->grants().spare() < SpareAtFirst() + kMin || !supply_->TakeSpare(kMin)) return status;
   }
-  supply_->PutInBudget(protocol::kCreditsPerConnectionMin);
+  supply_->PutInBudget(kMin);
   ++provided_;
   supply_->grants().ProvideFor(static_cast<uint32_t>(provided_));
   return absl::OkStatus();
 }
 
+absl::Status SharedReceives::KeepSome(uint32_t count) {
+  if (supply_->kept() >= count || supply_->KeepLeavingSlab()) return absl::OkStatus();
+  return supply_->Add(kSlabBuffers);
+}
+
+void SharedReceives::AddSpare() {
+  if (const absl::Status status = KeepSome(1); !status.ok()) {
+    Log(Severity::kInfo, absl::StrCat("connections have no credits beyond their minimum: ", status.message()));
+    spare_refused_ = true;
+    return;
+  }
+  supply_->PutInBudget(std::min(supply_->kept(), kSlabBuffers));
+}
+
 void SharedReceives::ProvideForFewer(uint64_t connections) {
+  spare_refused_ = false;
   if (!has_grown()) return;
   const uint64_t needed = std::max<uint64_t>(connections, supply_->grants().members());
   if (needed < provided_ && supply_->ProvideForFewer(static_cast<uint32_t>(needed))) provided_ = needed;
+  const uint64_t spare = supply_->grants().spare(), spare_needed = std::max<uint64_t>(needed, SpareAtFirst());
+  if (spare > spare_needed) supply_->TakeSpare(static_cast<uint32_t>(spare - spare_needed));
   while (supply_->LetSlabLeave()) {
   }
   supply_->GiveBackLeft();

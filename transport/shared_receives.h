@@ -2,8 +2,10 @@
 // no more of them than connections need.
 //
 // Half of those that there are at first serve whoever is active; the other half is the minimum of as many connections
-// as it suffices for. Past these, more are added by slabs of kSlabBuffers, and leave again when connections have gone:
-// as frames arrive in them (receive_supply.h), or, when there is no connection at all, at once, with the queue.
+// as it suffices for. Past these, more are added by slabs of kSlabBuffers: for the minimum of each connection that
+// comes, and, while so many are active that the first half does not suffice for one more each, for that one. They leave
+// again when connections have gone: as frames arrive in them (receive_supply.h), or, when there is no connection at
+// all, at once, with the queue.
 //
 // Owner: a poll group; outlives the links, and the grant shares taken of the budget. Thread: its loop's.
 
@@ -40,6 +42,10 @@ class SharedReceives {
   // Sees to it that so many connections have their minimum, at most one more than before. ResourceExhausted: no room
   // in the queue, or no memory.
   absl::Status ProvideFor(uint64_t connections);
+  // Adds a slab for whoever is active, if that is of use and there is room and memory for it.
+  void ProvideForActive() {
+    if (supply_->grants().WantsSpare() && !spare_refused_) AddSpare();
+  }
   // So many will do from here on. Receives of slabs beyond those leave, and slabs that have come back whole go back to
   // the pool, to be called for again and again.
   void ProvideForFewer(uint64_t connections);
@@ -62,6 +68,9 @@ class SharedReceives {
       : domain_(domain), surroundings_(surroundings), sizes_(sizes) {}
   absl::Status MakeQueue();
   absl::Status MakeSupply();
+  absl::Status KeepSome(uint32_t count);  // Apart from the budget.
+  void AddSpare();
+  uint32_t SpareAtFirst() const { return sizes_.at_first / 2; }
 
   // Constant after construction.
   const verbs::ProtectionDomain& domain_;
@@ -73,6 +82,7 @@ class SharedReceives {
   std::optional<verbs::SharedReceiveQueue> queue_;  // Behind the supply, whose buffers it names: it goes first.
   bool watched_ = false;                            // The device was asked to say when few are left.
   bool refused_ = false;                            // It does not.
+  bool spare_refused_ = false;                      // There was no room, or no memory, for more, in this period.
   uint64_t provided_ = 0;  // Connections whose minimum is in the budget; it stays there for the next.
 };
 

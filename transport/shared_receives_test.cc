@@ -1,5 +1,6 @@
 #include "transport/shared_receives.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <memory>
@@ -60,6 +61,22 @@ class World {
     for (const uint32_t receive : std::exchange(held_, {})) supply().Repost(receive);
   }
   void GrantTo(size_t peer) { peers_[peer].Take(0xffff); }
+  // Each peer sends a frame, and is granted what it may have.
+  void SendEach() {
+    for (size_t peer = 0; peer < peers_.size(); ++peer) {
+      now_ -= absl::Milliseconds(1);  // All are active at the same time.
+      Land(true, peer);
+    }
+    Return();
+    supply().PostUsed();
+    shared_->ProvideForActive();
+    for (size_t peer = 0; peer < peers_.size(); ++peer) GrantTo(peer);
+  }
+  size_t PeersWithMoreThanTheMinimum() const {
+    return static_cast<size_t>(std::count_if(peers_.begin(), peers_.end(), [](const protocol::GrantShare& share) {
+      return share.granted() > protocol::kCreditsPerConnectionMin;
+    }));
+  }
   // The first peer sends so many frames.
   void Send(uint32_t frames) {
     for (uint32_t i = 0; i < frames && !testing::Test::HasFatalFailure(); ++i) {
@@ -120,6 +137,56 @@ TEST(SharedReceives, WhenConnectionsHaveGoneTheirReceivesGoAsFramesArriveInThem)
   EXPECT_FALSE(world.shared().has_grown());
   world.ComeTo(kMany);
   EXPECT_EQ(world.pool().size(), kGrown);
+}
+
+TEST(SharedReceives, ConnectionsThatAreIdleHaveTheirMinimumAndThoseThatAreActiveOneMoreEach) {
+  World world;
+  world.ComeTo(kMany);
+  world.shared().ProvideForActive();
+  EXPECT_EQ(world.pool().size(), kGrown);
+  world.SendEach();
+  world.SendEach();
+  EXPECT_EQ(world.PeersWithMoreThanTheMinimum(), kMany);
+  EXPECT_EQ(world.pool().size(), kGrown + kSlabBuffers);
+  world.SendEach();
+  EXPECT_EQ(world.pool().size(), kGrown + kSlabBuffers) << "more are not of use";
+}
+
+TEST(SharedReceives, WithoutMemoryForMoreConnectionsGoOnWithTheirMinimum) {
+  World world;
+  world.ComeTo(kMany);
+  world.fake().Fail("register_memory", ENOMEM);
+  world.SendEach();
+  world.SendEach();
+  EXPECT_EQ(world.pool().size(), kGrown);
+  world.fake().Fail("register_memory", 0, 0);
+  world.SendEach();
+  EXPECT_EQ(world.pool().size(), kGrown) << "it is asked for once in a period";
+  world.EndPeriod(kMany);
+  world.SendEach();
+  EXPECT_GT(world.pool().size(), kGrown);
+}
+
+TEST(SharedReceives, WithoutMemoryAConnectionThatComesHasWhatWasAddedForActiveOnes) {
+  World world;
+  world.ComeTo(kMany);
+  world.SendEach();
+  ASSERT_EQ(world.supply().kept(), 0u);
+  ASSERT_EQ(world.pool().size(), kGrown);
+  world.fake().Fail("register_memory", ENOMEM, 1000);
+  while (world.shared().ProvideFor(world.peers().size() + 1).ok()) ASSERT_TRUE(world.Come());
+  EXPECT_EQ(world.peers().size(), (kGrown - kAtFirst / 2) / protocol::kCreditsPerConnectionMin);
+}
+
+TEST(SharedReceives, WhatWasAddedForActiveConnectionsLeavesWithThem) {
+  World world;
+  world.ComeTo(kMany);
+  world.SendEach();
+  world.GoTo(1);
+  world.EndPeriod(1);
+  world.Send(kGrown + kSlabBuffers);
+  world.EndPeriod(1);
+  EXPECT_EQ(world.pool().size(), kAtFirst);
 }
 
 TEST(SharedReceives, TheDeviceIsAskedToSayOnceWhenFewAreLeft) {
@@ -242,6 +309,7 @@ void Step(World& world, std::minstd_rand& random) {
     case 4:
       if (number(4) == 0) world.fake().Fail("post_srq_recv", ENOMEM, static_cast<int>(1 + number(3)));
       world.supply().PostUsed();
+      world.shared().ProvideForActive();
       return;
     case 5:
       return world.Return();

@@ -1,6 +1,7 @@
 #include "transport/protocol/credit_window.h"
 
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -87,6 +88,38 @@ TEST_F(CreditWindowTest, AWideWindowIsRefilledWhenHalfOfItIsUsed) {
   EXPECT_FALSE(window.GrantDue());  // 9 of 16.
   ConsumeAndRepost(window);
   EXPECT_TRUE(window.GrantDue());
+}
+
+// How many frames for their grant alone an exchange of requests and responses takes whose ends have so many credits.
+int PureGrants(uint32_t credits, int calls) {
+  GrantBudget budgets[2];
+  std::vector<CreditWindow> ends;
+  for (GrantBudget& budget : budgets) {
+    budget.OnReceivesAdded(credits);
+    ends.emplace_back(&budget == budgets, credits, *budget.Admit(0, static_cast<uint16_t>(credits)));
+  }
+  int pure_grants = 0;
+  const auto carry = [&](int from) {
+    ASSERT_TRUE(ends[from].MaySpend());
+    const uint16_t grant = ends[from].Spend();
+    ASSERT_TRUE(ends[1 - from].OnSendArrived().ok());
+    ASSERT_TRUE(ends[1 - from].OnGrant(grant).ok());
+    ends[1 - from].OnMessage(absl::UnixEpoch());
+    budgets[1 - from].OnReceivesReposted(1);
+  };
+  for (int i = 0; i < calls && !testing::Test::HasFailure(); ++i) {
+    carry(0);
+    carry(1);  // Before the end of the turn in which the request arrived.
+    for (const int end : {1, 0}) {
+      for (; ends[end].GrantDue(); ++pure_grants) carry(end);
+    }
+  }
+  return pure_grants;
+}
+
+TEST(CreditWindows, AnExchangeWithThreeCreditsNeedsNoFrameForItsGrantAloneAndWithTwoOneForEachCall) {
+  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin, 100), 100);
+  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin + 1, 100), 0);
 }
 
 TEST_F(CreditWindowTest, AFrameBeyondTheGrantsIsAProtocolError) {

@@ -36,6 +36,13 @@ bool GrantBudget::ProvideForFewer(uint32_t members) {
   return true;
 }
 
+bool GrantBudget::TakeSpare(uint32_t count) {
+  if (count > spare_ || posted() < outstanding_ + deficit_ + kept_for_newcomers_ + count) return false;
+  receives_ -= count;
+  UpdateShares();
+  return true;
+}
+
 void GrantBudget::OnReceivesReposted(uint32_t count) {
   assert(count <= consumed_);
   consumed_ -= count;
@@ -91,8 +98,8 @@ void GrantBudget::UpdateShares() {
   kept_for_newcomers_ =
       provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
   const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + kept_for_newcomers_;
-  const uint64_t spare = receives_ > reserved ? receives_ - reserved : 0;
-  const uint64_t share = kCreditsPerConnectionMin + spare / std::max<uint32_t>(active_count_, 1);
+  spare_ = receives_ > reserved ? receives_ - reserved : 0;
+  const uint64_t share = kCreditsPerConnectionMin + spare_ / std::max<uint32_t>(active_count_, 1);
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 
@@ -175,6 +182,7 @@ std::optional<uint32_t> GrantBudget::NextWakeup(absl::Time now) {
   if (!shortage_) return std::nullopt;
   if (idle_rich_.oldest == kNone) {
     shortage_ = false;
+    lacked_spare_ = true;
     return std::nullopt;
   }
   const uint32_t index = idle_rich_.oldest;

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -53,6 +54,15 @@ class GrantBudget {
   // What was kept back for the others leaves the budget: so many receives stay posted, and nobody is granted them.
   // False, and nothing has changed: too many receives are consumed now; try again later.
   bool ProvideForFewer(uint32_t members);
+  // More receives are of use: there is not one beyond its minimum for each member, and an active one had none. With
+  // three credits a request and its response carry the grants, with two a frame is due for a grant alone
+  // (credit_window.h). Reading it clears what an active member lacked.
+  bool WantsSpare() {
+    return spare_ < member_count_ && (active_count_ > spare_ || std::exchange(lacked_spare_, false));
+  }
+  // `count` receives of spare() leave the budget; they stay posted. False, and nothing has changed: there are not so
+  // many, or too many of them are granted or consumed now; try again later.
+  bool TakeSpare(uint32_t count);
   // `count` receives were consumed that no share has seen: their connection is ending, they carry no frame, or the
   // device refused them when they were added.
   void OnReceivesTaken(uint32_t count) { consumed_ += count; }
@@ -73,6 +83,7 @@ class GrantBudget {
   uint64_t posted() const { return receives_ - consumed_; }
   uint64_t consumed() const { return consumed_; }
   uint64_t outstanding() const { return outstanding_; }  // Granted to peers and not used yet.
+  uint64_t spare() const { return spare_; }              // Beyond the minimum of all members, and of those to come.
   size_t members() const { return member_count_; }
 
  private:
@@ -149,8 +160,10 @@ class GrantBudget {
   uint64_t deficit_ = 0;  // Sum over members of max(0, kCreditsPerConnectionMin - granted).
   uint32_t active_count_ = 0;
   uint32_t fair_share_ = kCreditsPerConnectionMin;  // What an active member should hold.
-  bool shortage_ = false;  // An active member got less than its share because nothing was spare.
-  List active_;            // Members with traffic in the last `idle_after`, newest first.
+  uint64_t spare_ = 0;
+  bool shortage_ = false;      // An active member got less than its share because nothing was spare.
+  bool lacked_spare_ = false;  // So it was, and no idle member had any to give back.
+  List active_;                // Members with traffic in the last `idle_after`, newest first.
   absl::Time next_expiry_ = absl::InfinitePast();  // Before it no active member has been silent for `idle_after`.
   List idle_rich_;                                 // Members without, that hold more than their minimum.
   uint32_t starving_head_ = kNone, starving_tail_ = kNone;

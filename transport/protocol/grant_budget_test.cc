@@ -167,6 +167,56 @@ TEST(GrantBudget, WhileReceivesAreConsumedThatNoShareHasSeenNothingLeaves) {
   EXPECT_TRUE(budget.ProvideForFewer(1));
 }
 
+TEST(GrantBudget, MoreIsOfUseWhileThereIsNotOneBeyondTheMinimumForEachThatIsActive) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(1);
+  GrantShare one = Admitted(budget, 1), other = Admitted(budget, 2);
+  EXPECT_FALSE(budget.WantsSpare()) << "nobody is active";
+  one.Touch(kStart);
+  EXPECT_FALSE(budget.WantsSpare());
+  other.Touch(kStart);
+  EXPECT_TRUE(budget.WantsSpare());
+  budget.OnReceivesAdded(1);
+  EXPECT_FALSE(budget.WantsSpare());
+  EXPECT_EQ(one.Take(0xffff), 1);
+  EXPECT_EQ(other.Take(0xffff), 1);
+}
+
+TEST(GrantBudget, MoreIsOfUseWhereMembersThatAreIdleHoldWhatIsSpareAndHaveNoneToGiveBack) {
+  GrantBudget budget({.idle_after = absl::Milliseconds(20)});
+  budget.OnReceivesAdded(1);
+  GrantShare holder = Admitted(budget, 1), busy = Admitted(budget, 2);
+  holder.Touch(kStart);
+  ASSERT_EQ(holder.Take(0xffff), 1);
+  const absl::Time later = kStart + absl::Milliseconds(30);
+  busy.Touch(later);
+  budget.NextWakeup(later);
+  EXPECT_FALSE(budget.WantsSpare());
+  EXPECT_EQ(busy.Take(0xffff), 0);
+  budget.NextWakeup(later);
+  EXPECT_TRUE(budget.WantsSpare());
+  EXPECT_FALSE(budget.WantsSpare()) << "it is told once";
+}
+
+TEST(GrantBudget, WhatIsSpareLeavesUnlessItIsGrantedOrConsumed) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(3);
+  GrantShare share = Admitted(budget, 1);
+  EXPECT_EQ(budget.spare(), 3u);
+  EXPECT_FALSE(budget.TakeSpare(4)) << "a minimum is not spare";
+  share.Touch(kStart);
+  EXPECT_EQ(share.Take(1), 1);
+  EXPECT_FALSE(budget.TakeSpare(3));
+  ASSERT_TRUE(budget.TakeSpare(1));
+  EXPECT_EQ(budget.spare(), 2u);
+  EXPECT_EQ(budget.receives(), 2 + kCreditsPerConnectionMin);
+  budget.OnReceivesTaken(1);
+  EXPECT_FALSE(budget.TakeSpare(1));
+  budget.OnReceivesReposted(1);
+  EXPECT_TRUE(budget.TakeSpare(1));
+  EXPECT_EQ(share.Grantable(), 0u);
+}
+
 // Members, provided or not, that come, send, are served and go, in any order.
 class RandomMembers {
  public:
@@ -174,7 +224,7 @@ class RandomMembers {
 
   void Step() {
     now_ += absl::Milliseconds(Number(0, 10));
-    switch (Number(0, 6)) {
+    switch (Number(0, 7)) {
       case 0:
         return Come();
       case 1:
@@ -185,6 +235,8 @@ class RandomMembers {
         return Repost(Number(0, static_cast<uint32_t>(budget_.consumed())));
       case 4:
         return TakeUnseen();
+      case 5:
+        return ChangeSpare();
       default:
         return Send();
     }
@@ -231,6 +283,10 @@ class RandomMembers {
   void Shrink() {
     const uint32_t fewer = Number(static_cast<uint32_t>(peers_.size()), provided_);
     if (budget_.ProvideForFewer(fewer)) provided_ = fewer;
+  }
+  void ChangeSpare() {
+    if (budget_.WantsSpare()) budget_.OnReceivesAdded(Number(1, 20));
+    budget_.TakeSpare(Number(0, 10));
   }
   void Repost(uint32_t count) { budget_.OnReceivesReposted(count); }
   void TakeUnseen() {  // A frame of one that is ending.
