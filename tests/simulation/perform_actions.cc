@@ -29,11 +29,13 @@ std::vector<std::byte> SimulatedEnd::FrameBytes(const wire::FrameHeader& header,
 
 void SimulatedEnd::Perform(const protocol::PostEager& action) {
   std::vector<std::byte> bytes = FrameBytes(action.header, {});
-  if (!action.joins) return Queue(action.header, std::move(bytes), /*open=*/world_.scenario.packing);
+  const bool reported = action.send_id != protocol::SendSlots::kNoSend;
+  if (!action.joins) return Queue(action.header, std::move(bytes), /*open=*/world_.scenario.packing, reported);
   if (bytes.size() > Room()) return world_.Violation("a frame joins another without room for it");
   if (action.header.credit_grant > 0) world_.Violation("a frame that joins another grants credits");
   if (world_.Strikes(Sabotage::kLoseJoined)) return;
   open_->bytes.insert(open_->bytes.end(), bytes.begin(), bytes.end());
+  open_->awaited |= reported;
 }
 
 void SimulatedEnd::Perform(const protocol::PostAnnounce& action) {

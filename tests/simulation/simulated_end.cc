@@ -34,16 +34,18 @@ size_t SimulatedEnd::Room() const {
   return world_.scenario.packing && open_.has_value() ? receive_buffer_bytes_ - open_->bytes.size() : 0;
 }
 
-void SimulatedEnd::Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open) {
+void SimulatedEnd::Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open, bool reported) {
   PostOpen();
   link_.Queue(side(), header);
-  open_ = OpenSend{header, std::move(bytes)};
+  open_ = OpenSend{header, std::move(bytes), reported || machine_->awaits_sends()};
   if (!open) PostOpen();
 }
 
 void SimulatedEnd::PostOpen() {
   if (!open_.has_value()) return;
-  link_.Post(side(), open_->header, std::move(open_->bytes));
+  const bool signaled = open_->awaited || unsignaled_ == protocol::kUnsignaledSendsMax || world_.random.OneIn(8);
+  unsignaled_ = signaled ? 0 : unsignaled_ + 1;
+  link_.Post(side(), open_->header, std::move(open_->bytes), signaled);
   open_.reset();
 }
 
@@ -195,8 +197,8 @@ void SimulatedEnd::Deliver(const wire::FrameView& eager) {
   MaybeAnswer();
 }
 
-void SimulatedEnd::OnSendCompletion() {
-  machine_->OnSendCompleted(1, world_.now());
+void SimulatedEnd::OnSendCompletion(uint32_t count) {
+  machine_->OnSendCompleted(count, world_.now());
   Pump();
 }
 

@@ -37,7 +37,7 @@ class SimulatedEnd : public LinkEnd {
 
   SimulatedLoop& loop() override { return loop_; }
   void OnFrameBytes(const std::vector<std::byte>& bytes) override;
-  void OnSendCompletion() override;
+  void OnSendCompletion(uint32_t count) override;
   void OnReadCompletion(uint64_t fetch_id, bool ok) override;
   Access AccessTo(uint64_t address, uint32_t key, uint64_t length) const override;
   void OnBroken() override;
@@ -45,7 +45,10 @@ class SimulatedEnd : public LinkEnd {
   // --- For the checks.
 
   const protocol::ConnectionMachine& machine() const { return *machine_; }
-  bool settled() const { return closed_ || (authenticated_ && machine_->idle() && messages_to_send_ == 0); }
+  bool settled() const {
+    const bool idle = machine_->idle() && machine_->sends_in_flight() == unsignaled_;
+    return closed_ || (authenticated_ && idle && messages_to_send_ == 0);
+  }
   bool disconnecting() const { return disconnecting_; }
   const std::optional<absl::Status>& closed() const { return closed_; }
   uint32_t number() const { return number_; }
@@ -77,7 +80,7 @@ class SimulatedEnd : public LinkEnd {
   void HoldForAWhile();
   std::vector<std::byte> FrameBytes(const wire::FrameHeader& header, absl::Span<const wire::Segment> segments) const;
   // Queues a SEND, behind what was queued before, and posts it, unless it is to be left open for others to join.
-  void Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open = false);
+  void Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open = false, bool reported = true);
   void PostOpen();
   void PostOpenSoon();
   size_t Room() const;
@@ -113,8 +116,10 @@ class SimulatedEnd : public LinkEnd {
   struct OpenSend {
     wire::FrameHeader header;  // Of its first frame.
     std::vector<std::byte> bytes;
+    bool awaited = false;  // Its completion.
   };
   std::optional<OpenSend> open_;
+  uint32_t unsignaled_ = 0;  // SENDs since the last that was signaled.
 
   bool authenticated_ = false;           // Or there is no authentication.
   uint32_t authentication_answers_ = 0;  // Asked of this end's authenticator.

@@ -19,7 +19,7 @@ void SimulatedLink::Queue(int from, const wire::FrameHeader& header) {
   if (header.type == wire::FrameType::kReturn) under_way.returns += header.aux;
 }
 
-void SimulatedLink::Post(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes) {
+void SimulatedLink::Post(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes, bool signaled) {
   if (broken_) return;
   wire::FrameHeader sent = header;
   if (header.credit_grant > 0 && world_.Strikes(Sabotage::kDropGrant)) {
@@ -29,18 +29,21 @@ void SimulatedLink::Post(int from, const wire::FrameHeader& header, std::vector<
   auto shared = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   absl::Time arrival = InOrder(directions_[from].last_arrival);
   if (world_.Strikes(Sabotage::kReorderFrames)) arrival += absl::Milliseconds(1);
-  world_.At(arrival, [this, from, header, shared] { Arrive(from, header, shared); });
+  world_.At(arrival, [this, from, header, shared, signaled] { Arrive(from, header, shared, signaled); });
 }
 
 void SimulatedLink::Arrive(int from, const wire::FrameHeader& header,
-                           const std::shared_ptr<std::vector<std::byte>>& bytes) {
+                           const std::shared_ptr<std::vector<std::byte>>& bytes, bool signaled) {
   if (broken_) return;
   const bool lost = header.type == wire::FrameType::kFinish && world_.Strikes(Sabotage::kDropFinish);
   if (!lost) Deliver(from, header, bytes);
   if (world_.Strikes(Sabotage::kDeliverTwice)) Deliver(from, header, bytes);
   if (world_.Strikes(Sabotage::kLoseSendCompletions)) return;
-  world_.At(InOrder(directions_[from].last_completion), [this, from] {
-    if (!broken_) ends_[from]->OnSendCompletion();
+  Direction& direction = directions_[from];
+  ++direction.arrived;
+  if (!signaled) return;
+  world_.At(InOrder(direction.last_completion), [this, from, count = std::exchange(direction.arrived, 0)] {
+    if (!broken_) ends_[from]->OnSendCompletion(count);
   });
 }
 

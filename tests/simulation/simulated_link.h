@@ -23,7 +23,7 @@ class LinkEnd {
   virtual ~LinkEnd() = default;
   virtual SimulatedLoop& loop() = 0;
   virtual void OnFrameBytes(const std::vector<std::byte>& bytes) = 0;
-  virtual void OnSendCompletion() = 0;
+  virtual void OnSendCompletion(uint32_t count) = 0;  // Of the oldest `count` SENDs.
   virtual void OnReadCompletion(uint64_t fetch_id, bool ok) = 0;
   enum class Access {
     kOpen,     // Exported.
@@ -40,9 +40,9 @@ class SimulatedLink {
   void Attach(LinkEnd* first, LinkEnd* second) { ends_ = {first, second}; }
 
   // The end `from` (0 or 1) queues a SEND, of which `header` is the first frame's, and posts it, when all its frames
-  // are there.
+  // are there. A SEND that is not signaled completes with the next that is.
   void Queue(int from, const wire::FrameHeader& header);
-  void Post(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes);
+  void Post(int from, const wire::FrameHeader& header, std::vector<std::byte> bytes, bool signaled);
   // It posts a READ of the other's memory.
   void Read(int from, const protocol::PostRead& read);
   // Nothing moves any more; both ends learn it.
@@ -63,10 +63,12 @@ class SimulatedLink {
   struct Direction {
     UnderWay under_way;
     absl::Time last_arrival, last_poll, last_completion, last_read;  // Keep the order.
+    uint32_t arrived = 0;                                            // SENDs that have not completed.
   };
 
   absl::Time InOrder(absl::Time& last);
-  void Arrive(int from, const wire::FrameHeader& header, const std::shared_ptr<std::vector<std::byte>>& bytes);
+  void Arrive(int from, const wire::FrameHeader& header, const std::shared_ptr<std::vector<std::byte>>& bytes,
+              bool signaled);
   void Deliver(int from, const wire::FrameHeader& header, const std::shared_ptr<std::vector<std::byte>>& bytes);
 
   World& world_;

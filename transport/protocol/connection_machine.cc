@@ -52,8 +52,7 @@ size_t ConnectionMachine::header_bytes_max() const {
 
 bool ConnectionMachine::idle() const {
   const bool authenticating = state_ == State::kAuthenticating && authentication_.FrameDue();
-  return !authenticating && actions_.empty() && eager_.empty() && announcer_.empty() && fetcher_.empty() &&
-         slots_.posted() == 0;
+  return !authenticating && actions_.empty() && eager_.empty() && announcer_.empty() && fetcher_.empty();
 }
 
 // --- Commands.

@@ -148,7 +148,8 @@ class ConnectionMachine {
   // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
   bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasRead(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
-  // own, its sender knows.)
+  // own, its sender knows.) If it is false when a frame of SendAtOnce was given out, that frame's completion may come
+  // with a later one's.
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
   // CancelSend, Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
@@ -156,7 +157,8 @@ class ConnectionMachine {
 
   // The longest call header that any message can have.
   size_t header_bytes_max() const;
-  // Nothing is queued, in flight or in quarantine in either direction.
+  // No message is queued, in flight or in quarantine in either direction, but for what left by SendAtOnce; SENDs may
+  // not have completed.
   bool idle() const;
   bool closed() const { return state_ == State::kClosed; }
   // How the connection ends, from Disconnect on; OK for the good end, and before.
