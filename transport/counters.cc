@@ -29,6 +29,7 @@ void AddTotals(const CounterBlock& block, TransportCounters* sum) {
   sum->frames_sent += block.frames_sent.value();
   sum->frames_packed += block.frames_packed.value();
   sum->frames_received += block.frames_received.value();
+  sum->sends_unsignaled += block.sends_unsignaled.value();
   sum->doorbells += block.doorbells.value();
   sum->completion_events += block.completion_events.value();
   sum->reads += block.reads.value();

@@ -42,6 +42,7 @@ struct CounterBlock {
   Counter frames_sent;
   Counter frames_packed;
   Counter frames_received;
+  Counter sends_unsignaled;
   Counter doorbells;
   Counter completion_events;
   Counter reads;

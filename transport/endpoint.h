@@ -83,6 +83,7 @@ struct TransportCounters {
   uint64_t frames_sent = 0;
   uint64_t frames_packed = 0;  // Of them, those that went in one SEND with another in front.
   uint64_t frames_received = 0;
+  uint64_t sends_unsignaled = 0;  // Posted without a completion, of their own or of what was posted with them.
   uint64_t doorbells = 0;
   uint64_t completion_events = 0;  // That woke a loop, or would have.
   uint64_t reads = 0;

@@ -86,12 +86,13 @@ SendList& Link::Queue() {
   return *sends_;
 }
 
-void Link::QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room) {
+void Link::QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room, bool reported) {
   SendList& list = Queue();
   const std::byte* const bytes = buffer.data();
   const uint32_t lkey = buffer.lkey();
   const verbs::CompletionToken token = flights().Add({.kind = WorkKind::kFrame, .buffer = std::move(buffer)});
   list.QueueSend(token.work_request_id(), bytes, length, lkey, false);
+  if (reported) list.Await();
   list.LeaveRoom(room);
   ++send_buffers_held_;
   group_->counters().frames_sent.Add(1);
@@ -120,6 +121,7 @@ void Link::QueueHeader(const wire::FrameHeader& header) {
   wire::EncodeFrameHeader(header, bytes);
   const verbs::CompletionToken token = flights().Add(std::move(flight));
   list.QueueSend(token.work_request_id(), bytes, wire::kFrameHeaderBytes, lkey, inline_headers_);
+  list.Await();
   group_->counters().frames_sent.Add(1);
 }
 
@@ -177,12 +179,25 @@ void Link::Post() {
   // What follows a refused post must not arrive without it.
   if (refused_) return Forget(list->Discard());
   group_->counters().doorbells.Add(1);
+  if (!LeaveUnsignaled(*list) && list->covers()) EndUnsignaled();
   ibv_send_wr* unposted = nullptr;
   absl::Status status = list->Flush(*queue_pair_, &unposted);
   if (status.ok()) return;
   refused_ = true;
   Forget(unposted);
   FailLater(std::move(status));
+}
+
+// So many that what they hold, of this link and of all together, is little of what there is: the rest comes back, and a
+// link that waits for a send buffer gets one.
+bool Link::LeaveUnsignaled(SendList& list) {
+  const auto sends = static_cast<uint32_t>(list.size());
+  if (unsignaled_ + sends > protocol::kUnsignaledSendsMax || !group_->MayLeaveUnsignaled(sends)) return false;
+  if (!list.LeaveUnsignaled()) return false;
+  unsignaled_ += sends;
+  group_->CountUnsignaled(sends);
+  group_->counters().sends_unsignaled.Add(sends);
+  return true;
 }
 
 void Link::Forget(const ibv_send_wr* unposted) {
@@ -246,7 +261,7 @@ void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) 
     }
   }
   if (sends > 0) owner_->OnSendsDone(sends);
-  if (phase_ == Phase::kFlushing && this->flights().size() == 0) EndSoon();
+  if (phase_ == Phase::kFlushing && AllCompleted()) EndSoon();
 }
 
 void Link::OnQueueFailed(const absl::Status& status) {

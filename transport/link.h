@@ -89,14 +89,16 @@ class Link : private CmHandler {
   }
 
   // --- Queued until Flush. `buffer` holds the frame's bytes. Of its rest, `room` bytes may be used by frames that join
-  // it.
-  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0);
+  // it. OnSendsDone counts a frame that is `reported` when its SEND has completed; another perhaps not before a later
+  // one's: neither it nor its buffer may be waited for.
+  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0, bool reported = true);
   // What is left of that: 0 if something else was queued since, or the frame has left.
   uint32_t room() const { return sends_ == nullptr ? 0 : sends_->room(); }
   // Where a frame that joins is to be written; `JoinFrame` appends it to the SEND.
   std::byte* room_begin() const { return sends_->end(); }
-  void JoinFrame(uint32_t length) {
+  void JoinFrame(uint32_t length, bool reported) {
     sends_->Join(length);
+    if (reported) sends_->Await();
     group_->counters().frames_sent.Add(1);
     group_->counters().frames_packed.Add(1);
   }
@@ -115,7 +117,10 @@ class Link : private CmHandler {
 
   // Somebody waits for the SENDs that were queued last, and so for those before: a loop that sleeps wakes when they
   // have completed. Else their completions may wait for as long as PollGroup::Arm says.
-  void AwaitSends() { flights().AwaitNewest(); }
+  void AwaitSends() {
+    if (sends_ != nullptr) sends_->Await();
+    flights().AwaitNewest();
+  }
   // The peer has chosen wire::kFeatureSolicited.
   void OnPeerSolicits() { group_->OnPeerSolicits(number_); }
 
@@ -168,6 +173,11 @@ class Link : private CmHandler {
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
   LinkFlights& flights() const { return *flights_; }
+  // What was posted last may ask for no completion: else one says of everything posted before that it is done.
+  bool LeaveUnsignaled(SendList& list);
+  void EndUnsignaled() { group_->CountUnsignaled(-static_cast<int64_t>(std::exchange(unsignaled_, 0))); }
+  // No completion is to come any more, unless of a failure.
+  bool AllCompleted() const { return flights().size() <= unsignaled_; }
   // The work request is not in flight any more.
   void Landed(const Flight& flight);
   void FailLater(absl::Status status);
@@ -197,6 +207,7 @@ class Link : private CmHandler {
   using Parked = std::variant<wire::FrameHeader, ReadRequest, const verbs::MemoryWindow*>;
   std::vector<Parked> parked_;       // Wait until fewer work requests are in flight in the poll group.
   uint32_t send_buffers_held_ = 0;   // In flight, of the group's.
+  uint32_t unsignaled_ = 0;          // SENDs posted since the last that asked for a completion.
   uint32_t window_work_ = 0;         // In flight: binds and invalidations.
   bool waiting_ = false;             // In the group's list of those that wait for room.
   bool waiting_for_buffer_ = false;  // The same, for a send buffer.

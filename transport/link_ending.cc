@@ -86,7 +86,7 @@ void Link::BeginFlushing() {
   phase_ = Phase::kFlushing;
   queue_pair_->ModifyToError().IgnoreError();
   // After a refusal the last that were posted may ask for no completion, and have succeeded.
-  if (flights().size() == 0 || refused_ || group_->failed()) {
+  if (AllCompleted() || refused_ || group_->failed()) {
     EndSoon();
   } else {
     end_timer_ = group_->loop()->AddTimer(group_->loop()->Now() + kFlushWait, [this] { FinishWhenDrained(); });
@@ -95,7 +95,7 @@ void Link::BeginFlushing() {
 
 void Link::OnLastReceiveTaken() {
   last_receive_taken_ = true;
-  if (phase_ == Phase::kFlushing && flights().size() == 0) EndSoon();
+  if (phase_ == Phase::kFlushing && AllCompleted()) EndSoon();
 }
 
 void Link::EndSoon() {
@@ -133,6 +133,7 @@ void Link::Destroy() {
   queue_pair_.reset();
   if (own_receives_ != nullptr) own_receives_->Retire();
   sends_.reset();
+  EndUnsignaled();
   if (flights().size() > 0) group_->DropFlights(number_);
   channel_->RemoveHandler(id_);
   group_->RemoveLink(number_, queue_pair_number);

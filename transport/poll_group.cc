@@ -184,6 +184,7 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 }
 
 int PollGroup::Poll() {
+  ++polls_awake_;
   const int reaped = Reap();
   int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
@@ -308,10 +309,13 @@ bool PollGroup::OnlySolicitedMatter() {
 void PollGroup::Arm() {
   if (failed_) return;
   early_wakes_.OnSleep(counters_.frames_received.value());
-  const bool only_solicited = OnlySolicitedMatter() && !(in_flight_.all > 0 && early_wakes_.Wanted());
+  polls_awake_ = 0;
+  const bool own_complete = in_flight_.all > unsignaled_;
+  const bool own_matter = own_complete ? early_wakes_.Wanted() : in_flight_.all > 0;
+  const bool only_solicited = OnlySolicitedMatter() && !own_matter;
   const Armed wanted = only_solicited ? Armed::kForSolicited : Armed::kForAnything;
   if (wanted > armed_ && completions_->RequestNotify(wanted == Armed::kForSolicited).ok()) armed_ = wanted;
-  if (armed_ != Armed::kForSolicited || in_flight_.all == 0) {
+  if (armed_ != Armed::kForSolicited || !own_complete) {
     loop_->CancelTimer(std::exchange(sweep_timer_, 0));
     return;
   }

@@ -106,6 +106,12 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   LinkFlights& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
   bool TooManyInFlight(uint32_t more = 1) const { return in_flight_.all + sends_.free() + more > flights_max_; }
+  // Whether so many SENDs more may ask for no completion: they keep no more than a quarter of the send buffers from
+  // those who wait for one, and the loop does not sleep, which is woken by such a completion (early_wakes.h).
+  bool MayLeaveUnsignaled(uint32_t sends) const {
+    return polls_awake_ >= kPollsAwake && 4 * (unsignaled_ + sends) <= sends_.size();
+  }
+  void CountUnsignaled(int64_t more) { unsignaled_ += static_cast<uint64_t>(more); }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.
   void MarkDirtyWhenFreed(uint32_t link) { waiting_.push_back(link); }
   // Once for each link until its OnSendBufferFree, which comes in the order of asking.
@@ -120,6 +126,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // For what matters only, where that can be said: what peers send, and work requests that somebody awaits. For SENDs
   // of our own that nobody awaits only while that pays (early_wakes.h): else they are looked at when the loop wakes,
   // after kSweepInterval at the latest. So is one that has failed, on a device that raises no event for it (rxe).
+  // SENDs that ask for no completion are waited for: they complete only if they fail.
   void Arm() override;
   static constexpr absl::Duration kSweepInterval = absl::Milliseconds(50);
   void OnReadable(int fd) override;
@@ -163,7 +170,10 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   RegisteredPool sends_;
   RegisteredPool headers_;
   SendListPool send_lists_;
-  FlightCounts in_flight_;           // Of all links together.
+  FlightCounts in_flight_;   // Of all links together.
+  uint64_t unsignaled_ = 0;  // Of those, SENDs that complete only if they fail, or with one that is to come.
+  static constexpr uint64_t kPollsAwake = 16;
+  uint64_t polls_awake_ = 0;         // Since the loop slept, or was about to.
   std::deque<LinkFlights> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;
   std::optional<verbs::CompletionQueue> completions_;

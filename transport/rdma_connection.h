@@ -94,8 +94,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void Perform();
   // Whether frames that need a send buffer have to wait.
   bool MessagesHeld() const { return link_->ending() || !link_->MayTakeSendBuffer(); }
-  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0) {
-    link_->QueueFrame(std::move(buffer), length, room);
+  void QueueFrame(RegisteredPool::Buffer&& buffer, uint32_t length, uint32_t room = 0, bool reported = true) {
+    link_->QueueFrame(std::move(buffer), length, room, reported);
     machine_.HoldMessages(MessagesHeld());
     AwaitIfWanted();
   }

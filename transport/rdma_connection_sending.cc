@@ -25,10 +25,11 @@ bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMe
 void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
   group_.counters().payload_bytes_serialized.Add(content.source_bytes);
   if (!content.attachment.empty()) group_.counters().payload_bytes_copied.Add(content.attachment.size());
-  if (frame.joins) return link_->JoinFrame(WriteEagerFrame(frame.header, content, link_->room_begin()));
+  const bool reported = frame.send_id != protocol::SendSlots::kNoSend;
+  if (frame.joins) return link_->JoinFrame(WriteEagerFrame(frame.header, content, link_->room_begin()), reported);
   RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const uint32_t length = WriteEagerFrame(frame.header, content, buffer.data());
-  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0);
+  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0, reported);
 }
 
 void RdmaConnection::Do(const protocol::PostEager& action) {

@@ -29,6 +29,7 @@ void SendList::QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uin
 
 ibv_send_wr& SendList::QueueBare(uint64_t wr_id) {
   ibv_send_wr& request = Append(wr_id, 0, 0, 0);
+  covers_ = true;
   last_send_ = nullptr;
   request.sg_list = nullptr;
   request.num_sge = 0;
@@ -38,10 +39,18 @@ ibv_send_wr& SendList::QueueBare(uint64_t wr_id) {
 void SendList::QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address,
                          uint32_t rkey) {
   ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(to), length, lkey);
+  covers_ |= last_send_ != nullptr;
+  awaited_ = true;
   last_send_ = nullptr;
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma.remote_addr = remote_address;
   request.wr.rdma.rkey = rkey;
+}
+
+bool SendList::LeaveUnsignaled() {
+  if (awaited_ || covers_ || last_send_ == nullptr) return false;
+  last_send_->send_flags &= ~IBV_SEND_SIGNALED;
+  return true;
 }
 
 absl::Status SendList::Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposted) {
@@ -53,6 +62,8 @@ ibv_send_wr* SendList::Discard() {
   joined_ = 0;
   room_ = 0;
   last_send_ = nullptr;
+  covers_ = false;
+  awaited_ = false;
   return &requests_[0];
 }
 

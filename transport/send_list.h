@@ -1,6 +1,7 @@
 // Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once. Of
-// SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too. What the
-// SEND queued last left of its buffer may be filled with more, until something else is queued or the list is posted.
+// SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too; nor need
+// that one, if there is nothing but SENDs and nobody waits for them. What the SEND queued last left of its buffer may
+// be filled with more, until something else is queued or the list is posted.
 //
 // A list is lent to a link for as long as it has something queued: from a poll group's pool, so that the connections
 // without need none, and the next one finds the list still in the cache.
@@ -28,11 +29,13 @@ class SendList {
   static constexpr size_t kCapacity = 16;  // Work requests, and what was joined to them.
 
   bool full() const { return size_ + joined_ >= kCapacity; }
-  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
 
   // Each needs room: full() is false. `bytes` must stay as they are until the completion, with `send_inline` until
   // Flush.
   void QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uint32_t lkey, bool send_inline);
+  // Somebody waits for what was queued last.
+  void Await() { awaited_ = true; }
   // The bytes behind what was queued last, a SEND from memory that may be written, may be used: so many.
   void LeaveRoom(uint32_t bytes) { room_ = full() ? 0 : bytes; }
   uint32_t room() const { return room_; }
@@ -53,6 +56,11 @@ class SendList {
   ibv_send_wr& QueueBare(uint64_t wr_id);
   void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
 
+  // Of SENDs alone, none of them awaited: none asks for a completion. False: one does.
+  bool LeaveUnsignaled();
+  // A completion that was asked for says of SENDs posted before that they have succeeded, too.
+  bool covers() const { return last_send_ != nullptr || covers_; }
+
   // Posts all, in order, and empties the list. After an error `*unposted` is the list of those that were not posted and
   // will not complete, valid until the next call; those before them will.
   absl::Status Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposted);
@@ -66,6 +74,8 @@ class SendList {
   size_t joined_ = 0;
   uint32_t room_ = 0;                 // Behind the work request queued last.
   ibv_send_wr* last_send_ = nullptr;  // The one queued last, if it is a SEND.
+  bool covers_ = false;               // One before it asks for a completion, and is no READ.
+  bool awaited_ = false;
   std::array<ibv_send_wr, kCapacity> requests_ = {};
   std::array<ibv_sge, kCapacity> segments_;
   std::array<std::array<std::byte, wire::kFrameHeaderBytes>, kCapacity> headers_;

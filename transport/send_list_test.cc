@@ -45,6 +45,45 @@ TEST_F(SendListTest, EachListHasACompletion) {
   EXPECT_EQ(Signaled(), std::vector<bool>({true}));
 }
 
+TEST_F(SendListTest, OfSendsThatNobodyWaitsForNoneNeedAsk) {
+  QueueSend();
+  QueueSend();
+  EXPECT_TRUE(list_.covers());
+  ASSERT_TRUE(list_.LeaveUnsignaled());
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, false}));
+}
+
+TEST_F(SendListTest, OneThatIsAwaitedAsksForAllAndTheNextListIsNotAwaited) {
+  QueueSend();
+  list_.Await();
+  QueueSend();
+  EXPECT_FALSE(list_.LeaveUnsignaled());
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, true}));
+  QueueSend();
+  EXPECT_TRUE(list_.LeaveUnsignaled());
+}
+
+TEST_F(SendListTest, BesideOtherWorkSendsAsk) {
+  QueueSend();
+  QueueRead();
+  EXPECT_FALSE(list_.LeaveUnsignaled());
+  EXPECT_TRUE(list_.covers());
+  EXPECT_EQ(Signaled(), std::vector<bool>({true, true}));
+  list_.QueueBare(++work_);
+  QueueSend();
+  EXPECT_FALSE(list_.LeaveUnsignaled());
+  EXPECT_EQ(Signaled(), std::vector<bool>({true, true}));
+}
+
+TEST_F(SendListTest, AReadsCompletionSaysNothingOfSendsBeforeIt) {
+  QueueRead();
+  EXPECT_FALSE(list_.covers());
+  QueueSend();
+  EXPECT_TRUE(list_.covers());
+  Signaled();
+  EXPECT_FALSE(list_.covers());
+}
+
 TEST_F(SendListTest, ASendDoesNotWaitForAReadBehindIt) {
   QueueSend();
   QueueSend();
@@ -129,7 +168,7 @@ TEST(SendListPoolTest, WhatComesBackWithSomethingQueuedIsEmptyWhenItIsLentAgain)
   }
   const SendListPool::Lent list = pool.Take();
   EXPECT_EQ(list.get(), first);
-  EXPECT_TRUE(list->empty());
+  EXPECT_EQ(list->size(), 0u);
 }
 
 TEST(SendListPoolTest, TwoThatAreLentAtOnceAreTwo) {
