@@ -5,7 +5,7 @@
     lto_cc_binary(
         name = "frontend",
         srcs = ["frontend.cc"],
-        deps = [":greeter_verbena", "@verbena//rpc:verbena"],
+        deps = [":greeter_verbena", "//rpc:verbena"],
     )
 
 For a program that is released or measured (docs/performance.md). Linking takes tens of seconds, and what it links is
@@ -48,7 +48,13 @@ _lto_binary = rule(
     },
 )
 
-def lto_cc_binary(name, tags = [], visibility = None, **kwargs):
-    """As cc_binary, with its attributes."""
-    native.cc_binary(name = name + "_linked", tags = ["manual"], visibility = ["//visibility:private"], **kwargs)
-    _lto_binary(name = name, linked = name + "_linked", tags = tags, visibility = visibility)
+def lto_cc_binary(name, tags = [], testonly = False, visibility = None, **kwargs):
+    """As cc_binary, but for `args` and `env`, which `bazel run` does not see."""
+    native.cc_binary(
+        name = name + "_linked",
+        tags = ["manual"],
+        testonly = testonly,
+        visibility = ["//visibility:private"],
+        **kwargs
+    )
+    _lto_binary(name = name, linked = name + "_linked", tags = tags, testonly = testonly, visibility = visibility)

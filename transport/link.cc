@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "transport/protocol/send_slots.h"
 #include "transport/verbs/verbs_error.h"
 
 namespace verbena::transport {

@@ -78,8 +78,10 @@ class Link : private CmHandler {
 
   // --- Send buffers. No link may hold more of them than it leaves free, so that peers that take nothing in never hold
   // all: with n of those, the pool falls into n + 1 equal parts. The last free one goes to a link that holds none.
+  // Those of unsignaled SENDs do not count: nothing frees them but a SEND more.
   bool MayTakeSendBuffer() const {
-    return send_buffers_held_ == 0 ? group_->sends_free() > 0 : send_buffers_held_ < group_->sends_free();
+    const uint32_t held = send_buffers_held_ - std::min(send_buffers_held_, unsignaled_);
+    return held == 0 ? group_->sends_free() > 0 : held < group_->sends_free();
   }
   // Marked dirty when work requests have completed: there may be room for what had to wait.
   void WaitForRoom();
@@ -119,7 +121,7 @@ class Link : private CmHandler {
   // have completed. Else their completions may wait for as long as PollGroup::Arm says.
   void AwaitSends() {
     if (sends_ != nullptr) sends_->Await();
-    flights().AwaitNewest();
+    if (sends_ != nullptr || unsignaled_ == 0) flights().AwaitNewest();  // Nobody waits for what asked for nothing.
   }
   // The peer has chosen wire::kFeatureSolicited.
   void OnPeerSolicits() { group_->OnPeerSolicits(number_); }
@@ -173,8 +175,9 @@ class Link : private CmHandler {
   // A completion failed, and with it the queue pair.
   void Fail(const ibv_wc& completion, const char* operation);
   LinkFlights& flights() const { return *flights_; }
-  // What was posted last may ask for no completion: else one says of everything posted before that it is done.
+  // True: the list, which is about to be posted, asks for no completion.
   bool LeaveUnsignaled(SendList& list);
+  // One that is asked for now says of the unsignaled SENDs, too, that they are done.
   void EndUnsignaled() { group_->CountUnsignaled(-static_cast<int64_t>(std::exchange(unsignaled_, 0))); }
   // No completion is to come any more, unless of a failure.
   bool AllCompleted() const { return flights().size() <= unsignaled_; }

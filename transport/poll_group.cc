@@ -80,8 +80,11 @@ absl::Status PollGroup::Initialize() {
   deferred_.set_capacity(receives_max_ + flights_max_);
 
   if (attributes.max_srq > 0) {
-    absl::StatusOr<std::unique_ptr<SharedReceives>> shared = SharedReceives::Make(
-        device_->domain(), SupplySurroundings(), {.at_first = options_.receive_buffers, .max = receives_max_});
+    absl::StatusOr<std::unique_ptr<SharedReceives>> shared =
+        SharedReceives::Make(device_->domain(), SupplySurroundings(),
+                             {.at_first = options_.receive_buffers,
+                              .max = receives_max_,
+                              .spare_max = SpareReceives(options_, receives_max_)});
     if (!shared.ok()) return shared.status();
     shared_ = *std::move(shared);
   }
@@ -207,10 +210,10 @@ int PollGroup::PostReceives(bool idle) {
   for (size_t i = used_supplies_.size(); i > 0; --i) {  // From the back: a supply leaves the list when all is posted.
     ReceiveSupply& supply = *used_supplies_[i - 1];
     if ((!idle && !supply.WorthPosting()) || !supply.PostUsed()) continue;
+    if (shared_ != nullptr) shared_->ProvideForActive();
     WakeForGrants(supply);
     ++posted;
   }
-  if (posted > 0 && shared_ != nullptr) shared_->ProvideForActive();
   return posted;
 }
 
@@ -311,8 +314,7 @@ void PollGroup::Arm() {
   early_wakes_.OnSleep(counters_.frames_received.value());
   polls_awake_ = 0;
   const bool own_complete = in_flight_.all > unsignaled_;
-  const bool own_matter = own_complete ? early_wakes_.Wanted() : in_flight_.all > 0;
-  const bool only_solicited = OnlySolicitedMatter() && !own_matter;
+  const bool only_solicited = OnlySolicitedMatter() && !(own_complete ? early_wakes_.Wanted() : in_flight_.all > 0);
   const Armed wanted = only_solicited ? Armed::kForSolicited : Armed::kForAnything;
   if (wanted > armed_ && completions_->RequestNotify(wanted == Armed::kForSolicited).ok()) armed_ = wanted;
   if (armed_ != Armed::kForSolicited || !own_complete) {

@@ -106,10 +106,10 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   LinkFlights& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
   bool TooManyInFlight(uint32_t more = 1) const { return in_flight_.all + sends_.free() + more > flights_max_; }
-  // Whether so many SENDs more may ask for no completion: they keep no more than a quarter of the send buffers from
-  // those who wait for one, and the loop does not sleep, which is woken by such a completion (early_wakes.h).
+  // Whether so many SENDs more may ask for no completion: what those hold is no more than a quarter of the send buffers
+  // that are free, and the loop does not sleep, which is woken by such a completion (early_wakes.h).
   bool MayLeaveUnsignaled(uint32_t sends) const {
-    return polls_awake_ >= kPollsAwake && 4 * (unsignaled_ + sends) <= sends_.size();
+    return polls_awake_ >= kPollsAwake && 4 * (unsignaled_ + sends) <= sends_.free();
   }
   void CountUnsignaled(int64_t more) { unsignaled_ += static_cast<uint64_t>(more); }
   // Once for each link until its OnTurnEnd: it is marked dirty when work requests have completed or were dropped.

@@ -12,6 +12,12 @@ namespace {
 // once, for all that may come.
 constexpr uint64_t kConnectionsWithOwnReceivesMax = 1024;
 
+// In a shared receive queue: what there is at first, and the minimum of all connections, by slabs.
+uint64_t NeededAtLeast(const TransportOptions& options) {
+  return options.receive_buffers + uint64_t{protocol::kCreditsPerConnectionMin} * options.connections_max +
+         kSlabBuffers;
+}
+
 }  // namespace
 
 absl::Status CheckReceives(const TransportOptions& options, const ibv_device_attr& device, absl::string_view name) {
@@ -35,9 +41,12 @@ uint64_t ReceivesWanted(const TransportOptions& options, const ibv_device_attr& 
   if (device.max_srq <= 0) {
     return options.receive_buffers_per_connection * std::min(connections_max, kConnectionsWithOwnReceivesMax);
   }
-  return std::min<uint64_t>(
-      options.receive_buffers + protocol::kCreditsPerConnectionMin * connections_max + kSlabBuffers,
-      static_cast<uint64_t>(device.max_srq_wr));
+  return std::min<uint64_t>(NeededAtLeast(options) + std::min<uint64_t>(connections_max, kSpareReceivesMax),
+                            static_cast<uint64_t>(device.max_srq_wr));
+}
+
+uint32_t SpareReceives(const TransportOptions& options, uint64_t receives) {
+  return static_cast<uint32_t>(receives - std::min(receives, NeededAtLeast(options)));
 }
 
 }  // namespace verbena::transport

@@ -20,9 +20,15 @@ inline constexpr uint32_t kSlabBuffers = 128;
 // receives that `options` begin with.
 absl::Status CheckReceives(const TransportOptions& options, const ibv_device_attr& device, absl::string_view name);
 
+// Connections of a loop that may have a credit beyond their minimum because so many have traffic at the same time.
+inline constexpr uint32_t kSpareReceivesMax = 4096;
+
 // Receives that may come to be posted at the same time, with all the connections that there may be; no more than a
 // shared receive queue has room for.
 uint64_t ReceivesWanted(const TransportOptions& options, const ibv_device_attr& device);
+// Of the `receives` that a shared receive queue has room for, those that no connection's minimum needs, nor what
+// `options` begin with.
+uint32_t SpareReceives(const TransportOptions& options, uint64_t receives);
 
 }  // namespace verbena::transport
 

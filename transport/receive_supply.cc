@@ -91,12 +91,6 @@ bool ReceiveSupply::ProvideForFewer(uint32_t members) {
   return true;
 }
 
-bool ReceiveSupply::TakeSpare(uint32_t count) {
-  if (!grants_.TakeSpare(count)) return false;
-  kept_ += count;
-  return true;
-}
-
 uint32_t ReceiveSupply::SlabEnd(size_t slab) const {
   return slab + 1 < slabs_.size() ? slabs_[slab + 1] : static_cast<uint32_t>(buffers_.size());
 }

@@ -57,7 +57,7 @@ class ReceiveSupply {
   // The inverse: GrantBudget::ProvideForFewer, and the receives that leave the budget are kept.
   bool ProvideForFewer(uint32_t members);
   // The same: GrantBudget::TakeSpare.
-  bool TakeSpare(uint32_t count);
+  void TakeSpare(uint32_t most) { kept_ += grants_.TakeSpare(most); }
 
   // From here on the last slab that stays leaves, if it is not the first and so many posted receives are kept. False:
   // it stays.

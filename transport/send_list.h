@@ -56,7 +56,8 @@ class SendList {
   ibv_send_wr& QueueBare(uint64_t wr_id);
   void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
 
-  // Of SENDs alone, none of them awaited: none asks for a completion. False: one does.
+  // Of SENDs alone, none of them awaited: none asks for a completion. False: the list is of other work, too, or one of
+  // it is awaited, and nothing has changed.
   bool LeaveUnsignaled();
   // A completion that was asked for says of SENDs posted before that they have succeeded, too.
   bool covers() const { return last_send_ != nullptr || covers_; }

@@ -56,7 +56,8 @@ absl::Status SharedReceives::ProvideFor(uint64_t connections) {
   constexpr uint32_t kMin = protocol::kCreditsPerConnectionMin;
   if (absl::Status status = KeepSome(kMin); !status.ok()) {
     // What was added for the active ones serves the newcomer.
-    if (supply_->grants().spare() < SpareAtFirst() + kMin || !supply_->TakeSpare(kMin)) return status;
+    if (supply_->grants().spare() >= SpareAtFirst() + kMin) supply_->TakeSpare(kMin);
+    if (supply_->kept() < kMin) return status;
   }
   supply_->PutInBudget(kMin);
   ++provided_;
@@ -70,12 +71,15 @@ absl::Status SharedReceives::KeepSome(uint32_t count) {
 }
 
 void SharedReceives::AddSpare() {
+  const uint64_t spare_max = uint64_t{SpareAtFirst()} + sizes_.spare_max, spare = supply_->grants().spare();
+  if (spare >= spare_max) return;
   if (const absl::Status status = KeepSome(1); !status.ok()) {
     Log(Severity::kInfo, absl::StrCat("connections have no credits beyond their minimum: ", status.message()));
     spare_refused_ = true;
     return;
   }
-  supply_->PutInBudget(std::min(supply_->kept(), kSlabBuffers));
+  const auto most = static_cast<uint32_t>(std::min<uint64_t>(kSlabBuffers, spare_max - spare));
+  supply_->PutInBudget(std::min(supply_->kept(), most));
 }
 
 void SharedReceives::ProvideForFewer(uint64_t connections) {
@@ -84,7 +88,7 @@ void SharedReceives::ProvideForFewer(uint64_t connections) {
   const uint64_t needed = std::max<uint64_t>(connections, supply_->grants().members());
   if (needed < provided_ && supply_->ProvideForFewer(static_cast<uint32_t>(needed))) provided_ = needed;
   const uint64_t spare = supply_->grants().spare(), spare_needed = std::max<uint64_t>(needed, SpareAtFirst());
-  if (spare > spare_needed) supply_->TakeSpare(static_cast<uint32_t>(spare - spare_needed));
+  supply_->TakeSpare(static_cast<uint32_t>(spare - std::min(spare, spare_needed)));
   while (supply_->LetSlabLeave()) {
   }
   supply_->GiveBackLeft();

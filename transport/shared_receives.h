@@ -27,8 +27,9 @@ namespace verbena::transport {
 class SharedReceives {
  public:
   struct Sizes {
-    uint32_t at_first;  // Receives, in a slab that stays.
-    uint32_t max;       // What the queue is to have room for.
+    uint32_t at_first;   // Receives, in a slab that stays.
+    uint32_t max;        // What the queue is to have room for.
+    uint32_t spare_max;  // Of that, for active connections, beside those at first. The others are for minimums.
   };
 
   // `domain` and `surroundings` must outlive it. ResourceExhausted: no room in the queue, or no memory.
@@ -44,7 +45,7 @@ class SharedReceives {
   absl::Status ProvideFor(uint64_t connections);
   // Adds a slab for whoever is active, if that is of use and there is room and memory for it.
   void ProvideForActive() {
-    if (supply_->grants().WantsSpare() && !spare_refused_) AddSpare();
+    if (supply_->grants().TakeSpareWanted() && !spare_refused_) AddSpare();
   }
   // So many will do from here on. Receives of slabs beyond those leave, and slabs that have come back whole go back to
   // the pool, to be called for again and again.

@@ -26,6 +26,7 @@ constexpr uint32_t kGrown = kAtFirst + 2 * kSlabBuffers;
 // they were granted.
 class World {
  public:
+  explicit World(uint32_t spare_max = 1024) : spare_max_(spare_max) {}
   ~World() { peers_.clear(); }  // Before the budget.
 
   // False: receives that were consumed must be posted again first.
@@ -107,14 +108,16 @@ class World {
   std::vector<protocol::GrantShare>& peers() { return peers_; }
 
  private:
+  const uint32_t spare_max_;
   verbs::FakeVerbs fake_;
   verbs::Device device_ = *verbs::Device::Borrow(fake_.api(), fake_.context());
   verbs::ProtectionDomain domain_ = *verbs::ProtectionDomain::Create(device_);
   RegisteredPool pool_{domain_, 512, 0};
   CounterBlock counters_;
   ReceiveSupply::UsedList used_;
-  std::unique_ptr<SharedReceives> shared_ = *SharedReceives::Make(
-      domain_, {.pool = &pool_, .counters = &counters_, .used = &used_}, {.at_first = kAtFirst, .max = 4096});
+  std::unique_ptr<SharedReceives> shared_ =
+      *SharedReceives::Make(domain_, {.pool = &pool_, .counters = &counters_, .used = &used_},
+                            {.at_first = kAtFirst, .max = 4096, .spare_max = spare_max_});
   std::vector<protocol::GrantShare> peers_;
   std::vector<uint32_t> held_;
   absl::Time now_ = absl::UnixEpoch();
@@ -167,26 +170,43 @@ TEST(SharedReceives, WithoutMemoryForMoreConnectionsGoOnWithTheirMinimum) {
   EXPECT_GT(world.pool().size(), kGrown);
 }
 
-TEST(SharedReceives, WithoutMemoryAConnectionThatComesHasWhatWasAddedForActiveOnes) {
+TEST(SharedReceives, WithoutMemoryAConnectionThatComesHasWhatActiveOnesUseUp) {
   World world;
   world.ComeTo(kMany);
-  world.SendEach();
-  ASSERT_EQ(world.supply().kept(), 0u);
-  ASSERT_EQ(world.pool().size(), kGrown);
+  for (int i = 0; i < 3; ++i) world.SendEach();
+  ASSERT_EQ(world.PeersWithMoreThanTheMinimum(), kMany);
+  const size_t grown = world.pool().size();
   world.fake().Fail("register_memory", ENOMEM, 1000);
   while (world.shared().ProvideFor(world.peers().size() + 1).ok()) ASSERT_TRUE(world.Come());
-  EXPECT_EQ(world.peers().size(), (kGrown - kAtFirst / 2) / protocol::kCreditsPerConnectionMin);
+  const size_t connections = world.peers().size();
+  world.SendEach();
+  EXPECT_TRUE(world.Come());
+  EXPECT_GT(world.peers().size(), connections);
+  EXPECT_EQ(world.pool().size(), grown);
 }
 
-TEST(SharedReceives, WhatWasAddedForActiveConnectionsLeavesWithThem) {
+TEST(SharedReceives, WhatWasAddedForActiveConnectionsLeavesWithThemThoughSomeStayActive) {
   World world;
   world.ComeTo(kMany);
-  world.SendEach();
+  for (int i = 0; i < 3; ++i) world.SendEach();
+  world.GoTo(20);
+  for (int i = 0; i < 20; ++i) world.SendEach();  // They have full windows.
+  world.EndPeriod(20);
+  for (int i = 0; i < 50; ++i) world.SendEach();
+  world.EndPeriod(20);
+  EXPECT_LT(world.grants().spare(), kAtFirst / 2 + 20 + kSlabBuffers);
   world.GoTo(1);
   world.EndPeriod(1);
   world.Send(kGrown + kSlabBuffers);
   world.EndPeriod(1);
   EXPECT_EQ(world.pool().size(), kAtFirst);
+}
+
+TEST(SharedReceives, NoMoreIsAddedForActiveConnectionsThanThereIsRoomForBesideTheMinimums) {
+  World world(/*spare_max=*/0);
+  world.ComeTo(kMany);
+  for (int i = 0; i < 3; ++i) world.SendEach();
+  EXPECT_EQ(world.pool().size(), kGrown);
 }
 
 TEST(SharedReceives, TheDeviceIsAskedToSayOnceWhenFewAreLeft) {

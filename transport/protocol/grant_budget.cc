@@ -36,11 +36,15 @@ bool GrantBudget::ProvideForFewer(uint32_t members) {
   return true;
 }
 
-bool GrantBudget::TakeSpare(uint32_t count) {
-  if (count > spare_ || posted() < outstanding_ + deficit_ + kept_for_newcomers_ + count) return false;
-  receives_ -= count;
+uint32_t GrantBudget::TakeSpare(uint32_t most) {
+  const uint64_t promised = outstanding_ + deficit_ + kept_for_newcomers_;
+  const uint64_t free_now = posted() > promised ? posted() - promised : 0;
+  leaving_ = static_cast<uint32_t>(std::min<uint64_t>(most, spare_));
+  const auto taken = static_cast<uint32_t>(std::min<uint64_t>(leaving_, free_now));
+  leaving_ -= taken;
+  receives_ -= taken;
   UpdateShares();
-  return true;
+  return taken;
 }
 
 void GrantBudget::OnReceivesReposted(uint32_t count) {
@@ -99,7 +103,8 @@ void GrantBudget::UpdateShares() {
       provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
   const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + kept_for_newcomers_;
   spare_ = receives_ > reserved ? receives_ - reserved : 0;
-  const uint64_t share = kCreditsPerConnectionMin + spare_ / std::max<uint32_t>(active_count_, 1);
+  const uint64_t staying = spare_ - std::min<uint64_t>(leaving_, spare_);
+  const uint64_t share = kCreditsPerConnectionMin + staying / std::max<uint32_t>(active_count_, 1);
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 
@@ -182,7 +187,6 @@ std::optional<uint32_t> GrantBudget::NextWakeup(absl::Time now) {
   if (!shortage_) return std::nullopt;
   if (idle_rich_.oldest == kNone) {
     shortage_ = false;
-    lacked_spare_ = true;
     return std::nullopt;
   }
   const uint32_t index = idle_rich_.oldest;

@@ -56,13 +56,14 @@ class GrantBudget {
   bool ProvideForFewer(uint32_t members);
   // More receives are of use: there is not one beyond its minimum for each member, and an active one had none. With
   // three credits a request and its response carry the grants, with two a frame is due for a grant alone
-  // (credit_window.h). Reading it clears what an active member lacked.
-  bool WantsSpare() {
-    return spare_ < member_count_ && (active_count_ > spare_ || std::exchange(lacked_spare_, false));
+  // (credit_window.h). Reading it clears it.
+  bool TakeSpareWanted() {
+    const bool lacked = std::exchange(lacked_spare_, false);
+    return spare_ < member_count_ && (lacked || active_count_ > spare_);
   }
-  // `count` receives of spare() leave the budget; they stay posted. False, and nothing has changed: there are not so
-  // many, or too many of them are granted or consumed now; try again later.
-  bool TakeSpare(uint32_t count);
+  // Up to `most` receives of spare() leave the budget, those that are neither granted nor consumed now; they stay
+  // posted. Returns how many. The rest of `most` is not granted any more, until this is called again.
+  uint32_t TakeSpare(uint32_t most);
   // `count` receives were consumed that no share has seen: their connection is ending, they carry no frame, or the
   // device refused them when they were added.
   void OnReceivesTaken(uint32_t count) { consumed_ += count; }
@@ -140,6 +141,13 @@ class GrantBudget {
     table_[index].last_active = now;
     if (active_.newest != index) BecomeNewest(index);
   }
+  // An active member has less than its share, even with what it is granted now: so much. What is consumed comes back.
+  void OnShortage(uint32_t granted) {
+    shortage_ = true;
+    if (granted <= kCreditsPerConnectionMin && outstanding_ + deficit_ + kept_for_newcomers_ >= receives_) {
+      lacked_spare_ = true;
+    }
+  }
   void BecomeNewest(uint32_t index);
   void Starve(uint32_t index, uint32_t wanted);
   void RemoveStarving(uint32_t index);
@@ -161,8 +169,9 @@ class GrantBudget {
   uint32_t active_count_ = 0;
   uint32_t fair_share_ = kCreditsPerConnectionMin;  // What an active member should hold.
   uint64_t spare_ = 0;
+  uint32_t leaving_ = 0;       // Of that, what TakeSpare did not find free.
   bool shortage_ = false;      // An active member got less than its share because nothing was spare.
-  bool lacked_spare_ = false;  // So it was, and no idle member had any to give back.
+  bool lacked_spare_ = false;  // It got none, and others hold all that there is.
   List active_;                // Members with traffic in the last `idle_after`, newest first.
   absl::Time next_expiry_ = absl::InfinitePast();  // Before it no active member has been silent for `idle_after`.
   List idle_rich_;                                 // Members without, that hold more than their minimum.
@@ -194,7 +203,7 @@ class GrantShare {
   uint16_t Take(uint16_t limit) {
     GrantBudget::Member& member = budget_->table_[index_];
     const uint32_t grantable = budget_->GrantableTo(member);
-    if (grantable + member.granted < budget_->TargetOf(member)) budget_->shortage_ = true;
+    if (grantable + member.granted < budget_->TargetOf(member)) budget_->OnShortage(grantable + member.granted);
     const uint32_t taken = std::min<uint32_t>(grantable, limit);
     if (taken > 0) budget_->SetGranted(member, member.granted + taken);
     return static_cast<uint16_t>(taken);

@@ -167,56 +167,6 @@ TEST(GrantBudget, WhileReceivesAreConsumedThatNoShareHasSeenNothingLeaves) {
   EXPECT_TRUE(budget.ProvideForFewer(1));
 }
 
-TEST(GrantBudget, MoreIsOfUseWhileThereIsNotOneBeyondTheMinimumForEachThatIsActive) {
-  GrantBudget budget;
-  budget.OnReceivesAdded(1);
-  GrantShare one = Admitted(budget, 1), other = Admitted(budget, 2);
-  EXPECT_FALSE(budget.WantsSpare()) << "nobody is active";
-  one.Touch(kStart);
-  EXPECT_FALSE(budget.WantsSpare());
-  other.Touch(kStart);
-  EXPECT_TRUE(budget.WantsSpare());
-  budget.OnReceivesAdded(1);
-  EXPECT_FALSE(budget.WantsSpare());
-  EXPECT_EQ(one.Take(0xffff), 1);
-  EXPECT_EQ(other.Take(0xffff), 1);
-}
-
-TEST(GrantBudget, MoreIsOfUseWhereMembersThatAreIdleHoldWhatIsSpareAndHaveNoneToGiveBack) {
-  GrantBudget budget({.idle_after = absl::Milliseconds(20)});
-  budget.OnReceivesAdded(1);
-  GrantShare holder = Admitted(budget, 1), busy = Admitted(budget, 2);
-  holder.Touch(kStart);
-  ASSERT_EQ(holder.Take(0xffff), 1);
-  const absl::Time later = kStart + absl::Milliseconds(30);
-  busy.Touch(later);
-  budget.NextWakeup(later);
-  EXPECT_FALSE(budget.WantsSpare());
-  EXPECT_EQ(busy.Take(0xffff), 0);
-  budget.NextWakeup(later);
-  EXPECT_TRUE(budget.WantsSpare());
-  EXPECT_FALSE(budget.WantsSpare()) << "it is told once";
-}
-
-TEST(GrantBudget, WhatIsSpareLeavesUnlessItIsGrantedOrConsumed) {
-  GrantBudget budget;
-  budget.OnReceivesAdded(3);
-  GrantShare share = Admitted(budget, 1);
-  EXPECT_EQ(budget.spare(), 3u);
-  EXPECT_FALSE(budget.TakeSpare(4)) << "a minimum is not spare";
-  share.Touch(kStart);
-  EXPECT_EQ(share.Take(1), 1);
-  EXPECT_FALSE(budget.TakeSpare(3));
-  ASSERT_TRUE(budget.TakeSpare(1));
-  EXPECT_EQ(budget.spare(), 2u);
-  EXPECT_EQ(budget.receives(), 2 + kCreditsPerConnectionMin);
-  budget.OnReceivesTaken(1);
-  EXPECT_FALSE(budget.TakeSpare(1));
-  budget.OnReceivesReposted(1);
-  EXPECT_TRUE(budget.TakeSpare(1));
-  EXPECT_EQ(share.Grantable(), 0u);
-}
-
 // Members, provided or not, that come, send, are served and go, in any order.
 class RandomMembers {
  public:
@@ -285,7 +235,7 @@ class RandomMembers {
     if (budget_.ProvideForFewer(fewer)) provided_ = fewer;
   }
   void ChangeSpare() {
-    if (budget_.WantsSpare()) budget_.OnReceivesAdded(Number(1, 20));
+    if (budget_.TakeSpareWanted()) budget_.OnReceivesAdded(Number(1, 20));
     budget_.TakeSpare(Number(0, 10));
   }
   void Repost(uint32_t count) { budget_.OnReceivesReposted(count); }

@@ -48,9 +48,6 @@ inline constexpr uint32_t kAuthenticationMessagesMax = 8;
 inline constexpr uint32_t kControlSendSlots = 2;
 inline constexpr uint32_t kSendSlotsMin = kControlSendSlots + 2;
 
-// SENDs in a row that may ask for no completion: what they hold comes free with the next that does.
-inline constexpr uint32_t kUnsignaledSendsMax = 8;
-
 }  // namespace verbena::protocol
 
 #endif  // VERBENA_TRANSPORT_PROTOCOL_LIMITS_H_

@@ -21,6 +21,10 @@
 
 namespace verbena::protocol {
 
+// SENDs of a connection in a row that its driver may post without a completion, if the machine does not await them:
+// their slots come free with the next that has one. Few of those that there are: see HalfFull.
+inline constexpr uint32_t kUnsignaledSendsMax = 8;
+
 class SendSlots {
  public:
   static constexpr uint64_t kNoSend = 0;  // A frame that nobody waits for.
