@@ -46,6 +46,7 @@ absl::Status SharedReceives::MakeSupply() {
   supply_.emplace(surroundings_, &*queue_, queue_->receives_max());
   if (absl::Status status = supply_->Add(sizes_.at_first); !status.ok()) return status;
   supply_->PutInBudget(SpareAtFirst());
+  supply_->grants().DivideAtMost(SpareAtFirst());
   provided_ = 0;
   return absl::OkStatus();
 }

@@ -36,12 +36,15 @@ bool GrantBudget::ProvideForFewer(uint32_t members) {
   return true;
 }
 
+void GrantBudget::DivideAtMost(uint32_t most) {
+  divided_max_ = most;
+  UpdateShares();
+}
+
 uint32_t GrantBudget::TakeSpare(uint32_t most) {
   const uint64_t promised = outstanding_ + deficit_ + kept_for_newcomers_;
   const uint64_t free_now = posted() > promised ? posted() - promised : 0;
-  leaving_ = static_cast<uint32_t>(std::min<uint64_t>(most, spare_));
-  const auto taken = static_cast<uint32_t>(std::min<uint64_t>(leaving_, free_now));
-  leaving_ -= taken;
+  const auto taken = static_cast<uint32_t>(std::min<uint64_t>({most, spare_, free_now}));
   receives_ -= taken;
   UpdateShares();
   return taken;
@@ -103,8 +106,9 @@ void GrantBudget::UpdateShares() {
       provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
   const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + kept_for_newcomers_;
   spare_ = receives_ > reserved ? receives_ - reserved : 0;
-  const uint64_t staying = spare_ - std::min<uint64_t>(leaving_, spare_);
-  const uint64_t share = kCreditsPerConnectionMin + staying / std::max<uint32_t>(active_count_, 1);
+  const uint64_t active = std::max<uint32_t>(active_count_, 1);
+  const uint64_t each = std::max<uint64_t>(std::min<uint64_t>(spare_, divided_max_) / active, spare_ >= active ? 1 : 0);
+  const uint64_t share = kCreditsPerConnectionMin + each;
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -61,8 +62,11 @@ class GrantBudget {
     const bool lacked = std::exchange(lacked_spare_, false);
     return spare_ < member_count_ && (lacked || active_count_ > spare_);
   }
+  // Of spare(), no more than `most` are divided among the active members; what is beyond is for one credit each. At
+  // first all of it. A share that is large while few are active is to be asked back when others are.
+  void DivideAtMost(uint32_t most);
   // Up to `most` receives of spare() leave the budget, those that are neither granted nor consumed now; they stay
-  // posted. Returns how many. The rest of `most` is not granted any more, until this is called again.
+  // posted. Returns how many.
   uint32_t TakeSpare(uint32_t most);
   // `count` receives were consumed that no share has seen: their connection is ending, they carry no frame, or the
   // device refused them when they were added.
@@ -169,7 +173,7 @@ class GrantBudget {
   uint32_t active_count_ = 0;
   uint32_t fair_share_ = kCreditsPerConnectionMin;  // What an active member should hold.
   uint64_t spare_ = 0;
-  uint32_t leaving_ = 0;       // Of that, what TakeSpare did not find free.
+  uint32_t divided_max_ = std::numeric_limits<uint32_t>::max();
   bool shortage_ = false;      // An active member got less than its share because nothing was spare.
   bool lacked_spare_ = false;  // It got none, and others hold all that there is.
   List active_;                // Members with traffic in the last `idle_after`, newest first.

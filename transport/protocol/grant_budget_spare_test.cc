@@ -70,12 +70,23 @@ TEST(GrantBudgetSpare, WhatIsSpareLeavesWhenItIsNeitherGrantedNorConsumed) {
   EXPECT_EQ(budget.TakeSpare(10), 1u) << "a minimum is not spare";
   EXPECT_EQ(budget.receives(), 2 + kCreditsPerConnectionMin);
   budget.OnReceivesReposted(1);
-  EXPECT_EQ(share.Grantable(), 0u) << "what is to leave is not granted";
   EXPECT_EQ(budget.TakeSpare(2), 1u);
   ASSERT_TRUE(share.OnSendArrived());
   budget.OnReceivesReposted(1);
   EXPECT_EQ(budget.TakeSpare(1), 1u);
   EXPECT_EQ(budget.spare(), 0u);
+}
+
+TEST(GrantBudgetSpare, WhatIsBeyondThatWhichIsDividedIsForOneEach) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(10);
+  budget.DivideAtMost(2);
+  GrantShare one = Admitted(budget, 1), two = Admitted(budget, 2), three = Admitted(budget, 3);
+  one.Touch(kStart);
+  EXPECT_EQ(one.target(), kCreditsPerConnectionMin + 2);
+  two.Touch(kStart);
+  three.Touch(kStart);
+  EXPECT_EQ(one.target(), kCreditsPerConnectionMin + 1);
 }
 
 }  // namespace
