@@ -4,18 +4,10 @@
 
 #include "gtest/gtest.h"
 #include "transport/protocol/grant_budget.h"
+#include "transport/protocol/grant_budget_fixture.h"
 
 namespace verbena::protocol {
 namespace {
-
-const absl::Time kStart = absl::UnixEpoch();
-
-GrantShare Admitted(GrantBudget& budget, uint32_t owner, uint16_t initial = 2) {
-  budget.OnReceivesAdded(kCreditsPerConnectionMin);
-  absl::StatusOr<GrantShare> share = budget.Admit(owner, initial);
-  EXPECT_TRUE(share.ok()) << share.status();
-  return *std::move(share);
-}
 
 TEST(GrantBudgetSpare, MoreIsOfUseWhileThereIsNotOneBeyondTheMinimumForEachThatIsActive) {
   GrantBudget budget;
