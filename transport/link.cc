@@ -11,6 +11,7 @@ namespace {
 
 // How long a link without any other news waits for the reason why its receives were flushed.
 constexpr absl::Duration kCauseWait = absl::Milliseconds(100);
+
 const char* OperationOf(WorkKind kind) {
   switch (kind) {
     case WorkKind::kReceive:

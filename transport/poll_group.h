@@ -172,6 +172,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   SendListPool send_lists_;
   FlightCounts in_flight_;   // Of all links together.
   uint64_t unsignaled_ = 0;  // Of those, SENDs that complete only if they fail, or with one that is to come.
+  // A loop that has polled so often without sleeping is taken not to sleep before the next message.
   static constexpr uint64_t kPollsAwake = 16;
   uint64_t polls_awake_ = 0;         // Since the loop slept, or was about to.
   std::deque<LinkFlights> flights_;  // By link number.

@@ -171,9 +171,9 @@ class GrantBudget {
   uint64_t outstanding_ = 0;
   uint64_t deficit_ = 0;  // Sum over members of max(0, kCreditsPerConnectionMin - granted).
   uint32_t active_count_ = 0;
-  uint32_t fair_share_ = kCreditsPerConnectionMin;  // What an active member should hold.
-  uint64_t spare_ = 0;
-  uint32_t divided_max_ = std::numeric_limits<uint32_t>::max();
+  uint32_t fair_share_ = kCreditsPerConnectionMin;               // What an active member should hold.
+  uint64_t spare_ = 0;                                           // Receives beyond what the second invariant needs.
+  uint32_t divided_max_ = std::numeric_limits<uint32_t>::max();  // Of those, for the shares of active members.
   bool shortage_ = false;      // An active member got less than its share because nothing was spare.
   bool lacked_spare_ = false;  // It got none, and others hold all that there is.
   List active_;                // Members with traffic in the last `idle_after`, newest first.
