@@ -39,26 +39,6 @@ bool IsRefusal(uint32_t status) {
          status == IBV_WC_REM_OP_ERR;
 }
 
-// A violation of the peer's rights, which takes the peer's queue pair out of service too. Or memory that cannot be
-// copied any more, which does not say why: a process that lives carries the request out, a dead one is given up in
-// time.
-bool IsLeftToPeer(ibv_wc_status status) {
-  return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR || status == IBV_WC_RETRY_EXC_ERR;
-}
-
-// Atomics between processes are the responder's business: only there they are atomic towards its own ones. So is what
-// copies nothing, and needs no more than the queue pair's leave.
-bool IsDirect(PairLink& link, const SendEntry& entry) {
-  return IsOneSided(entry.opcode) && link.direct() != nullptr && entry.length != 0 &&
-         (!IsAtomic(entry.opcode) || link.direct()->same_process());
-}
-
-// A READ that we copy by ourselves has no place among what the peer accepts.
-bool MayBeOvertaken(PairLink& link, const SendEntry& entry) {
-  return entry.opcode == IBV_WR_RDMA_READ && IsDirect(link, entry) &&
-         entry.direct_copy == SendEntry::DirectCopy::kNotDone;
-}
-
 // As one record, or as two if the end of the ring is between: these take a cache line more at most.
 bool IsShortSend(PairLink& link, const SendEntry& entry) {
   return (entry.opcode == IBV_WR_SEND || entry.opcode == IBV_WR_SEND_WITH_IMM) &&
@@ -78,6 +58,12 @@ Requester::Requester(const Options& options)
 
 int Requester::Append(const ibv_send_wr& request) {
   return queue_.Append(request, options_.signal_all || (request.send_flags & IBV_SEND_SIGNALED) != 0);
+}
+
+// A READ that we copy by ourselves has no place among what the peer accepts.
+bool Requester::MayBeOvertaken(PairLink& link, const SendEntry& entry) {
+  return entry.opcode == IBV_WR_RDMA_READ && IsDirect(link, entry) &&
+         entry.direct_copy == SendEntry::DirectCopy::kNotDone;
 }
 
 bool Requester::Advance(PairLink& link, Look look, CopyPace::Occasion occasion) {
@@ -226,84 +212,12 @@ bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
   return TransmitInRing(link, entry);
 }
 
-bool Requester::PerformLocally(PairLink& link, SendEntry& entry) {
-  KeyUser self = {.domain = options_.domain, .queue_pair = options_.queue_pair_number};
-  if (entry.opcode == IBV_WR_BIND_MW) {
-    if (!options_.keys->Bind(entry.binding, self)) return Fail(entry, {.status = IBV_WC_MW_BIND_ERR});
-  } else {
-    if (!invalidating_since_.has_value() && !options_.keys->Invalidate(entry.immediate, self)) {
-      return Fail(entry, {.status = IBV_WC_LOC_PROT_ERR});
-    }
-    if (PeerStillCopies(link, entry.immediate)) return false;
-  }
-  entry.state = SendEntry::State::kDone;
-  return true;
-}
-
-bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
-  std::optional<Copier> peer = link.copier();
-  if (!peer.has_value() || peer->hazard->key.load() != key) {
-    invalidating_since_.reset();
-    return false;
-  }
-  auto now = std::chrono::steady_clock::now();
-  if (!invalidating_since_.has_value()) invalidating_since_ = now;
-  if (now - *invalidating_since_ > kHazardPatience) link.MarkBroken();
-  options_.completions->MarkReady(options_.queue_pair_index);  // One slice of a copy takes microseconds.
-  return true;
-}
-
 WorkOutcome Requester::CheckLocal(const SendEntry& entry) const {
   if (entry.is_inline) return {};
   if (IsAtomic(entry.opcode) && entry.length != kAtomicBytes) return {.status = IBV_WC_LOC_LEN_ERR};
   uint32_t access = WantsAnswer(entry.opcode) ? options_.answer_target_access : 0;
   bool allowed = SegmentsAllowed(*options_.own_memory, options_.domain, entry.segments, access);
   return {.status = allowed ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR};
-}
-
-bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
-  blocked_on_acceptance_ = accepted_ < last_in_order_;
-  if (blocked_on_acceptance_) return false;
-  WorkOutcome outcome = CopyDirectly(link, entry);
-  if (IsLeftToPeer(outcome.status)) {
-    entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
-    return true;
-  }
-  if (!outcome.ok()) return Fail(entry, outcome);
-  if (unfinished_copy_) return false;
-  entry.direct_copy = SendEntry::DirectCopy::kDone;
-  if (entry.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) entry.state = SendEntry::State::kDone;
-  return true;
-}
-
-WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
-  DirectMemory& memory = *link.direct();
-  if (IsAtomic(entry.opcode)) {
-    AtomicOperation operation = {
-        .compares = entry.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, .operand = entry.operand, .swap = entry.swap};
-    uint64_t before = 0;
-    WorkOutcome outcome = memory.Execute(operation, entry.remote_address, entry.remote_key, &before);
-    if (outcome.ok()) Scatter(reinterpret_cast<std::byte*>(&before), entry.segments, 0, sizeof(before));
-    return outcome;
-  }
-  while (entry.copied_bytes < entry.length) {
-    uint64_t bytes = copy_pace_.NextSlice(entry.length - entry.copied_bytes);
-    unfinished_copy_ = bytes == 0;
-    if (unfinished_copy_) return {};
-    WorkOutcome outcome = memory.Copy({
-        .direction = IsWrite(entry.opcode) ? DirectMemory::Direction::kWrite : DirectMemory::Direction::kRead,
-        .local = entry.segments,
-        .remote_address = entry.remote_address,
-        .remote_key = entry.remote_key,
-        .length = entry.length,
-        .offset = entry.copied_bytes,
-        .part_length = bytes,
-    });
-    if (!outcome.ok()) return outcome;
-    entry.copied_bytes += bytes;
-    copy_pace_.Copied(bytes, link.requests_in().HasMore() || options_.completions->ready().AnyReady());
-  }
-  return {};
 }
 
 bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {

@@ -114,6 +114,7 @@ class Requester {
   bool Transmit(PairLink& link);
   // These return true if the request is handed over and the next one's turn has come.
   bool TransmitOne(PairLink& link, SendEntry& entry);
+  // There is a direct way, and it was not found forbidden.
   bool ExecuteDirectly(PairLink& link, SendEntry& entry);
   bool TransmitInRing(PairLink& link, SendEntry& entry);
 
@@ -125,8 +126,11 @@ class Requester {
   bool PeerStillCopies(PairLink& link, uint32_t key);
 
   WorkOutcome CheckLocal(const SendEntry& entry) const;
-  WorkOutcome CopyDirectly(PairLink& link, SendEntry& entry);  // There is a direct way.
-  bool Fail(SendEntry& entry, WorkOutcome outcome);            // Returns false.
+  // Whether we may copy from and into the peer's memory for this one.
+  static bool IsDirect(PairLink& link, const SendEntry& entry);
+  static bool MayBeOvertaken(PairLink& link, const SendEntry& entry);
+  WorkOutcome CopyDirectly(PairLink& link, SendEntry& entry);
+  bool Fail(SendEntry& entry, WorkOutcome outcome);  // Returns false.
   void WatchAcceptanceOf(PairLink& link, const SendEntry& entry);
   // True if what we wait for changed after the peer may have looked: look once more.
   bool UpdateWatch(PairLink& link);
