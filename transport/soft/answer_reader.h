@@ -15,8 +15,12 @@ namespace verbena::soft {
 
 class AnswerReader {
  public:
-  // A request of `queue` that wants an answer was handed over.
-  void Expect() { ++in_flight_; }
+  // A request for `bytes` of `entry` is in the ring, which wants an answer. The entry has its number.
+  void Expect(SendEntry& entry, uint64_t bytes) {
+    entry.fetched_bytes += bytes;
+    ++entry.answers_due;
+    ++in_flight_;
+  }
   uint32_t in_flight() const { return in_flight_; }
 
   // Takes in what has arrived and marks the requests that are answered. An answer that cannot be marks the link broken.
@@ -24,9 +28,13 @@ class AnswerReader {
 
  private:
   bool IsPossible(const RecordHeader& header, const SendEntry& entry, size_t available) const;
+  bool BeginsAnswer(const RecordHeader& header, const SendEntry& entry) const;
+  bool Continues(const RecordHeader& header) const;
   void Publish(PairLink& link);
 
   uint32_t in_flight_ = 0;
+  RecordHeader first_ = {};         // Of the answer in progress.
+  uint64_t answer_bytes_ = 0;       // Of that, taken in. 0: none is in progress.
   uint64_t unpublished_bytes_ = 0;  // Consumed from the ring; the sender was not told.
 };
 

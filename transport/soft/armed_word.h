@@ -70,6 +70,9 @@ class ArmedWordWatcher {
 
   explicit ArmedWordWatcher(const std::atomic<uint64_t>* word) : word_(word) {}
 
+  // The owner polls, or did lately, and does not want to be woken.
+  bool IsPolled() const { return (word_->load() & 7) == 0; }
+
   // Who must be woken now.
   Wake WhomToWake(News news) {
     uint64_t word = word_->load();

@@ -107,6 +107,7 @@ void CompletionQueue::EnableExtendedPoll(bool with_times, bool single_threaded) 
 
 void CompletionQueue::Arm(bool solicited_only) {
   std::lock_guard lock(entries_mu_);
+  polls_at_arming_.store(polls_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   ArmedFor wish = solicited_only ? ArmedFor::kSolicited : ArmedFor::kAnything;
   armed_.Arm(std::max(wish, armed_.armed_for()));
   // A peer whose mark was lost insists, and this process' device thread looks at everybody then, if there is one.

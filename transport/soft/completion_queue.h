@@ -52,6 +52,9 @@ class ProgressTarget {
 
 class CompletionQueue final : public ExtensibleCompletionQueue {
  public:
+  // An owner who has polled so often without arming polls on.
+  static constexpr uint32_t kPollsSteady = 16;
+
   // `index` is this queue's place in the published memory, `published` that place. `ready` is fresh.
   CompletionQueue(ibv_context* device_context, uint32_t index, uint32_t capacity, void* user_context,
                   CompletionChannel* event_channel, ReadyMap ready, PublishedQueue* published, AsyncEvents* events,
@@ -107,6 +110,11 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
 
   // For the progress thread. Whether the queue was polled lately; without such a thread, always.
   bool attended() const { return !unattended_.load(); }
+  // Its owner polls, and is not about to sleep.
+  bool IsPolledSteadily() const {
+    const uint32_t polls = polls_.load(std::memory_order_relaxed) - polls_at_arming_.load(std::memory_order_relaxed);
+    return polls >= kPollsSteady && attended();
+  }
   // Of an attended queue: how often it was polled since the last call. 0: it is not attended any more, and has had its
   // turn.
   uint32_t TakePolls();
@@ -172,6 +180,7 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
   std::atomic<uint32_t> polls_{0};  // A count that may miss some: threads that poll together do not lock it.
   std::atomic<uint32_t> polls_at_look_{0};
   std::atomic<uint32_t> polls_at_tick_{0};
+  std::atomic<uint32_t> polls_at_arming_{0};
 
   SpinLock progress_mu_;
   std::vector<ProgressTarget*> targets_ ABSL_GUARDED_BY(progress_mu_);  // By queue pair index; grows on demand.

@@ -115,6 +115,10 @@ WorkOutcome DirectMemory::Execute(const AtomicOperation& operation, uint64_t rem
   return outcome;
 }
 
+WorkOutcome DirectMemory::CheckRead(uint32_t remote_key, MemoryRange remote) const {
+  return abandoned_ ? OutcomeOfErrno(ESRCH) : Check(remote_key, remote, IBV_ACCESS_REMOTE_READ);
+}
+
 WorkOutcome DirectMemory::Check(uint32_t key, MemoryRange range, uint32_t access) const {
   bool queue_pair_allows = (state_->access.load() & access) == access && state_->closed.load() == 0;
   KeyUser user = {.domain = state_->domain.load(), .queue_pair = peer_.queue_pair_number};

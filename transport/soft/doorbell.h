@@ -28,6 +28,9 @@ class Doorbell {
 
   // The other end has not taken up news for a while: tells it again, whatever it seemed to want. Seldom called.
   virtual void Insist() = 0;
+
+  // A guess whether somebody polls there, and takes up what it is told without being woken.
+  virtual bool IsPolled() const = 0;
 };
 
 class SharedDoorbell final : public Doorbell {
@@ -64,6 +67,8 @@ class SharedDoorbell final : public Doorbell {
     ready_.Set(target_.queue_pair_index);
     target_.progress->Wake();
   }
+
+  bool IsPolled() const override { return armed_.IsPolled(); }
 
  private:
   const Target target_;

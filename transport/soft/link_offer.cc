@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -11,6 +12,7 @@
 #include "transport/soft/errno_status.h"
 #include "transport/soft/one_sided_policy.h"
 #include "transport/soft/peer_channels.h"
+#include "transport/soft/read_asking.h"
 #include "transport/soft/soft_device.h"
 
 namespace verbena::soft {
@@ -127,6 +129,12 @@ absl::StatusOr<PeerProcess> ReadProcess(pid_t process, uint64_t progress_serial,
   return PeerProcess{.process = process, .queues = *std::move(queues), .progress = *std::move(progress)};
 }
 
+// Within a process nothing is quicker than to copy.
+std::chrono::microseconds AskedToAnswerIn(pid_t process, OneSidedPolicy policy) {
+  if (policy == OneSidedPolicy::kAsking) return kAskingPatience;
+  return policy == OneSidedPolicy::kAuto && process != getpid() ? ReadAsking::kPrompt : std::chrono::microseconds(0);
+}
+
 // How one-sided requests to the peer are carried out: by ourselves if policy, peer and kernel allow it.
 absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferRecord& record, pid_t process,
                                                                     OneSidedPolicy policy, FdReader* fds) {
@@ -139,8 +147,10 @@ absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferR
   if (policy == OneSidedPolicy::kResponder) return std::nullopt;
   int error = DirectMemory::Probe(process, {.address = record.cookie_address, .value = record.cookie_value});
   if (error == 0) {
-    return DirectMemory::PeerProcess{
-        .process = process, .queue_pair_number = record.queue_pair_number, .regions = *std::move(regions)};
+    return DirectMemory::PeerProcess{.process = process,
+                                     .queue_pair_number = record.queue_pair_number,
+                                     .regions = *std::move(regions),
+                                     .asked_to_answer_in = AskedToAnswerIn(process, policy)};
   }
   if (policy == OneSidedPolicy::kDirect) return NoDirectAccess(std::strerror(error));
   return std::nullopt;

@@ -8,6 +8,7 @@
 #ifndef VERBENA_TRANSPORT_SOFT_ONE_SIDED_POLICY_H_
 #define VERBENA_TRANSPORT_SOFT_ONE_SIDED_POLICY_H_
 
+#include <chrono>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -16,10 +17,13 @@
 namespace verbena::soft {
 
 enum class OneSidedPolicy {
-  kAuto,       // The initiator where the kernel lets it, else the responder. Each direction of a link by itself.
-  kDirect,     // The initiator; no link is made where the kernel does not let it.
+  kAuto,       // The initiator where the kernel lets it, else the responder; but a READ of a peer that polls is asked
+               // of it (see read_asking.h). Each direction of a link by itself.
+  kDirect,     // The initiator, always; no link is made where the kernel does not let it.
   kResponder,  // The responder, checking its own private table: for peers that do not trust each other.
+  kAsking,     // For tests: as kAuto between processes, between the ends of one process too, and patiently.
 };
+inline constexpr std::chrono::milliseconds kAskingPatience{500};
 
 absl::StatusOr<OneSidedPolicy> TheOneSidedPolicy();
 

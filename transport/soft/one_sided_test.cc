@@ -1,5 +1,5 @@
 // READ and WRITE between two queue pairs of one process, and everything that forbids them: carried out by the
-// initiator, and by the responder.
+// initiator, by the responder, and READs by a responder that polls, WRITEs by the initiator.
 
 #include <unistd.h>
 
@@ -228,9 +228,11 @@ TEST_P(OneSided, RegistrationWithRemoteButNotLocalWriteIsInvalid) {
   EXPECT_EQ(errno, EINVAL);
 }
 
-INSTANTIATE_TEST_SUITE_P(ByWhom, OneSided, testing::Values(OneSidedPolicy::kDirect, OneSidedPolicy::kResponder),
+INSTANTIATE_TEST_SUITE_P(ByWhom, OneSided,
+                         testing::Values(OneSidedPolicy::kDirect, OneSidedPolicy::kResponder, OneSidedPolicy::kAsking),
                          [](const auto& info) {
-                           return info.param == OneSidedPolicy::kDirect ? "Initiator" : "Responder";
+                           if (info.param == OneSidedPolicy::kDirect) return "Initiator";
+                           return info.param == OneSidedPolicy::kResponder ? "Responder" : "ResponderIfItPolls";
                          });
 
 }  // namespace

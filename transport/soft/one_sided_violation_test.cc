@@ -122,8 +122,10 @@ TEST_P(OneSidedViolation, WriteWithImmediateThatIsRefusedUsesUpNoReceive) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByWhom, OneSidedViolation,
-                         testing::Values(OneSidedPolicy::kDirect, OneSidedPolicy::kResponder), [](const auto& info) {
-                           return info.param == OneSidedPolicy::kDirect ? "Initiator" : "Responder";
+                         testing::Values(OneSidedPolicy::kDirect, OneSidedPolicy::kResponder, OneSidedPolicy::kAsking),
+                         [](const auto& info) {
+                           if (info.param == OneSidedPolicy::kDirect) return "Initiator";
+                           return info.param == OneSidedPolicy::kResponder ? "Responder" : "ResponderIfItPolls";
                          });
 
 }  // namespace

@@ -76,6 +76,8 @@ class PairLink {
   void RingSender(News news) { (sending_ != nullptr ? *sending_ : *receiving_).Ring(news); }
   // What acceptances and answers are to the sender: something to go on with if requests wait for them.
   News NewsOfAnswers() const { return peer_.requests_out.held_up.load() != 0 ? News::kImportant : News::kAnswer; }
+  // Whoever receives our requests polls: it carries out what is asked of it without being woken.
+  bool ReceiverIsPolled() const { return receiving_->IsPolled(); }
   // The receiver has shown no sign of life for a while.
   void Insist() { receiving_->Insist(); }
 

@@ -34,8 +34,8 @@ RecordKind KindOf(const SendEntry& entry) {
 bool CarriesPayload(RecordKind kind) { return !WantsAnswer(kind) && kind != RecordKind::kImmediateOfWrite; }
 
 // Before the payload, which may begin where the operands would stand.
-void WriteTarget(const SendEntry& entry, std::byte* record) {
-  RecordTarget target = {.address = entry.remote_address,
+void WriteTarget(const SendEntry& entry, uint64_t offset, std::byte* record) {
+  RecordTarget target = {.address = entry.remote_address + offset,
                          .key = entry.remote_key,
                          .reserved = 0,
                          .operand = entry.operand,
@@ -70,7 +70,7 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
                               .number = entry.number,
                               .immediate = entry.immediate,
                               .reserved = 0};
-    if (HasTarget(kind)) WriteTarget(entry, record);
+    if (HasTarget(kind)) WriteTarget(entry, 0, record);
     Gather(entry.segments, entry.sent_bytes, bytes, record + prefix_bytes);
     link.requests_out().Commit(prefix_bytes + bytes);
     unpublished_ = true;
@@ -80,6 +80,25 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
   } while (entry.sent_bytes < payload_bytes);
   if (entry.solicited) Announce(News::kImportant);
   return Written::kWholly;
+}
+
+bool RequestWriter::Ask(PairLink& link, const SendEntry& entry, const Part& part, uint32_t reads_in_flight) {
+  if (!unpublished_) link.requests_out().Restart();
+  const size_t record_bytes = RecordPrefixBytes(RecordKind::kRead);
+  std::byte* record = link.requests_out().Reserve(record_bytes);
+  if (record == nullptr) return false;
+  new (record) RecordHeader{.kind = RecordKind::kRead,
+                            .flags = kRecordFirst | kRecordLast,
+                            .reads_in_flight = static_cast<uint16_t>(reads_in_flight),
+                            .payload_bytes = 0,
+                            .message_bytes = part.bytes,
+                            .number = part.number,
+                            .immediate = 0,
+                            .reserved = 0};
+  WriteTarget(entry, part.offset, record);
+  link.requests_out().Commit(record_bytes);
+  unpublished_ = true;
+  return true;
 }
 
 void RequestWriter::Publish(PairLink& link) {

@@ -25,6 +25,14 @@ class RequestWriter {
   // bytes are copied, and subtracted from it. `reads_in_flight` as in the record's header.
   Written Write(PairLink& link, SendEntry& entry, uint32_t reads_in_flight, uint64_t* budget);
 
+  // Asks for a part of a READ, as a READ of its own with that number. False: there is no room.
+  struct Part {
+    uint64_t number;
+    uint64_t offset;
+    uint64_t bytes;
+  };
+  bool Ask(PairLink& link, const SendEntry& entry, const Part& part, uint32_t reads_in_flight);
+
   // Somebody waits for the acceptance of what was written: worth telling a peer that waits for solicited messages only.
   void MarkImportant() { news_ = News::kImportant; }
 

@@ -84,7 +84,9 @@ bool Requester::WantsAcceptances() const {
 
 bool Requester::TakeIn(PairLink& link) {
   if (over_ || !TakeAcceptances(link)) return false;
+  const uint32_t answers_due = answers_.in_flight();
   answers_.TakeIn(link, queue_);  // After the acceptances: the answers that they count are there.
+  if (answers_.in_flight() < answers_due) CountAnswers(link, answers_due - answers_.in_flight());
   return Retire();
 }
 
@@ -117,7 +119,7 @@ bool Requester::HeadIsComplete(SendEntry& head) const {
 
 // The head is refused itself, or overtaken by what is: then nothing behind it can complete.
 bool Requester::HeadIsRefused(const SendEntry& head) const {
-  return refusal_ != IBV_WC_SUCCESS && (head.number == 0 || head.number > accepted_);
+  return refusal_ != IBV_WC_SUCCESS && (head.state == SendEntry::State::kQueued || head.number > accepted_);
 }
 
 bool Requester::Retire() {
@@ -183,6 +185,7 @@ bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
   entry.state = SendEntry::State::kSent;
   ++ahead_;
   copy_pace_.OnMessage();
+  asking_.OnMessage();
   if (entry.signaled) writer_.MarkImportant();
   return true;
 }
@@ -207,7 +210,7 @@ bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
   if (IsLocalOperation(entry.opcode)) return PerformLocally(link, entry);
   if (IsDirect(link, entry) && entry.direct_copy == SendEntry::DirectCopy::kNotDone) {
     if (!ExecuteDirectly(link, entry)) return false;
-    if (entry.state == SendEntry::State::kDone) return true;
+    if (entry.state != SendEntry::State::kQueued) return true;
   }
   return TransmitInRing(link, entry);
 }
@@ -233,7 +236,7 @@ bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
   unfinished_copy_ = written == RequestWriter::Written::kThisTurn;
   if (written != RequestWriter::Written::kWholly) return false;
   entry.state = SendEntry::State::kSent;
-  if (wants_answer) answers_.Expect();
+  if (wants_answer) answers_.Expect(entry, entry.length);
   if (entry.signaled) WatchAcceptanceOf(link, entry);
   return true;
 }

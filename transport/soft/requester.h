@@ -30,6 +30,7 @@
 #include "transport/soft/copy_pace.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/pair_link.h"
+#include "transport/soft/read_asking.h"
 #include "transport/soft/request_writer.h"
 #include "transport/soft/send_queue.h"
 #include "transport/soft/shared_layout.h"
@@ -116,6 +117,7 @@ class Requester {
   bool TransmitOne(PairLink& link, SendEntry& entry);
   // There is a direct way, and it was not found forbidden.
   bool ExecuteDirectly(PairLink& link, SendEntry& entry);
+  bool AskOfPeer(PairLink& link, SendEntry& entry);
   bool TransmitInRing(PairLink& link, SendEntry& entry);
 
   // SENDs ahead of the READs that stand first, for as long as there is room in the ring.
@@ -129,6 +131,10 @@ class Requester {
   // Whether we may copy from and into the peer's memory for this one.
   static bool IsDirect(PairLink& link, const SendEntry& entry);
   static bool MayBeOvertaken(PairLink& link, const SendEntry& entry);
+  // Whether the next part is asked of the peer, rather than copied.
+  bool IsAsked(PairLink& link, const SendEntry& entry) const;
+  static void LeaveToPeer(SendEntry& entry);
+  void CountAnswers(PairLink& link, uint32_t answers);
   WorkOutcome CopyDirectly(PairLink& link, SendEntry& entry);
   bool Fail(SendEntry& entry, WorkOutcome outcome);  // Returns false.
   void WatchAcceptanceOf(PairLink& link, const SendEntry& entry);
@@ -161,6 +167,7 @@ class Requester {
   bool over_ = false;    // A request completed as failed: what is behind it is flushed, whatever the peer says of it.
   bool held_ = false;    // See HoldCompletions.
   bool lost_completion_ = false;
+  ReadAsking asking_;
 };
 
 }  // namespace verbena::soft

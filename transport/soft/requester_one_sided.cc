@@ -53,11 +53,13 @@ bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
 }
 
 bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
+  if (IsAsked(link, entry)) return AskOfPeer(link, entry);
+  blocked_on_answer_ = entry.answers_due != 0;
   blocked_on_acceptance_ = accepted_ < last_in_order_;
-  if (blocked_on_acceptance_) return false;
+  if (blocked_on_answer_ || blocked_on_acceptance_) return false;
   WorkOutcome outcome = CopyDirectly(link, entry);
   if (IsLeftToPeer(outcome.status)) {
-    entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
+    LeaveToPeer(entry);
     return true;
   }
   if (!outcome.ok()) return Fail(entry, outcome);
@@ -65,6 +67,48 @@ bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
   entry.direct_copy = SendEntry::DirectCopy::kDone;
   if (entry.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) entry.state = SendEntry::State::kDone;
   return true;
+}
+
+// From its beginning, whatever is here of it.
+void Requester::LeaveToPeer(SendEntry& entry) {
+  entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
+  entry.fetched_bytes = entry.received_bytes = 0;
+}
+
+bool Requester::IsAsked(PairLink& link, const SendEntry& entry) const {
+  return IsRead(entry.opcode) && link.direct()->asked_to_answer_in().count() != 0 && read_depth_ != 0 &&
+         asking_.MayAsk() && !entry.planned.any() && options_.completions->IsPolledSteadily() &&
+         link.ReceiverIsPolled();
+}
+
+// What stands before it in the ring is carried out before it, so it need not wait for that.
+bool Requester::AskOfPeer(PairLink& link, SendEntry& entry) {
+  if (entry.fetched_bytes == 0) {
+    WorkOutcome outcome = link.direct()->CheckRead(entry.remote_key, {entry.remote_address, entry.length});
+    if (!outcome.ok()) {
+      LeaveToPeer(entry);
+      return true;
+    }
+  }
+  while (entry.fetched_bytes < entry.length) {
+    const uint64_t bytes = asking_.NextPart(entry.length, entry.length - entry.fetched_bytes);
+    blocked_on_answer_ = bytes == 0 || answers_.in_flight() >= read_depth_;
+    if (blocked_on_answer_) return false;
+    const RequestWriter::Part part = {.number = last_number_ + 1, .offset = entry.fetched_bytes, .bytes = bytes};
+    blocked_on_space_ = !writer_.Ask(link, entry, part, answers_.in_flight() + 1);
+    if (blocked_on_space_) return false;
+    entry.number = ++last_number_;
+    answers_.Expect(entry, bytes);
+    asking_.OnAsked(bytes, ReadAsking::Clock::now());
+  }
+  entry.state = SendEntry::State::kSent;
+  if (entry.signaled) WatchAcceptanceOf(link, entry);
+  return true;
+}
+
+void Requester::CountAnswers(PairLink& link, uint32_t answers) {
+  if (link.direct() == nullptr) return;
+  asking_.OnAnswered(answers, link.direct()->asked_to_answer_in(), ReadAsking::Clock::now());
 }
 
 WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
@@ -77,8 +121,8 @@ WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
     if (outcome.ok()) Scatter(reinterpret_cast<std::byte*>(&before), entry.segments, 0, sizeof(before));
     return outcome;
   }
-  while (entry.copied_bytes < entry.length) {
-    uint64_t bytes = copy_pace_.NextSlice(entry.length - entry.copied_bytes);
+  while (entry.fetched_bytes < entry.length) {
+    uint64_t bytes = copy_pace_.NextSlice(entry.length - entry.fetched_bytes);
     unfinished_copy_ = bytes == 0;
     if (unfinished_copy_) return {};
     WorkOutcome outcome = memory.Copy({
@@ -87,11 +131,13 @@ WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
         .remote_address = entry.remote_address,
         .remote_key = entry.remote_key,
         .length = entry.length,
-        .offset = entry.copied_bytes,
+        .offset = entry.fetched_bytes,
         .part_length = bytes,
     });
     if (!outcome.ok()) return outcome;
-    entry.copied_bytes += bytes;
+    entry.fetched_bytes += bytes;
+    entry.received_bytes = entry.fetched_bytes;
+    asking_.OnCopied();
     copy_pace_.Copied(bytes, link.requests_in().HasMore() || options_.completions->ready().AnyReady());
   }
   return {};

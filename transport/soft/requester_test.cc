@@ -16,6 +16,7 @@ class NobodyToTell final : public Doorbell {
  public:
   void Ring(News) override {}
   void Insist() override {}
+  bool IsPolled() const override { return false; }
 };
 
 // A requester whose peer is the test: what that publishes between two steps would need luck in a race.

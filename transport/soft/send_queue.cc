@@ -124,13 +124,14 @@ int SendQueue::Append(const ibv_send_wr& request, bool signaled) {
   entry.is_inline = is_inline;
   entry.checked = false;
   entry.answered = false;
+  entry.answers_due = 0;
   entry.immediate = request.imm_data;
   entry.remote_key = target.key;
   entry.remote_address = target.address;
   entry.operand = target.operand;
   entry.swap = target.swap;
   entry.length = TotalBytes(segments);
-  entry.copied_bytes = 0;
+  entry.fetched_bytes = 0;
   entry.sent_bytes = 0;
   entry.received_bytes = 0;
   entry.number = 0;
@@ -206,9 +207,9 @@ void SendQueue::PopHead() {
 
 SendEntry& SendQueue::oldest_unanswered() {
   for (unanswered_ = std::max(unanswered_, head_);; ++unanswered_) {
-    assert(unanswered_ < unsent_);
+    assert(unanswered_ <= unsent_ && unanswered_ < tail_);
     SendEntry& entry = Entry(unanswered_);
-    if (WantsAnswer(entry.opcode) && entry.state == SendEntry::State::kSent && !entry.answered) return entry;
+    if (entry.answers_due != 0) return entry;
   }
 }
 

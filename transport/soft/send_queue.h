@@ -56,24 +56,26 @@ struct SendEntry {
   bool solicited;
   bool fenced;  // Begins when every earlier READ and atomic is answered.
   bool is_inline;
-  bool checked;        // The local segments' keys are good.
-  bool answered;       // Every byte of the answer is here.
+  bool checked;   // The local segments' keys are good.
+  bool answered;  // Every byte of the answer is here.
+  uint8_t
+      answers_due;  // Requests for it are in the ring that are not answered: a READ's parts are asked for one by one.
   uint32_t immediate;  // Or the key to invalidate; as in the work request.
   uint32_t remote_key;
   uint64_t remote_address;
   uint64_t operand;         // Of an atomic: to add, or to compare with.
   uint64_t swap;            // Of a compare and swap.
   uint64_t length;          // Bytes.
-  uint64_t copied_bytes;    // Of `length`, copied directly.
+  uint64_t fetched_bytes;   // Of `length`, copied directly, or asked of the peer that answers.
   uint64_t sent_bytes;      // Of `length`, in the ring.
-  uint64_t received_bytes;  // Of `length`, of the answer.
+  uint64_t received_bytes;  // Of `fetched_bytes`, those that are here.
   uint64_t number;          // Of the request in the ring; 0 = not yet given, or never.
   WindowBinding binding;    // IBV_WR_BIND_MW only.
   WorkOutcome outcome;
   PlannedFaults planned;
   absl::Span<ibv_sge> segments;
 
-  bool begun() const { return number != 0 || copied_bytes != 0; }
+  bool begun() const { return number != 0 || fetched_bytes != 0; }
 };
 
 // They stand in memory from malloc, one behind the other.
@@ -109,7 +111,7 @@ class SendQueue {
   // Whether everything that was begun is completed.
   bool nothing_begun() const { return head_ == unsent_ && (unsent_ == tail_ || !Entry(head_).begun()); }
 
-  // The oldest READ or atomic that was sent and is not answered. There is one.
+  // The oldest READ or atomic, asked for wholly or in part, to which an answer is due. There is one.
   SendEntry& oldest_unanswered();
 
   void PopHead();

@@ -36,6 +36,7 @@ class NoDoorbell final : public Doorbell {
  public:
   void Ring(News) override {}
   void Insist() override {}
+  bool IsPolled() const override { return false; }
 };
 
 LinkOffer Write(const QueuePair& queue_pair, const LinkParameters& parameters) {

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "transport/soft/completion_queue.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/one_sided_policy.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/testing/must.h"
 
@@ -167,6 +169,11 @@ void Link(TestEnd& active, TestEnd& passive, const LinkParameters& parameters) {
   auto answer = AcceptOffer(passive.queue_pair, *std::move(offer), OwnCredentials(), parameters);
   Must(answer.ok(), "an answer");
   Must(CompleteOffer(active.queue_pair, *std::move(answer), OwnCredentials()).ok(), "a link");
+}
+
+LinkedPair::LinkedPair(const EndOptions& options, const LinkParameters& parameters) : left(options), right(options) {
+  Link(left, right, parameters);
+  if (*TheOneSidedPolicy() == OneSidedPolicy::kAsking) Turn(CompletionQueue::kPollsSteady);
 }
 
 void LinkedPair::Turn(int turns) {

@@ -92,11 +92,9 @@ class TestEnd {
 // Links two ends of this process. Both are RTS afterwards.
 void Link(TestEnd& active, TestEnd& passive, const LinkParameters& parameters = {});
 
+// Under OneSidedPolicy::kAsking, two that poll steadily.
 struct LinkedPair {
-  explicit LinkedPair(const EndOptions& options = {}, const LinkParameters& parameters = {})
-      : left(options), right(options) {
-    Link(left, right, parameters);
-  }
+  explicit LinkedPair(const EndOptions& options = {}, const LinkParameters& parameters = {});
 
   // The next completion of the left end's sends, while the right end's device has its turns too; none after many turns.
   std::optional<ibv_wc> AwaitSend();
