@@ -155,7 +155,7 @@ absl::StatusOr<ExportedPayload> ExportedPayload::Make(const DeviceContext& devic
 }
 
 void ExportedPayload::Bind(absl::FunctionRef<uint32_t(Opening&)> bind) {
-  std::vector<uint32_t> keys;
+  absl::InlinedVector<uint32_t, 2> keys;
   for (Opening& opening : openings_) keys.push_back(bind(opening));
   for (size_t i = 0; i < segments_.size(); ++i) segments_[i].key = keys[opening_of_segment_[i]];
   bound_ = true;

@@ -22,6 +22,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
@@ -69,10 +70,10 @@ class ExportedPayload {
   // Has each window bound; `bind` returns its key. Once.
   void Bind(absl::FunctionRef<uint32_t(Opening&)> bind);
   bool bound() const { return bound_; }
-  std::vector<Opening>& openings() { return openings_; }
+  absl::Span<Opening> openings() { return absl::MakeSpan(openings_); }
 
   // Identity block first; at most the `segments_max` of Make. With windows: after Bind.
-  const std::vector<wire::Segment>& segments() const { return segments_; }
+  absl::Span<const wire::Segment> segments() const { return segments_; }
   // Bytes exported, with the identity block.
   uint64_t bytes() const { return bytes_; }
   // Of the attachment.
@@ -83,9 +84,10 @@ class ExportedPayload {
   absl::Cord attachment_;                                 // Keeps the pieces that are exported in place.
   std::vector<std::shared_ptr<UserMemory>> user_memory_;  // Keeps the registrations of such pieces.
   std::vector<PinnedRegion> regions_;
-  std::vector<Opening> openings_;
-  std::vector<wire::Segment> segments_;
-  std::vector<size_t> opening_of_segment_;  // As long as segments_, with windows.
+  // Of most there is one: the block, or one piece behind it.
+  absl::InlinedVector<Opening, 2> openings_;
+  absl::InlinedVector<wire::Segment, 2> segments_;
+  absl::InlinedVector<size_t, 2> opening_of_segment_;  // As long as segments_, with windows.
   uint64_t bytes_ = 0;
   uint64_t copied_bytes_ = 0;
   bool bound_ = false;

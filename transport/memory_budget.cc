@@ -2,12 +2,14 @@
 
 namespace verbena::transport {
 
+bool MemoryBudget::TakeAtOnce(uint64_t bytes) {
+  if (!queue_.empty() || !FitsBeside(in_use(), bytes)) return false;
+  in_use_.Add(bytes);
+  return true;
+}
+
 void MemoryBudget::Request(uint64_t bytes, absl::Time now, absl::AnyInvocable<bool()> wanted, AnswerCallback answer) {
-  if (queue_.empty() && FitsBeside(in_use(), bytes)) {
-    in_use_.Add(bytes);
-    answer(Answer::kGranted);
-    return;
-  }
+  if (TakeAtOnce(bytes)) return answer(Answer::kGranted);
   queue_.push_back(Waiter{bytes, now, std::move(wanted), std::move(answer)});
   Serve();
 }

@@ -33,6 +33,8 @@ class MemoryBudget {
   // `in_use` shows the bytes in use to whoever counts.
   MemoryBudget(uint64_t bytes_max, Counter* in_use) : bytes_max_(bytes_max), in_use_(*in_use) {}
 
+  // Takes `bytes` if there is room for them and nobody waits. False: a Request has to wait for its turn.
+  bool TakeAtOnce(uint64_t bytes);
   // Takes `bytes` and answers: at once, or from a later call. `wanted` is asked first; a request that is no longer
   // wanted is dropped unanswered.
   void Request(uint64_t bytes, absl::Time now, absl::AnyInvocable<bool()> wanted, AnswerCallback answer);

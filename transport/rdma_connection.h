@@ -170,6 +170,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   };
   protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
+  std::vector<std::byte> spare_header_;  // Memory for the next record's, of the message that was delivered last.
   std::vector<EarlySend> early_sends_;
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;

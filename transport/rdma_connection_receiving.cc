@@ -16,6 +16,7 @@ void RdmaConnection::Deliver(const wire::FrameView& eager) {
 
 void RdmaConnection::Do(const protocol::AskVerdict& action) {
   Inbound& inbound = inbound_.Add(action.fetch_id);
+  if (inbound.header.capacity() == 0) inbound.header.swap(spare_header_);
   inbound.kind = action.message_kind;
   inbound.call_id = action.call_id;
   inbound.header.assign(action.call_header.begin(), action.call_header.end());
@@ -29,6 +30,7 @@ void RdmaConnection::Do(const protocol::AllocateLanding& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
   inbound.state = Inbound::Landing::kWaiting;
   inbound.charged_bytes = action.bytes;
+  if (group_.fetch_budget().TakeAtOnce(action.bytes)) return LandNow(action.fetch_id, MemoryBudget::Answer::kGranted);
   const auto find = [weak = weak_from_this(), id = action.fetch_id]() -> std::shared_ptr<RdmaConnection> {
     std::shared_ptr<RdmaConnection> connection = weak.lock();
     const Inbound* const record = connection == nullptr ? nullptr : connection->inbound_.Find(id);
@@ -53,11 +55,11 @@ absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
 
 void RdmaConnection::LandNow(uint64_t fetch_id, MemoryBudget::Answer answer) {
   Inbound& inbound = *inbound_.Find(fetch_id);
-  absl::Status status = absl::ResourceExhaustedError("the program keeps what it received: fetch_bytes_max is lent");
-  if (answer == MemoryBudget::Answer::kGranted) {
-    inbound.state = Inbound::Landing::kReady;
-    status = PrepareLanding(inbound);
-  }
+  const bool granted = answer == MemoryBudget::Answer::kGranted;
+  if (granted) inbound.state = Inbound::Landing::kReady;
+  const absl::Status status =
+      granted ? PrepareLanding(inbound)
+              : absl::ResourceExhaustedError("the program keeps what it received: fetch_bytes_max is lent");
   if (status.ok()) {
     machine_.OnLanding(fetch_id);
   } else {
@@ -97,10 +99,11 @@ void RdmaConnection::Do(const protocol::Deliver& action) {
   LandedPayload payload(&group_.landing_loans(), std::move(inbound.landing), inbound.payload_bytes,
                         inbound.charged_bytes);
   const uint64_t charged_bytes = inbound.charged_bytes;
-  const std::vector<std::byte> header = std::move(inbound.header);
+  std::vector<std::byte> header = std::move(inbound.header);
   const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
   inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) handler_->OnMessage(head, payload);
+  spare_header_ = std::move(header);
   if (!payload.lent()) group_.fetch_budget().Return(charged_bytes);
 }
 

@@ -60,13 +60,14 @@ void RdmaConnection::Do(const protocol::PostControl& action) {
 void RdmaConnection::Do(const protocol::Export& action) {
   Outbound& outbound = *outbound_.Find(action.send_id);
   outbound.state = Outbound::Export::kWaiting;
+  outbound.exported_bytes = wire::kIdentityBytes + outbound.payload_bytes();
+  if (group_.export_budget().TakeAtOnce(outbound.exported_bytes)) return ExportNow(action.send_id, action.segments_max);
   const auto find = [weak = weak_from_this(), id = action.send_id]() -> std::shared_ptr<RdmaConnection> {
     std::shared_ptr<RdmaConnection> connection = weak.lock();
     const Outbound* const record = connection == nullptr ? nullptr : connection->outbound_.Find(id);
     const bool waiting = record != nullptr && record->state == Outbound::Export::kWaiting;
     return waiting ? std::move(connection) : nullptr;
   };
-  outbound.exported_bytes = wire::kIdentityBytes + outbound.payload_bytes();
   group_.export_budget().Request(
       outbound.exported_bytes, loop()->Now(), [find] { return find() != nullptr; },
       [find, id = action.send_id, max = action.segments_max](MemoryBudget::Answer) { find()->ExportNow(id, max); });

@@ -28,7 +28,11 @@ class WindowPool {
   class Loan {
    public:
     Loan(Loan&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), window_(other.window_) {}
-    Loan& operator=(Loan&&) = delete;
+    Loan& operator=(Loan&& other) noexcept {  // What this held goes with `other`.
+      std::swap(pool_, other.pool_);
+      std::swap(window_, other.window_);
+      return *this;
+    }
     ~Loan() {
       if (pool_ != nullptr) pool_->TakeBack(window_);
     }
