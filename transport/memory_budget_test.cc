@@ -32,6 +32,21 @@ TEST_F(MemoryBudgetTest, WhatFitsIsGrantedAtOnce) {
   EXPECT_EQ(in_use_.value(), 100u);
 }
 
+TEST_F(MemoryBudgetTest, WhatFitsIsTakenAtOnce) {
+  EXPECT_TRUE(budget_.TakeAtOnce(60));
+  EXPECT_FALSE(budget_.TakeAtOnce(50));
+  EXPECT_EQ(in_use_.value(), 60u);
+  budget_.Return(60);
+  EXPECT_TRUE(budget_.TakeAtOnce(1000)) << "more than all, where nothing else is in use";
+}
+
+TEST_F(MemoryBudgetTest, WhoTakesAtOnceOvertakesNobody) {
+  Request(80, 'a');
+  Request(50, 'b');
+  EXPECT_FALSE(budget_.TakeAtOnce(10));
+  EXPECT_EQ(in_use_.value(), 80u);
+}
+
 TEST_F(MemoryBudgetTest, WhatDoesNotFitWaitsForAReturnInOrderOfAsking) {
   Request(80, 'a');
   Request(50, 'b');

@@ -112,6 +112,12 @@ class BaselineTest(unittest.TestCase):
     def test_a_doorbell_is_told(self):
         self.assertRegex(self._differences(1000, doorbells=2.1)[0], "2.10 doorbells")
 
+    def test_what_is_not_recorded_is_not_held(self):
+        measured = counts.Counts({"rpc": 5000}, 1.0, 7.0, 0.0, 2.0, [])
+        wrong = baseline.differences(measured, {"allocations": 0.0, "doorbells": 2.0})
+        self.assertEqual(len(wrong), 1)
+        self.assertRegex(wrong[0], "1.00 allocations")
+
 
 if __name__ == "__main__":
     unittest.main()
