@@ -7,6 +7,12 @@
 #include "transport/rdma_connection.h"
 
 namespace verbena::transport {
+namespace {
+
+// Each connection may keep so much; a call's header without metadata takes less.
+constexpr size_t kSpareHeaderBytesMax = 512;
+
+}  // namespace
 
 void RdmaConnection::Deliver(const wire::FrameView& eager) {
   if (handler_ == nullptr) return;
@@ -103,7 +109,7 @@ void RdmaConnection::Do(const protocol::Deliver& action) {
   const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
   inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) handler_->OnMessage(head, payload);
-  spare_header_ = std::move(header);
+  if (header.capacity() <= kSpareHeaderBytesMax) spare_header_ = std::move(header);
   if (!payload.lent()) group_.fetch_budget().Return(charged_bytes);
 }
 

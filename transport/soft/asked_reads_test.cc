@@ -16,7 +16,7 @@
 namespace verbena::soft {
 namespace {
 
-constexpr size_t kLongBytes = 1 << 20;
+constexpr size_t kLongBytes = 32 * ReadAsking::kPartBytesMax;
 constexpr size_t kMessageAt = kLongBytes;
 constexpr uint64_t kRead = 5;
 constexpr uint64_t kSend = 6;
@@ -29,12 +29,20 @@ class AskedReads : public testing::Test {
   }
   ~AskedReads() override {
     OverrideOneSidedPolicy(std::nullopt);
+    OverridePatienceWhenAsking(std::chrono::hours(1));
     DropAsyncEvents();
   }
 
   // Not polled by this: a post is no poll.
-  void Read(uint32_t length) {
-    ASSERT_EQ(left_.OneSided(kRead, IBV_WR_RDMA_READ, 0, length, right_.Address(0), right_.region->rkey), 0);
+  void Read(uint32_t length, uint64_t wr_id = kRead) {
+    ASSERT_EQ(left_.OneSided(wr_id, IBV_WR_RDMA_READ, 0, length, right_.Address(0), right_.region->rkey), 0);
+  }
+  // The first parts of a long READ are here, the next ones asked for.
+  void ReadFirstParts() {
+    Read(kLongBytes);
+    right_.Turn();
+    ASSERT_FALSE(left_.PollSends().has_value());
+    ASSERT_EQ(BytesHere(), kFirstPartsBytes);
   }
   // How many of the READ's bytes are here; every one of them as it is at the peer.
   size_t BytesHere() const {
@@ -81,58 +89,117 @@ TEST_F(AskedReads, WhoIsAboutToSleepCopies) {
 }
 
 TEST_F(AskedReads, LongReadIsAskedForInParts) {
-  Read(kLongBytes);
-  for (size_t before = 0, turns = 0; turns < kLongBytes / kFirstPartsBytes; ++turns) {
-    right_.Turn();
-    ASSERT_FALSE(left_.PollSends().has_value());
-    EXPECT_GT(BytesHere(), before);
-    EXPECT_LE(BytesHere(), before + kFirstPartsBytes);
-    before = BytesHere();
-  }
+  ReadFirstParts();
+  right_.Turn();
+  EXPECT_FALSE(left_.PollSends().has_value());
+  EXPECT_EQ(BytesHere(), 2 * kFirstPartsBytes);
   EXPECT_EQ(pair_.AwaitSend()->wr_id, kRead);
   EXPECT_EQ(BytesHere(), kLongBytes);
 }
 
 TEST_F(AskedReads, NoMoreIsAskedForAtOnceThanThePeerAllows) {
   LinkedPair pair({.memory_bytes = kLongBytes}, {.responder_resources = 1, .initiator_depth = 1});
-  ASSERT_EQ(pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, kLongBytes, pair.right.Address(0), pair.right.region->rkey),
-            0);
+  pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, kLongBytes, pair.right.Address(0), pair.right.region->rkey);
+  EXPECT_FALSE(pair.left.PollSends().has_value());
   EXPECT_EQ(pair.AwaitSend()->status, IBV_WC_SUCCESS);
 }
 
-TEST_F(AskedReads, MessagesGoBetweenTheParts) {
+TEST_F(AskedReads, WhoMayHaveNoneOnTheirWayCopies) {
+  LinkedPair pair({}, {.responder_resources = 0, .initiator_depth = 0});
+  pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, 64, pair.right.Address(0), pair.right.region->rkey);
+  EXPECT_EQ(pair.left.PollSends()->status, IBV_WC_SUCCESS);
+}
+
+TEST_F(AskedReads, MessageArrivesBehindThePartsThatWereAskedFor) {
+  right_.Receive(7, kMessageAt);
   Read(kLongBytes);
   left_.Fill(kMessageAt, "small");
-  for (uint32_t i = 0; i < ReadAsking::kMessagesMany; ++i) {
-    right_.Receive(7, kMessageAt);
-    ASSERT_EQ(left_.Send(kSend, kMessageAt, 5), 0);
-  }
-  right_.Turn();
-  EXPECT_FALSE(left_.PollSends().has_value());  // The answers have room now.
-  ASSERT_TRUE(right_.PollReceives().has_value());
+  ASSERT_EQ(left_.Send(kSend, kMessageAt, 5), 0);
+  ASSERT_TRUE(right_.PollReceives().has_value()) << "though the requester has not looked";
   EXPECT_EQ(right_.Text(kMessageAt, 5), "small");
-  EXPECT_LE(BytesHere(), kFirstPartsBytes);
-  pair_.Turn(4);  // What was asked for before the messages is here.
-  const size_t before = BytesHere();
-  right_.Turn();
-  EXPECT_FALSE(left_.PollSends().has_value());
-  EXPECT_LE(BytesHere(), before + ReadAsking::kPartsMaxNarrow * ReadAsking::kPartBytesNarrow);
   EXPECT_EQ(pair_.AwaitSend()->wr_id, kRead);
   EXPECT_EQ(pair_.AwaitSend()->wr_id, kSend);
   EXPECT_EQ(BytesHere(), kLongBytes);
 }
 
+TEST_F(AskedReads, WhileManyMessagesGoAheadPartsAreFewAndShort) {
+  ReadFirstParts();
+  for (uint32_t i = 0; i < ReadAsking::kMessagesMany; ++i) {
+    right_.Receive(7, kMessageAt);
+    ASSERT_EQ(left_.Send(kSend, kMessageAt, 5), 0);
+  }
+  right_.Turn();
+  EXPECT_FALSE(left_.PollSends().has_value());
+  size_t before = BytesHere();
+  EXPECT_EQ(before, 2 * kFirstPartsBytes);  // These were asked for before.
+  while (BytesHere() == before) pair_.Turn(1);
+  before = BytesHere();
+  for (int turn = 0; turn < 10; ++turn) {
+    pair_.Turn(1);
+    EXPECT_LE(BytesHere(), before + ReadAsking::kPartsMaxNarrow * ReadAsking::kPartBytesNarrow);
+    before = BytesHere();
+  }
+}
+
+// As on a NIC: the READ is before it, and must not wait for what it waits for.
+TEST_F(AskedReads, MessageWithoutAReceiveDoesNotHoldUpTheRead) {
+  Read(kLongBytes);
+  ASSERT_EQ(left_.Send(kSend, kMessageAt, 5), 0);
+  EXPECT_EQ(pair_.AwaitSend()->wr_id, kRead);
+  EXPECT_FALSE(pair_.left.PollSends().has_value());
+  right_.Receive(7, kMessageAt);
+  EXPECT_EQ(pair_.AwaitSend()->wr_id, kSend);
+  EXPECT_EQ(BytesHere(), kLongBytes);
+}
+
+TEST_F(AskedReads, FencedReadWaitsForEarlierOnesAndNotForItsOwnParts) {
+  ibv_sge segment = left_.Segment(0, kLongBytes);
+  ibv_send_wr fenced = {};
+  fenced.wr_id = kSend;
+  fenced.sg_list = &segment;
+  fenced.num_sge = 1;
+  fenced.opcode = IBV_WR_RDMA_READ;
+  fenced.send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;
+  fenced.wr.rdma = {.remote_addr = right_.Address(0), .rkey = right_.region->rkey};
+  Read(64);
+  ASSERT_EQ(left_.Post(fenced), 0);
+  right_.Turn();
+  EXPECT_EQ(left_.PollSends()->wr_id, kRead);
+  EXPECT_EQ(BytesHere(), 64u);
+  for (size_t parts = 1; parts <= 2; ++parts) {
+    right_.Turn();
+    EXPECT_FALSE(left_.PollSends().has_value());
+    EXPECT_EQ(BytesHere(), parts * kFirstPartsBytes);
+  }
+}
+
 TEST_F(AskedReads, ReadsAreAnsweredInTheirOrder) {
-  for (int i = 0; i < 3; ++i) Read(kLongBytes / 4);
-  Read(100);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(pair_.AwaitSend()->byte_len, kLongBytes / 4);
-  EXPECT_EQ(pair_.AwaitSend()->byte_len, 100u);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    const size_t at = (3 - i) * 100'000;  // Each reads another place into the same one.
+    ASSERT_EQ(left_.OneSided(i, IBV_WR_RDMA_READ, 0, 100'000, right_.Address(at), right_.region->rkey), 0);
+  }
+  for (uint64_t i = 1; i <= 3; ++i) EXPECT_EQ(pair_.AwaitSend()->wr_id, i);
+  EXPECT_EQ(BytesHere(), 100'000u);
+}
+
+TEST_F(AskedReads, AtomicBetweenTwoReadsIsDoneInItsTurn) {
+  Read(kLongBytes / 2, 1);
+  ibv_sge segment = left_.Segment(kMessageAt, 8);
+  ibv_send_wr atomic = {};
+  atomic.wr_id = 2;
+  atomic.sg_list = &segment;
+  atomic.num_sge = 1;
+  atomic.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  atomic.send_flags = IBV_SEND_SIGNALED;
+  atomic.wr.atomic = {.remote_addr = right_.Address(0), .compare_add = 1, .swap = 0, .rkey = right_.region->rkey};
+  ASSERT_EQ(left_.Post(atomic), 0);
+  Read(kLongBytes, 3);
+  for (uint64_t i = 1; i <= 3; ++i) EXPECT_EQ(pair_.AwaitSend()->wr_id, i);
+  EXPECT_EQ(BytesHere(), kLongBytes);
 }
 
 TEST_F(AskedReads, PeerThatFallsAsleepIsCopiedFromWhenItHasAnswered) {
-  Read(kLongBytes);
-  right_.Turn();
-  EXPECT_FALSE(left_.PollSends().has_value());  // The next parts are asked for.
+  ReadFirstParts();
   ArmRight();
   EXPECT_FALSE(CompletedAlone().has_value());
   right_.Turn();
@@ -142,28 +209,49 @@ TEST_F(AskedReads, PeerThatFallsAsleepIsCopiedFromWhenItHasAnswered) {
 }
 
 TEST_F(AskedReads, PeerThatIsLateIsNotAskedForAWhile) {
-  Read(64);
-  std::this_thread::sleep_for(2 * kAskingPatience);
-  right_.Turn();
-  EXPECT_EQ(left_.PollSends()->wr_id, kRead);
-  for (uint32_t i = 0; i < ReadAsking::kSlicesAloneMin; ++i) {
-    Read(64);
-    EXPECT_EQ(CompletedAlone()->wr_id, kRead) << i;
-  }
-  Read(64);
-  EXPECT_FALSE(CompletedAlone().has_value());
+  OverridePatienceWhenAsking(std::chrono::milliseconds(1));
+  LinkedPair pair;
+  auto read = [&pair] {
+    pair.left.OneSided(kRead, IBV_WR_RDMA_READ, 0, 64, pair.right.Address(0), pair.right.region->rkey);
+  };
+  read();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (uint32_t i = 0; i < ReadAsking::kLooksMin; ++i) EXPECT_FALSE(pair.left.PollSends().has_value());
+  pair.right.Turn();
+  EXPECT_TRUE(pair.left.PollSends().has_value());
+  read();
+  EXPECT_TRUE(pair.left.PollSends().has_value()) << "without the peer";
+}
+
+TEST_F(AskedReads, DrainWaitsForTheWholeRead) {
+  ReadFirstParts();
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_SQD;
+  ASSERT_EQ(ModifyQueuePair(left_.queue_pair, &attributes, IBV_QP_STATE), 0);
+  Read(64, kSend);
+  EXPECT_NE(left_.Query().sq_draining, 0);
   EXPECT_EQ(pair_.AwaitSend()->wr_id, kRead);
+  EXPECT_EQ(left_.Query().sq_draining, 0);
+  EXPECT_FALSE(CompletedAlone().has_value());
 }
 
 TEST_F(AskedReads, KeyThatIsTakenBackBetweenThePartsIsAViolation) {
-  Read(kLongBytes);
-  right_.Turn();
-  EXPECT_FALSE(left_.PollSends().has_value());
+  ReadFirstParts();
   DeregisterMemory(std::exchange(right_.region, nullptr));
   EXPECT_EQ(pair_.AwaitSend()->status, IBV_WC_REM_ACCESS_ERR);
   EXPECT_EQ(right_.State(), IBV_QPS_ERR);
   EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_ACCESS_ERR);
-  EXPECT_LE(BytesHere(), kFirstPartsBytes);
+  EXPECT_EQ(BytesHere(), kFirstPartsBytes);
+}
+
+TEST_F(AskedReads, SoIsOneThatIsTakenBackWhenThePeerSleeps) {
+  ReadFirstParts();
+  right_.Turn();
+  ArmRight();
+  DeregisterMemory(std::exchange(right_.region, nullptr));
+  EXPECT_EQ(pair_.AwaitSend()->status, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(right_.State(), IBV_QPS_ERR);
+  EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_ACCESS_ERR);
 }
 
 TEST_F(AskedReads, MessageRefusedWhileAReadIsAskedForFailsTheRead) {

@@ -110,10 +110,11 @@ class CompletionQueue final : public ExtensibleCompletionQueue {
 
   // For the progress thread. Whether the queue was polled lately; without such a thread, always.
   bool attended() const { return !unattended_.load(); }
+  // How often the queue was polled.
+  uint32_t polls() const { return polls_.load(std::memory_order_relaxed); }
   // Its owner polls, and is not about to sleep.
   bool IsPolledSteadily() const {
-    const uint32_t polls = polls_.load(std::memory_order_relaxed) - polls_at_arming_.load(std::memory_order_relaxed);
-    return polls >= kPollsSteady && attended();
+    return polls() - polls_at_arming_.load(std::memory_order_relaxed) >= kPollsSteady && attended();
   }
   // Of an attended queue: how often it was polled since the last call. 0: it is not attended any more, and has had its
   // turn.

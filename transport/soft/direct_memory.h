@@ -62,8 +62,6 @@ class DirectMemory {
     pid_t process;
     uint32_t queue_pair_number;  // At its end of the pair: windows are bound to that.
     std::shared_ptr<SharedMapping> regions;
-    // Whether it is asked for READs while it polls, and how soon it is to answer: see read_asking.h. 0: never.
-    std::chrono::microseconds asked_to_answer_in{0};
   };
 
   // 0 if this process may read the memory of `peer`; else why not, an errno value. ESRCH: it is not the process that
@@ -99,8 +97,6 @@ class DirectMemory {
 
   // What Copy would say of a READ of that much without copying anything.
   WorkOutcome CheckRead(uint32_t remote_key, MemoryRange remote) const;
-  // As of PeerProcess.
-  std::chrono::microseconds asked_to_answer_in() const { return peer_.asked_to_answer_in; }
 
   // The peer is gone and its process id may be given to another: every later copy fails.
   void Abandon() { abandoned_ = true; }

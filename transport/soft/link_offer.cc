@@ -19,7 +19,7 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x56534f46;
-constexpr uint32_t kVersion = 9;
+constexpr uint32_t kVersion = 10;
 
 // One completion queue of the offering end. `channel` is its channel's serial.
 constexpr uint64_t kNoChannel = 0;
@@ -28,6 +28,10 @@ struct OfferedQueue {
   uint32_t reserved;
   uint64_t channel;
 };
+
+// Bits of OfferRecord::flags.
+constexpr uint8_t kOffersRegions = 1;  // The peer may copy directly, if the kernel lets it.
+constexpr uint8_t kHasThread = 2;      // The device's thread attends completion queues that nobody polls.
 
 struct OfferRecord {
   uint32_t magic;
@@ -38,7 +42,7 @@ struct OfferRecord {
   uint8_t rnr_retry_count;
   uint8_t responder_resources;
   uint8_t initiator_depth;
-  uint8_t offers_regions;  // The peer may copy directly, if the kernel lets it.
+  uint8_t flags;
   uint64_t cookie_address;
   uint64_t cookie_value;
   uint64_t progress;  // The serial of the progress thread's pipe, among those of the process' channels.
@@ -129,16 +133,19 @@ absl::StatusOr<PeerProcess> ReadProcess(pid_t process, uint64_t progress_serial,
   return PeerProcess{.process = process, .queues = *std::move(queues), .progress = *std::move(progress)};
 }
 
-// Within a process nothing is quicker than to copy.
-std::chrono::microseconds AskedToAnswerIn(pid_t process, OneSidedPolicy policy) {
-  if (policy == OneSidedPolicy::kAsking) return kAskingPatience;
-  return policy == OneSidedPolicy::kAuto && process != getpid() ? ReadAsking::kPrompt : std::chrono::microseconds(0);
+// Within a process nothing is quicker than to copy. Who has no thread of the device's answers only when he polls, and
+// nobody can tell whether he does.
+std::optional<std::chrono::nanoseconds> PatienceWithReads(const OfferRecord& record, pid_t process,
+                                                          OneSidedPolicy policy) {
+  if (policy == OneSidedPolicy::kAsking) return PatienceWhenAsking();
+  if (policy != OneSidedPolicy::kAuto || process == getpid() || (record.flags & kHasThread) == 0) return std::nullopt;
+  return ReadAsking::kPrompt;
 }
 
 // How one-sided requests to the peer are carried out: by ourselves if policy, peer and kernel allow it.
 absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferRecord& record, pid_t process,
                                                                     OneSidedPolicy policy, FdReader* fds) {
-  if (record.offers_regions == 0) {
+  if ((record.flags & kOffersRegions) == 0) {
     if (policy == OneSidedPolicy::kDirect) return NoDirectAccess("the peer does not offer it");
     return std::nullopt;
   }
@@ -147,10 +154,8 @@ absl::StatusOr<std::optional<DirectMemory::PeerProcess>> ReadDirect(const OfferR
   if (policy == OneSidedPolicy::kResponder) return std::nullopt;
   int error = DirectMemory::Probe(process, {.address = record.cookie_address, .value = record.cookie_value});
   if (error == 0) {
-    return DirectMemory::PeerProcess{.process = process,
-                                     .queue_pair_number = record.queue_pair_number,
-                                     .regions = *std::move(regions),
-                                     .asked_to_answer_in = AskedToAnswerIn(process, policy)};
+    return DirectMemory::PeerProcess{
+        .process = process, .queue_pair_number = record.queue_pair_number, .regions = *std::move(regions)};
   }
   if (policy == OneSidedPolicy::kDirect) return NoDirectAccess(std::strerror(error));
   return std::nullopt;
@@ -185,7 +190,8 @@ absl::StatusOr<LinkOffer> WriteOffer(const QueuePair& queue_pair, const SharedMa
       .rnr_retry_count = parameters.rnr_retry_count,
       .responder_resources = parameters.responder_resources,
       .initiator_depth = parameters.initiator_depth,
-      .offers_regions = static_cast<uint8_t>(offers_regions ? 1 : 0),
+      .flags = static_cast<uint8_t>((offers_regions ? kOffersRegions : 0) |
+                                    (device.progress_thread().enabled() ? kHasThread : 0)),
       .cookie_address = offers_regions ? device.cookie().address : 0,
       .cookie_value = offers_regions ? device.cookie().value : 0,
       .progress = device.progress_serial(),
@@ -244,6 +250,7 @@ absl::StatusOr<ReceivedOffer> ReadOffer(LinkOffer offer, int end, const ucred& p
                .sending = std::move(sending),
                .wire = nullptr,
                .direct = *std::move(direct),
+               .patience_with_reads = PatienceWithReads(*record, peer.pid, *policy),
                .copying_process = copying_process},
   };
 }

@@ -12,6 +12,7 @@ constexpr char kVariable[] = "VERBENA_SOFT_ONE_SIDED";
 constexpr int kNoOverride = -1;
 
 std::atomic<int> override_policy{kNoOverride};
+std::atomic<std::chrono::nanoseconds> patience_when_asking{std::chrono::hours(1)};
 
 }  // namespace
 
@@ -33,5 +34,9 @@ absl::Status NoDirectAccess(absl::string_view why) {
 void OverrideOneSidedPolicy(std::optional<OneSidedPolicy> policy) {
   override_policy.store(policy.has_value() ? static_cast<int>(*policy) : kNoOverride);
 }
+
+void OverridePatienceWhenAsking(std::chrono::nanoseconds patience) { patience_when_asking.store(patience); }
+
+std::chrono::nanoseconds PatienceWhenAsking() { return patience_when_asking.load(); }
 
 }  // namespace verbena::soft

@@ -21,9 +21,8 @@ enum class OneSidedPolicy {
                // of it (see read_asking.h). Each direction of a link by itself.
   kDirect,     // The initiator, always; no link is made where the kernel does not let it.
   kResponder,  // The responder, checking its own private table: for peers that do not trust each other.
-  kAsking,     // For tests: as kAuto between processes, between the ends of one process too, and patiently.
+  kAsking,     // For tests: as kAuto between processes, between the ends of one process too.
 };
-inline constexpr std::chrono::milliseconds kAskingPatience{500};
 
 absl::StatusOr<OneSidedPolicy> TheOneSidedPolicy();
 
@@ -32,6 +31,9 @@ absl::Status NoDirectAccess(absl::string_view why);
 
 // For tests: `policy` instead of the environment's, for links made from now on. None: the environment's again.
 void OverrideOneSidedPolicy(std::optional<OneSidedPolicy> policy);
+// For tests, under kAsking: how soon peers are to answer. At first nobody is ever late.
+void OverridePatienceWhenAsking(std::chrono::nanoseconds patience);
+std::chrono::nanoseconds PatienceWhenAsking();
 
 }  // namespace verbena::soft
 

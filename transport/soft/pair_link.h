@@ -31,6 +31,9 @@ class PairLink {
     std::unique_ptr<Doorbell> sending;                // Of its send completion queue; null if that is the same.
     std::unique_ptr<Wire> wire;                       // Null if the peer sees the pair's memory itself.
     std::optional<DirectMemory::PeerProcess> direct;  // None: the peer executes our one-sided requests itself.
+    // How soon it is to answer the READs that it is asked for while it polls though there is a direct way; none: it is
+    // not asked. See read_asking.h.
+    std::optional<std::chrono::nanoseconds> patience_with_reads;
     // Its process, if that was given our table of regions. None: it cannot copy, whatever its hazard word says.
     std::optional<pid_t> copying_process;
   };
@@ -61,6 +64,8 @@ class PairLink {
 
   // Null if the peer executes our one-sided requests.
   DirectMemory* direct() { return direct_.has_value() ? &*direct_ : nullptr; }
+  bool asks_for_reads() const { return patience_with_reads_.has_value(); }
+  std::chrono::nanoseconds patience_with_reads() const { return *patience_with_reads_; }  // Where it asks.
   // A fault on purpose: as if the kernel did not let us copy. Before the first request.
   void RefuseDirect() { direct_.reset(); }
   // The same for the room in the rings that we write, at most `bytes`.
@@ -142,6 +147,7 @@ class PairLink {
         peer_(memory_->pair().control.ends[peer_end]),
         peer_queue_pair_number_(peer.queue_pair_number),
         copying_process_(peer.copying_process),
+        patience_with_reads_(peer.patience_with_reads),
         receiving_(std::move(peer.receiving)),
         sending_(std::move(peer.sending)),
         wire_(std::move(peer.wire)),
@@ -158,6 +164,7 @@ class PairLink {
   const EndControl& peer_;
   const uint32_t peer_queue_pair_number_;
   const std::optional<pid_t> copying_process_;
+  const std::optional<std::chrono::nanoseconds> patience_with_reads_;
   const std::unique_ptr<Doorbell> receiving_;
   const std::unique_ptr<Doorbell> sending_;
   const std::unique_ptr<Wire> wire_;

@@ -45,12 +45,12 @@ void WriteTarget(const SendEntry& entry, uint64_t offset, std::byte* record) {
 
 }  // namespace
 
-RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, uint32_t reads_in_flight,
-                                            uint64_t* budget) {
+RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, const Part& part,
+                                            uint32_t reads_in_flight, uint64_t* budget) {
   RecordKind kind = KindOf(entry);
   const size_t prefix_bytes = RecordPrefixBytes(kind);
   const bool completes_something = !HasTarget(kind) || kind == RecordKind::kWriteWithImmediate;
-  uint64_t payload_bytes = CarriesPayload(kind) ? entry.length : 0;
+  uint64_t payload_bytes = CarriesPayload(kind) ? part.bytes : 0;
   if (!unpublished_) link.requests_out().Restart();
   do {
     if (payload_bytes != 0 && *budget == 0) return Written::kThisTurn;
@@ -66,11 +66,11 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
                                                             (entry.solicited ? kRecordSolicited : 0)),
                               .reads_in_flight = static_cast<uint16_t>(reads_in_flight),
                               .payload_bytes = bytes,
-                              .message_bytes = entry.length,
-                              .number = entry.number,
+                              .message_bytes = part.bytes,
+                              .number = part.number,
                               .immediate = entry.immediate,
                               .reserved = 0};
-    if (HasTarget(kind)) WriteTarget(entry, 0, record);
+    if (HasTarget(kind)) WriteTarget(entry, part.offset, record);
     Gather(entry.segments, entry.sent_bytes, bytes, record + prefix_bytes);
     link.requests_out().Commit(prefix_bytes + bytes);
     unpublished_ = true;
@@ -80,25 +80,6 @@ RequestWriter::Written RequestWriter::Write(PairLink& link, SendEntry& entry, ui
   } while (entry.sent_bytes < payload_bytes);
   if (entry.solicited) Announce(News::kImportant);
   return Written::kWholly;
-}
-
-bool RequestWriter::Ask(PairLink& link, const SendEntry& entry, const Part& part, uint32_t reads_in_flight) {
-  if (!unpublished_) link.requests_out().Restart();
-  const size_t record_bytes = RecordPrefixBytes(RecordKind::kRead);
-  std::byte* record = link.requests_out().Reserve(record_bytes);
-  if (record == nullptr) return false;
-  new (record) RecordHeader{.kind = RecordKind::kRead,
-                            .flags = kRecordFirst | kRecordLast,
-                            .reads_in_flight = static_cast<uint16_t>(reads_in_flight),
-                            .payload_bytes = 0,
-                            .message_bytes = part.bytes,
-                            .number = part.number,
-                            .immediate = 0,
-                            .reserved = 0};
-  WriteTarget(entry, part.offset, record);
-  link.requests_out().Commit(record_bytes);
-  unpublished_ = true;
-  return true;
 }
 
 void RequestWriter::Publish(PairLink& link) {

@@ -21,17 +21,15 @@ class RequestWriter {
     kNoRoom,
     kThisTurn,  // There is more, but `budget` is used up.
   };
-  // Writes what is left of `entry`, which has its number, or as much as there is room for. At most `*budget`
-  // bytes are copied, and subtracted from it. `reads_in_flight` as in the record's header.
-  Written Write(PairLink& link, SendEntry& entry, uint32_t reads_in_flight, uint64_t* budget);
-
-  // Asks for a part of a READ, as a READ of its own with that number. False: there is no room.
+  // What is written of a request, under which number: all of it, or a part of a READ, which is a READ of its own then.
   struct Part {
     uint64_t number;
     uint64_t offset;
     uint64_t bytes;
   };
-  bool Ask(PairLink& link, const SendEntry& entry, const Part& part, uint32_t reads_in_flight);
+  // Writes what is left of a part of `entry`, or as much as there is room for. At most `*budget` bytes are copied, and
+  // subtracted from it. `reads_in_flight` as in the record's header.
+  Written Write(PairLink& link, SendEntry& entry, const Part& part, uint32_t reads_in_flight, uint64_t* budget);
 
   // Somebody waits for the acceptance of what was written: worth telling a peer that waits for solicited messages only.
   void MarkImportant() { news_ = News::kImportant; }

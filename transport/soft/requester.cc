@@ -60,7 +60,7 @@ int Requester::Append(const ibv_send_wr& request) {
   return queue_.Append(request, options_.signal_all || (request.send_flags & IBV_SEND_SIGNALED) != 0);
 }
 
-// A READ that we copy by ourselves has no place among what the peer accepts.
+// A READ that we copy by ourselves, or ask for in parts, has no place of its own among what the peer accepts.
 bool Requester::MayBeOvertaken(PairLink& link, const SendEntry& entry) {
   return entry.opcode == IBV_WR_RDMA_READ && IsDirect(link, entry) &&
          entry.direct_copy == SendEntry::DirectCopy::kNotDone;
@@ -177,7 +177,8 @@ bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
   if (!MayOvertake(link, entry) || !CheckLocal(entry).ok()) return false;
   entry.number = last_number_ + 1;
   uint64_t budget = entry.length;
-  if (writer_.Write(link, entry, 0, &budget) != RequestWriter::Written::kWholly) {
+  const RequestWriter::Part whole = {.number = entry.number, .offset = 0, .bytes = entry.length};
+  if (writer_.Write(link, entry, whole, 0, &budget) != RequestWriter::Written::kWholly) {
     entry.number = 0;
     return false;
   }
@@ -185,7 +186,8 @@ bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
   entry.state = SendEntry::State::kSent;
   ++ahead_;
   copy_pace_.OnMessage();
-  asking_.OnMessage();
+  last_ahead_ = entry.number;
+  asking_.OnMessage(ReadAsking::Clock::now());
   if (entry.signaled) writer_.MarkImportant();
   return true;
 }
@@ -205,11 +207,11 @@ bool Requester::TransmitOne(PairLink& link, SendEntry& entry) {
     if (WorkOutcome outcome = CheckLocal(entry); !outcome.ok()) return Fail(entry, outcome);
     entry.checked = true;
   }
-  blocked_on_answer_ = entry.fenced && answers_.in_flight() != 0;
+  blocked_on_answer_ = entry.fenced && !entry.begun() && answers_.in_flight() != 0;
   if (blocked_on_answer_) return false;
   if (IsLocalOperation(entry.opcode)) return PerformLocally(link, entry);
   if (IsDirect(link, entry) && entry.direct_copy == SendEntry::DirectCopy::kNotDone) {
-    if (!ExecuteDirectly(link, entry)) return false;
+    if (!(MayAsk(link, entry) ? AskOfPeer(link, entry) : ExecuteDirectly(link, entry))) return false;
     if (entry.state != SendEntry::State::kQueued) return true;
   }
   return TransmitInRing(link, entry);
@@ -231,7 +233,8 @@ bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
     if (blocked_on_answer_) return false;
     entry.number = ++last_number_;
   }
-  auto written = writer_.Write(link, entry, wants_answer ? answers_.in_flight() + 1 : 0, &ring_budget_);
+  const RequestWriter::Part whole = {.number = entry.number, .offset = 0, .bytes = entry.length};
+  auto written = writer_.Write(link, entry, whole, wants_answer ? answers_.in_flight() + 1 : 0, &ring_budget_);
   blocked_on_space_ = written == RequestWriter::Written::kNoRoom;
   unfinished_copy_ = written == RequestWriter::Written::kThisTurn;
   if (written != RequestWriter::Written::kWholly) return false;

@@ -2,18 +2,19 @@
 //
 // A request goes into the ring, and is complete when the peer has accepted it, or, a READ or atomic, answered it. Where
 // the peer's memory can be copied directly, a READ or WRITE is copied by ourselves once every earlier request is
-// accepted, as RC ordering demands, and is complete then. One that the peer's table of keys does not allow goes into
-// the ring all the same: the peer refuses it by itself, and its queue pair fails as it must. So does one whose peer has
-// closed or can be copied from no more: what is in the ring is carried out or waits until the queue pair gives the peer
-// up (see peer_patience.h). Binding and invalidating a window is done in its turn between them: what is sent after a
-// bind finds it done. Failed requests complete even when unsignaled.
+// accepted, as RC ordering demands, and is complete then. A READ of a peer that polls is asked of it all the same,
+// since that is quicker, in parts that stand in the ring as READs of their own (see read_asking.h). One that the peer's
+// table of keys does not allow goes into the ring all the same: the peer refuses it by itself, and its queue pair fails
+// as it must. So does one whose peer has closed or can be copied from no more: what is in the ring is carried out or
+// waits until the queue pair gives the peer up (see peer_patience.h). Binding and invalidating a window is done in its
+// turn between them: what is sent after a bind finds it done. Failed requests complete even when unsignaled.
 //
 // At most `read_depth` READs and atomics are in the ring without an answer; those behind them wait, and everything
 // behind those. A fenced request waits until there are none.
 //
-// But a SEND that is not fenced waits for no READ that we copy by ourselves, which RC promises nobody: it goes ahead of
-// those that are being copied or wait for their turn. A small message is not late because a large one is fetched. Its
-// completion keeps its place behind theirs.
+// But a SEND that is not fenced waits for no READ that we copy by ourselves or ask for, which RC promises nobody: it
+// goes ahead of those that are under way so or wait for their turn. A small message is not late because a large one is
+// fetched. Its completion keeps its place behind theirs.
 //
 // Owner: the queue pair. Thread: its lock.
 
@@ -115,7 +116,7 @@ class Requester {
   bool Transmit(PairLink& link);
   // These return true if the request is handed over and the next one's turn has come.
   bool TransmitOne(PairLink& link, SendEntry& entry);
-  // There is a direct way, and it was not found forbidden.
+  // There is a direct way, and it was not found forbidden. Then these either do it, or find that it is forbidden.
   bool ExecuteDirectly(PairLink& link, SendEntry& entry);
   bool AskOfPeer(PairLink& link, SendEntry& entry);
   bool TransmitInRing(PairLink& link, SendEntry& entry);
@@ -131,8 +132,9 @@ class Requester {
   // Whether we may copy from and into the peer's memory for this one.
   static bool IsDirect(PairLink& link, const SendEntry& entry);
   static bool MayBeOvertaken(PairLink& link, const SendEntry& entry);
-  // Whether the next part is asked of the peer, rather than copied.
-  bool IsAsked(PairLink& link, const SendEntry& entry) const;
+  // Whether what is missing of it may be asked of the peer, which has time, rather than copied.
+  bool MayAsk(PairLink& link, const SendEntry& entry) const;
+  bool AskForPart(PairLink& link, SendEntry& entry);
   static void LeaveToPeer(SendEntry& entry);
   void CountAnswers(PairLink& link, uint32_t answers);
   WorkOutcome CopyDirectly(PairLink& link, SendEntry& entry);
@@ -148,6 +150,7 @@ class Requester {
   uint64_t last_number_ = 0;    // Of the newest request begun.
   uint64_t last_in_order_ = 0;  // The highest of those handed over with everything before them.
   uint32_t ahead_ = 0;          // In the ring, with one in front of them that is not handed over.
+  uint64_t last_ahead_ = 0;     // The number of the newest that was.
   uint64_t accepted_ = 0;       // Requests the peer has accepted, as last read.
   uint64_t watch_ = 0;          // As published; 0 = none.
   CopyPace copy_pace_;
@@ -155,7 +158,7 @@ class Requester {
   ibv_wc_status refusal_ = IBV_WC_SUCCESS;  // Of the request after accepted_.
   uint8_t read_depth_ = 1;
   bool blocked_on_acceptance_ = false;  // A direct copy waits for earlier requests.
-  bool blocked_on_answer_ = false;      // A request waits for the answers to earlier ones.
+  bool blocked_on_answer_ = false;      // A request waits for the answers to earlier ones, or to parts of its own.
   bool blocked_on_space_ = false;
   // Since when the oldest request waits for the peer to stop copying under a key that is invalid already.
   std::optional<std::chrono::steady_clock::time_point> invalidating_since_;

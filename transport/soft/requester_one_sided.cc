@@ -1,4 +1,4 @@
-// What a requester does about requests that it may carry out by itself, all or part of them.
+// What a requester does about requests that it may carry out by itself, all or part of them: copies, or asks the peer.
 
 #include <algorithm>
 
@@ -53,7 +53,6 @@ bool Requester::PeerStillCopies(PairLink& link, uint32_t key) {
 }
 
 bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
-  if (IsAsked(link, entry)) return AskOfPeer(link, entry);
   blocked_on_answer_ = entry.answers_due != 0;
   blocked_on_acceptance_ = accepted_ < last_in_order_;
   if (blocked_on_answer_ || blocked_on_acceptance_) return false;
@@ -69,20 +68,27 @@ bool Requester::ExecuteDirectly(PairLink& link, SendEntry& entry) {
   return true;
 }
 
-// From its beginning, whatever is here of it.
+// As a new request, for all of it, whatever is here of it.
 void Requester::LeaveToPeer(SendEntry& entry) {
   entry.direct_copy = SendEntry::DirectCopy::kNotAllowed;
   entry.fetched_bytes = entry.received_bytes = 0;
+  entry.number = 0;
 }
 
-bool Requester::IsAsked(PairLink& link, const SendEntry& entry) const {
-  return IsRead(entry.opcode) && link.direct()->asked_to_answer_in().count() != 0 && read_depth_ != 0 &&
-         asking_.MayAsk() && !entry.planned.any() && options_.completions->IsPolledSteadily() &&
-         link.ReceiverIsPolled();
+bool Requester::MayAsk(PairLink& link, const SendEntry& entry) const {
+  return IsRead(entry.opcode) && link.asks_for_reads() && read_depth_ != 0 && !entry.planned.any() &&
+         options_.completions->IsPolledSteadily() && link.ReceiverIsPolled() &&
+         asking_.MayAsk(ReadAsking::Clock::now());
 }
 
-// What stands before it in the ring is carried out before it, so it need not wait for that.
+// What stands before it in the ring is carried out before it, so it need not wait for that. But a message that went
+// ahead, for which no receive is posted, would hold it up: behind such a one nothing is asked for.
 bool Requester::AskOfPeer(PairLink& link, SendEntry& entry) {
+  if (accepted_ < last_ahead_) {
+    blocked_on_answer_ = entry.answers_due != 0;
+    unfinished_copy_ = !blocked_on_answer_ && asking_.MessageMayBeAcceptedSoon(ReadAsking::Clock::now());
+    return !blocked_on_answer_ && !unfinished_copy_ && ExecuteDirectly(link, entry);
+  }
   if (entry.fetched_bytes == 0) {
     WorkOutcome outcome = link.direct()->CheckRead(entry.remote_key, {entry.remote_address, entry.length});
     if (!outcome.ok()) {
@@ -91,24 +97,30 @@ bool Requester::AskOfPeer(PairLink& link, SendEntry& entry) {
     }
   }
   while (entry.fetched_bytes < entry.length) {
-    const uint64_t bytes = asking_.NextPart(entry.length, entry.length - entry.fetched_bytes);
-    blocked_on_answer_ = bytes == 0 || answers_.in_flight() >= read_depth_;
-    if (blocked_on_answer_) return false;
-    const RequestWriter::Part part = {.number = last_number_ + 1, .offset = entry.fetched_bytes, .bytes = bytes};
-    blocked_on_space_ = !writer_.Ask(link, entry, part, answers_.in_flight() + 1);
-    if (blocked_on_space_) return false;
-    entry.number = ++last_number_;
-    answers_.Expect(entry, bytes);
-    asking_.OnAsked(bytes, ReadAsking::Clock::now());
+    if (!AskForPart(link, entry)) return false;
   }
   entry.state = SendEntry::State::kSent;
   if (entry.signaled) WatchAcceptanceOf(link, entry);
   return true;
 }
 
+bool Requester::AskForPart(PairLink& link, SendEntry& entry) {
+  const uint64_t bytes = asking_.NextPart(entry.length, entry.length - entry.fetched_bytes);
+  blocked_on_answer_ = bytes == 0 || answers_.in_flight() >= read_depth_;
+  if (blocked_on_answer_) return false;
+  const RequestWriter::Part part = {.number = last_number_ + 1, .offset = entry.fetched_bytes, .bytes = bytes};
+  blocked_on_space_ =
+      writer_.Write(link, entry, part, answers_.in_flight() + 1, &ring_budget_) != RequestWriter::Written::kWholly;
+  if (blocked_on_space_) return false;
+  entry.number = ++last_number_;
+  answers_.Expect(entry, bytes);
+  asking_.OnAsked(bytes, ReadAsking::Clock::now(), options_.completions->polls());
+  return true;
+}
+
 void Requester::CountAnswers(PairLink& link, uint32_t answers) {
-  if (link.direct() == nullptr) return;
-  asking_.OnAnswered(answers, link.direct()->asked_to_answer_in(), ReadAsking::Clock::now());
+  if (!link.asks_for_reads()) return;
+  asking_.OnAnswered(answers, link.patience_with_reads(), ReadAsking::Clock::now(), options_.completions->polls());
 }
 
 WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
@@ -137,7 +149,6 @@ WorkOutcome Requester::CopyDirectly(PairLink& link, SendEntry& entry) {
     if (!outcome.ok()) return outcome;
     entry.fetched_bytes += bytes;
     entry.received_bytes = entry.fetched_bytes;
-    asking_.OnCopied();
     copy_pace_.Copied(bytes, link.requests_in().HasMore() || options_.completions->ready().AnyReady());
   }
   return {};

@@ -69,6 +69,7 @@ class RequesterAlone : public testing::Test {
                   .sending = nullptr,
                   .wire = nullptr,
                   .direct = {},
+                  .patience_with_reads = {},
                   .copying_process = {}}};
   Requester requester_{
       {.queue_pair_number = 2,

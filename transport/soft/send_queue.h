@@ -36,7 +36,7 @@ struct PlannedFaults {
 
 struct SendEntry {
   enum class State : uint8_t {
-    kQueued,  // Waits for its turn, or for room in the ring.
+    kQueued,  // Waits for its turn, or for room in the ring, or is fetched part by part.
     kSent,    // In the ring; the peer's acceptance completes it, or its answer.
     kDone,    // `outcome` is known; completed when everything before it is.
   };
@@ -56,11 +56,10 @@ struct SendEntry {
   bool solicited;
   bool fenced;  // Begins when every earlier READ and atomic is answered.
   bool is_inline;
-  bool checked;   // The local segments' keys are good.
-  bool answered;  // Every byte of the answer is here.
-  uint8_t
-      answers_due;  // Requests for it are in the ring that are not answered: a READ's parts are asked for one by one.
-  uint32_t immediate;  // Or the key to invalidate; as in the work request.
+  bool checked;         // The local segments' keys are good.
+  bool answered;        // Every byte of the answer is here.
+  uint8_t answers_due;  // Requests for it in the ring that are not answered: of a READ in parts, several.
+  uint32_t immediate;   // Or the key to invalidate; as in the work request.
   uint32_t remote_key;
   uint64_t remote_address;
   uint64_t operand;         // Of an atomic: to add, or to compare with.
@@ -69,7 +68,7 @@ struct SendEntry {
   uint64_t fetched_bytes;   // Of `length`, copied directly, or asked of the peer that answers.
   uint64_t sent_bytes;      // Of `length`, in the ring.
   uint64_t received_bytes;  // Of `fetched_bytes`, those that are here.
-  uint64_t number;          // Of the request in the ring; 0 = not yet given, or never.
+  uint64_t number;          // Of the request in the ring, or of its newest part; 0 = not yet given, or never.
   WindowBinding binding;    // IBV_WR_BIND_MW only.
   WorkOutcome outcome;
   PlannedFaults planned;

@@ -106,6 +106,7 @@ absl::Status CompleteLink(QueuePair& queue_pair, std::shared_ptr<SharedMapping> 
       .sending = nullptr,
       .wire = std::make_unique<StreamWire>(pair, std::move(stream), *std::move(attended)),
       .direct = std::nullopt,
+      .patience_with_reads = std::nullopt,
       .copying_process = std::nullopt,
   };
   auto link = std::make_unique<PairLink>(std::move(pair), 0, std::move(peer));
