@@ -291,7 +291,7 @@ class ForgedAnswers : public AskedReads {
     EXPECT_EQ(left_.State(), IBV_QPS_ERR);
     EXPECT_EQ(NextAsyncEvent()->event_type, IBV_EVENT_QP_FATAL);
   }
-  static constexpr uint32_t kTwoParts = 2 * ReadAsking::kPartBytesMax;
+  static constexpr uint32_t kThreeParts = 3 * ReadAsking::kPartBytesMax;
 };
 
 TEST_F(ForgedAnswers, OfMoreThanWasAskedFor) {
@@ -307,19 +307,19 @@ TEST_F(ForgedAnswers, OfLessThanTheLastPart) {
 }
 
 TEST_F(ForgedAnswers, ThatLeaveNothingForTheNextPart) {
-  Read(kTwoParts);
-  Answer(kRecordFirst, kTwoParts, 1);
+  Read(kThreeParts);
+  Answer(kRecordFirst, kThreeParts, 1);
   ExpectBroken();
 }
 
 TEST_F(ForgedAnswers, ToWhatIsNotTheOldest) {
-  Read(kTwoParts);
-  Answer(kRecordFirst, ReadAsking::kPartBytesMax, 2);
+  Read(kThreeParts);
+  Answer(kRecordFirst, ReadAsking::kPartBytesMax, 3);
   ExpectBroken();
 }
 
 TEST_F(ForgedAnswers, ThatGoOnBeforeTheyBegin) {
-  Read(kTwoParts);
+  Read(kThreeParts);
   Answer(0, ReadAsking::kPartBytesMax, 1);
   ExpectBroken();
 }

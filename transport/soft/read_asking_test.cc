@@ -31,10 +31,20 @@ TEST(ReadAsking, PartsOnTheirWayAreLimited) {
 }
 
 TEST(ReadAsking, PartsAreOfOneLength) {
-  constexpr uint64_t kLength = 64 * 1024;
+  constexpr uint64_t kLength = 128 * 1024;
   const uint64_t part = ReadAsking().NextPart(kLength, kLength);
-  EXPECT_LT(part * 2, kLength);
-  EXPECT_GE(part * 3, kLength);
+  EXPECT_LT(part * 4, kLength);
+  EXPECT_GE(part * 5, kLength);
+  EXPECT_LT(part * 5, kLength + 5 * kCacheLineBytes);
+}
+
+TEST(ReadAsking, ShortOnesAreAskedForWholeAndManyAtATime) {
+  ReadAsking asking;
+  for (uint64_t i = 0; i < ReadAsking::kShortMax; ++i) {
+    EXPECT_EQ(asking.NextPart(ReadAsking::kShortBytes, ReadAsking::kShortBytes), ReadAsking::kShortBytes);
+    asking.OnAsked(ReadAsking::kShortBytes, kStart, 0);
+  }
+  EXPECT_EQ(asking.NextPart(ReadAsking::kShortBytes, ReadAsking::kShortBytes), 0u);
 }
 
 TEST(ReadAsking, LastPartIsWhatIsLeft) { EXPECT_EQ(ReadAsking().NextPart(kLong, 100), 100u); }
