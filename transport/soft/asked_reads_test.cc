@@ -153,16 +153,10 @@ TEST_F(AskedReads, MessageWithoutAReceiveDoesNotHoldUpTheRead) {
 }
 
 TEST_F(AskedReads, FencedReadWaitsForEarlierOnesAndNotForItsOwnParts) {
-  ibv_sge segment = left_.Segment(0, kLongBytes);
-  ibv_send_wr fenced = {};
-  fenced.wr_id = kSend;
-  fenced.sg_list = &segment;
-  fenced.num_sge = 1;
-  fenced.opcode = IBV_WR_RDMA_READ;
-  fenced.send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;
-  fenced.wr.rdma = {.remote_addr = right_.Address(0), .rkey = right_.region->rkey};
   Read(64);
-  ASSERT_EQ(left_.Post(fenced), 0);
+  ASSERT_EQ(left_.OneSided(kSend, IBV_WR_RDMA_READ, 0, kLongBytes, right_.Address(0), right_.region->rkey,
+                           IBV_SEND_SIGNALED | IBV_SEND_FENCE),
+            0);
   right_.Turn();
   EXPECT_EQ(left_.PollSends()->wr_id, kRead);
   EXPECT_EQ(BytesHere(), 64u);

@@ -56,9 +56,8 @@ class ReadAsking {
   uint64_t NextPart(uint64_t length, uint64_t left) const {
     const uint64_t on_their_way = asked_ - answered_;
     if (length <= kShortBytes) return on_their_way < kShortMax ? left : 0;
-    const bool narrow = narrow_;
-    const uint64_t parts_max = narrow ? kPartsMaxNarrow : kPartsMax;
-    return on_their_way < parts_max ? std::min(left, narrow ? kPartBytesNarrow : EqualPart(length)) : 0;
+    const uint64_t parts_max = narrow_ ? kPartsMaxNarrow : kPartsMax;
+    return on_their_way < parts_max ? std::min(left, narrow_ ? kPartBytesNarrow : EqualPart(length)) : 0;
   }
   // `looks`: a count of those of our own.
   void OnAsked(uint64_t bytes, Clock::time_point now, uint32_t looks) {

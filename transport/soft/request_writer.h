@@ -27,6 +27,7 @@ class RequestWriter {
     uint64_t offset;
     uint64_t bytes;
   };
+  static Part Whole(const SendEntry& entry) { return {.number = entry.number, .offset = 0, .bytes = entry.length}; }
   // Writes what is left of a part of `entry`, or as much as there is room for. At most `*budget` bytes are copied, and
   // subtracted from it. `reads_in_flight` as in the record's header.
   Written Write(PairLink& link, SendEntry& entry, const Part& part, uint32_t reads_in_flight, uint64_t* budget);

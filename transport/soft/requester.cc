@@ -177,8 +177,7 @@ bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
   if (!MayOvertake(link, entry) || !CheckLocal(entry).ok()) return false;
   entry.number = last_number_ + 1;
   uint64_t budget = entry.length;
-  const RequestWriter::Part whole = {.number = entry.number, .offset = 0, .bytes = entry.length};
-  if (writer_.Write(link, entry, whole, 0, &budget) != RequestWriter::Written::kWholly) {
+  if (writer_.Write(link, entry, RequestWriter::Whole(entry), 0, &budget) != RequestWriter::Written::kWholly) {
     entry.number = 0;
     return false;
   }
@@ -187,7 +186,7 @@ bool Requester::TransmitOneAhead(PairLink& link, SendEntry& entry) {
   ++ahead_;
   copy_pace_.OnMessage();
   last_ahead_ = entry.number;
-  asking_.OnMessage(ReadAsking::Clock::now());
+  if (link.asks_for_reads()) asking_.OnMessage(ReadAsking::Clock::now());
   if (entry.signaled) writer_.MarkImportant();
   return true;
 }
@@ -233,8 +232,8 @@ bool Requester::TransmitInRing(PairLink& link, SendEntry& entry) {
     if (blocked_on_answer_) return false;
     entry.number = ++last_number_;
   }
-  const RequestWriter::Part whole = {.number = entry.number, .offset = 0, .bytes = entry.length};
-  auto written = writer_.Write(link, entry, whole, wants_answer ? answers_.in_flight() + 1 : 0, &ring_budget_);
+  auto written = writer_.Write(link, entry, RequestWriter::Whole(entry), wants_answer ? answers_.in_flight() + 1 : 0,
+                               &ring_budget_);
   blocked_on_space_ = written == RequestWriter::Written::kNoRoom;
   unfinished_copy_ = written == RequestWriter::Written::kThisTurn;
   if (written != RequestWriter::Written::kWholly) return false;

@@ -40,15 +40,8 @@ void SetDepth(TestEnd& end, uint8_t as_requester, uint8_t as_responder) {
 }
 
 int PostRead(LinkedPair& pair, uint64_t id, size_t offset, uint32_t length, unsigned flags = 0) {
-  ibv_sge segment = pair.left.Segment(offset, length);
-  ibv_send_wr request = {};
-  request.wr_id = id;
-  request.sg_list = &segment;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_READ;
-  request.send_flags = IBV_SEND_SIGNALED | flags;
-  request.wr.rdma = {.remote_addr = pair.right.Address(offset), .rkey = pair.right.region->rkey};
-  return pair.left.Post(request);
+  return pair.left.OneSided(id, IBV_WR_RDMA_READ, offset, length, pair.right.Address(offset), pair.right.region->rkey,
+                            IBV_SEND_SIGNALED | flags);
 }
 
 TEST_F(ResponderExecuted, ReadWaitsForTheResponder) {

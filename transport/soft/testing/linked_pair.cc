@@ -111,14 +111,14 @@ int TestEnd::Post(ibv_send_wr request) {
 }
 
 int TestEnd::OneSided(uint64_t wr_id, ibv_wr_opcode opcode, size_t offset, uint32_t length, uint64_t remote,
-                      uint32_t key) {
+                      uint32_t key, unsigned flags) {
   ibv_sge segment = Segment(offset, length);
   ibv_send_wr request = {};
   request.wr_id = wr_id;
   request.sg_list = &segment;
   request.num_sge = 1;
   request.opcode = opcode;
-  request.send_flags = IBV_SEND_SIGNALED;
+  request.send_flags = flags;
   request.wr.rdma.remote_addr = remote;
   request.wr.rdma.rkey = key;
   return Post(request);

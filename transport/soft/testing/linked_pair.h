@@ -54,7 +54,8 @@ class TestEnd {
   int Send(uint64_t wr_id, size_t offset = 0, uint32_t length = 64, unsigned flags = IBV_SEND_SIGNALED);
   int Post(ibv_send_wr request);
   // A one-sided request between `offset` here and `remote` of the other end.
-  int OneSided(uint64_t wr_id, ibv_wr_opcode opcode, size_t offset, uint32_t length, uint64_t remote, uint32_t key);
+  int OneSided(uint64_t wr_id, ibv_wr_opcode opcode, size_t offset, uint32_t length, uint64_t remote, uint32_t key,
+               unsigned flags = IBV_SEND_SIGNALED);
   ibv_sge Segment(size_t offset, uint32_t length) const;
 
   // One completion, or none.
