@@ -55,7 +55,7 @@ class World {
     read_ = *supply().data(token.index());
     if (!seen_by_share) return supply().RepostUnseen(token.index());
     ASSERT_TRUE(peers_[peer].OnSendArrived());
-    peers_[peer].Touch(now_ += absl::Milliseconds(1));
+    peers_[peer].OnMessageArrived(now_ += absl::Milliseconds(1));
     held_.push_back(token.index());
   }
   void Return() {

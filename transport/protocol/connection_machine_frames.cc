@@ -82,13 +82,13 @@ void ConnectionMachine::NextMessage(std::optional<Action>& action) {
   if (announcer_.HasAnnounce() && (announce_next_ || !eager_.HasFrame())) {
     announce_next_ = false;
     PostAnnounce frame = announcer_.NextAnnounce();
-    frame.header.credit_grant = credits_.Spend();
+    frame.header.credit_grant = credits_.SpendOnMessage();
     slots_.Post(SendSlots::kNoSend);
     action.emplace(frame);
   } else if (eager_.HasFrame()) {
     announce_next_ = true;
     PostEager frame = eager_.NextFrame();
-    frame.header.credit_grant = credits_.Spend();
+    frame.header.credit_grant = credits_.SpendOnMessage();
     slots_.Post(frame.send_id);
     action.emplace(frame);
   }
@@ -103,7 +103,7 @@ std::optional<PostEager> ConnectionMachine::SendAtOnce(const SendHead& head, siz
   }
   if (messages_held_ || !slots_.HasRoomForMessage() || !credits_.MaySpend()) return std::nullopt;
   PostEager frame{SendSlots::kNoSend, false, head.EagerHeader()};
-  frame.header.credit_grant = credits_.Spend();
+  frame.header.credit_grant = credits_.SpendOnMessage();
   slots_.Post(SendSlots::kNoSend);
   return frame;
 }

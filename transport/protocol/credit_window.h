@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -56,28 +57,38 @@ class CreditWindow {
     --held_;
     return share_.Take(kGrantPerFrameMax);
   }
+  // The same for a message, which makes this connection's share an active one's.
+  uint16_t SpendOnMessage() {
+    share_.OnMessageSent();
+    return Spend();
+  }
   // Is the peer so low that a frame is due for the sake of the grant alone? If it is but nothing can be granted, asks
   // the budget for a wake-up.
   bool GrantDue() {
     const uint32_t granted = share_.granted();
     if (initiator_ ? granted < kCreditsPerConnectionMin : granted == 0) return MayRelieveStarved();
     const uint32_t target = share_.target();
-    if (target < kRoomyWindow || granted > target / 2) return false;
+    if (target < kRoomyWindow || 2 * granted >= target) return false;
     return held_ > 0 && share_.Grantable() >= std::max<uint32_t>(2, target / 4);
   }
 
   // --- Receiving.
 
   // A SEND arrived. Error: the peer held no credit for it.
-  absl::Status OnSendArrived() { return share_.OnSendArrived() ? absl::OkStatus() : Overdrawn(); }
+  absl::Status OnSendArrived() {
+    carries_message_ = false;
+    return share_.OnSendArrived() ? absl::OkStatus() : Overdrawn();
+  }
   // It carried `count` credits for us. Error: more than kCreditsHeldMax in all.
   absl::Status OnGrant(uint32_t count) {
     if (held_ + count > kCreditsHeldMax) return TooManyGranted(count);
     held_ += count;
     return absl::OkStatus();
   }
-  // A message among them: this connection's share is an active one's.
-  void OnMessage(absl::Time now) { share_.Touch(now); }
+  // It carried a message, or several: the same.
+  void OnMessage(absl::Time now) {
+    if (!std::exchange(carries_message_, true)) share_.OnMessageArrived(now);
+  }
 
   // --- Giving back.
 
@@ -96,8 +107,8 @@ class CreditWindow {
 
  private:
   static constexpr uint16_t kGrantPerFrameMax = 0xffff;  // The header field's width.
-  // A window of at least this many credits is refilled when half of it is used, by at least two at a time: one to
-  // replace the credit that the grant itself costs, one to gain.
+  // A window of at least this many credits is refilled when more than half of it is used, by at least two at a time:
+  // one to replace the credit that the grant itself costs, one to gain.
   static constexpr uint32_t kRoomyWindow = 4;
 
   bool MayRelieveStarved();
@@ -106,6 +117,7 @@ class CreditWindow {
 
   const bool initiator_;
   uint32_t held_;
+  bool carries_message_ = false;  // The SEND that arrived last.
   GrantShare share_;
 };
 

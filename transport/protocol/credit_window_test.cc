@@ -79,47 +79,62 @@ TEST_F(CreditWindowTest, AGrantThatMustWaitForARepostIsWokenByIt) {
   EXPECT_TRUE(window.GrantDue());
 }
 
-TEST_F(CreditWindowTest, AWideWindowIsRefilledWhenHalfOfItIsUsed) {
+TEST_F(CreditWindowTest, AWideWindowIsRefilledWhenMoreThanHalfOfItIsUsed) {
   CreditWindow window = MakeWindow(kAcceptor, 10, /*spare=*/14);
-  window.OnMessage(absl::UnixEpoch());
-  EXPECT_TRUE(window.GrantDue());  // 2 of 16.
-  EXPECT_EQ(window.Spend(), 14);
-  for (int i = 0; i < 7; ++i) ConsumeAndRepost(window);
-  EXPECT_FALSE(window.GrantDue());  // 9 of 16.
+  for (int i = 0; i < 14; ++i) {
+    ConsumeAndRepost(window);
+    window.OnMessage(absl::UnixEpoch());
+    ASSERT_TRUE(window.OnGrant(1).ok());
+    window.SpendOnMessage();
+  }
+  ASSERT_EQ(window.granted(), 16u);
+  for (int i = 0; i < 8; ++i) ConsumeAndRepost(window);
+  EXPECT_FALSE(window.GrantDue());
   ConsumeAndRepost(window);
   EXPECT_TRUE(window.GrantDue());
 }
 
-// How many frames for their grant alone an exchange of requests and responses takes whose ends have so many credits.
-int PureGrants(uint32_t credits, int calls) {
+// Two ends that have so many credits exchange requests and responses, from the start of one to that of the next so
+// long. Returns how many frames for their grant alone that takes.
+int PureGrants(uint32_t credits, int calls, absl::Duration apart) {
   GrantBudget budgets[2];
   std::vector<CreditWindow> ends;
   for (GrantBudget& budget : budgets) {
     budget.OnReceivesAdded(credits);
-    ends.emplace_back(&budget == budgets, credits, *budget.Admit(0, static_cast<uint16_t>(credits)));
+    ends.emplace_back(&budget == budgets, kCreditsPerConnectionMin, *budget.Admit(0, kCreditsPerConnectionMin));
   }
-  int pure_grants = 0;
-  const auto carry = [&](int from) {
-    ASSERT_TRUE(ends[from].MaySpend());
-    const uint16_t grant = ends[from].Spend();
-    ASSERT_TRUE(ends[1 - from].OnSendArrived().ok());
-    ASSERT_TRUE(ends[1 - from].OnGrant(grant).ok());
-    ends[1 - from].OnMessage(absl::UnixEpoch());
-    budgets[1 - from].OnReceivesReposted(1);
+  absl::Time now = absl::UnixEpoch();
+  const auto arrive = [&](int at, uint16_t grant) {
+    ASSERT_TRUE(ends[at].OnSendArrived().ok());
+    ASSERT_TRUE(ends[at].OnGrant(grant).ok());
+    budgets[at].OnReceivesReposted(1);
   };
+  const auto carry_message = [&](int from) {
+    ASSERT_TRUE(ends[from].MaySpend());
+    arrive(1 - from, ends[from].SpendOnMessage());
+    ends[1 - from].OnMessage(now);
+  };
+  int pure_grants = 0;
   for (int i = 0; i < calls && !testing::Test::HasFailure(); ++i) {
-    carry(0);
-    carry(1);  // Before the end of the turn in which the request arrived.
+    for (GrantBudget& budget : budgets) EXPECT_EQ(budget.NextWakeup(now), std::nullopt);
+    carry_message(0);
+    carry_message(1);  // Before the end of the turn in which the request arrived.
     for (const int end : {1, 0}) {
-      for (; ends[end].GrantDue(); ++pure_grants) carry(end);
+      for (; ends[end].GrantDue(); ++pure_grants) arrive(1 - end, ends[end].Spend());
     }
+    now += apart;
   }
   return pure_grants;
 }
 
 TEST(CreditWindows, AnExchangeWithThreeCreditsNeedsNoFrameForItsGrantAloneAndWithTwoOneForEachCall) {
-  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin, 100), 100);
-  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin + 1, 100), 0);
+  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin, 100, absl::ZeroDuration()), 100);
+  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin + 1, 100, absl::ZeroDuration()), 0);
+}
+
+TEST(CreditWindows, NorDoesOneWithSilencesBetweenWhereThereIsAThird) {
+  EXPECT_EQ(PureGrants(kCreditsPerConnectionMin + 1, 100, absl::Milliseconds(50)), 0);
+  EXPECT_EQ(PureGrants(64, 100, absl::Milliseconds(50)), 0);
 }
 
 TEST_F(CreditWindowTest, AFrameBeyondTheGrantsIsAProtocolError) {

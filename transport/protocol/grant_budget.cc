@@ -96,10 +96,6 @@ void GrantBudget::Release(uint32_t index) {
   UpdateShares();
 }
 
-uint32_t GrantBudget::FairShareMax() const {
-  return std::max(options_.credits_per_connection_max, kCreditsPerConnectionMin);
-}
-
 // What is beyond every member's minimum is divided among the active ones.
 void GrantBudget::UpdateShares() {
   kept_for_newcomers_ =
@@ -112,13 +108,15 @@ void GrantBudget::UpdateShares() {
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
 
-void GrantBudget::BecomeNewest(uint32_t index) {
+void GrantBudget::BecomeNewest(uint32_t index, uint32_t held) {
   Member& member = table_[index];
   const bool was_active = member.list == ListName::kActive;
   Unlink(index);
   member.reclaim_wanted = false;
   PushNewest(ListName::kActive, index);
-  if (!was_active) SetActiveCount(active_count_ + 1);
+  if (was_active) return;
+  member.earned = std::max(held, kCreditsPerConnectionMin + 1) - kCreditsPerConnectionMin;
+  SetActiveCount(active_count_ + 1);
 }
 
 void GrantBudget::SetActiveCount(uint32_t count) {
@@ -177,6 +175,7 @@ void GrantBudget::RemoveStarving(uint32_t index) {
 }
 
 std::optional<uint32_t> GrantBudget::NextWakeup(absl::Time now) {
+  now_ = now;
   ExpireActive(now);
   if (starving_head_ != kNone) {
     const uint32_t index = starving_head_;

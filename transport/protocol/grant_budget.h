@@ -5,8 +5,11 @@
 //   - outstanding grants <= posted receives: a frame always finds a receive, so there is no RNR;
 //   - sum over members of max(grants, kCreditsPerConnectionMin) <= all receives: every connection can always be brought
 //     back to its minimum once consumed receives are reposted, so no connection starves another.
-// Beyond the minimum, credits go where frames arrive: each active member may hold a fair share of what is spare;
-// members without traffic for `idle_after` are asked to give theirs back when others are short.
+// Beyond the minimum, credits go where the traffic is: a member is active from its first message, either way, until
+// there were none for `idle_after`. When it becomes active it may hold what it held, at least one beyond its minimum,
+// and one more with each further SEND of messages that arrives, up to a fair share of what is spare. So of many members
+// with a message now and then none holds more than it uses. Idle members that do are asked for it when others are
+// short.
 //
 // A peer that sends more frames than it was granted consumes receives that others were granted; its machine disconnects
 // it at the first such frame, and the budget grants nothing until the receives are back.
@@ -106,6 +109,7 @@ class GrantBudget {
     bool starving = false;                  // Waits in starving_ for `wanted` grants.
     bool reclaim_wanted = false;
     bool in_use = false;
+    uint32_t earned = 0;  // Beyond the minimum, of what it may hold while it is active.
     uint32_t wanted = 0;
     uint32_t next_starving = kNone;
     uint32_t next_free = kNone;
@@ -114,11 +118,12 @@ class GrantBudget {
     uint32_t newest = kNone, oldest = kNone;
   };
 
-  uint32_t FairShareMax() const;
+  uint32_t FairShareMax() const { return std::max(options_.credits_per_connection_max, kCreditsPerConnectionMin); }
   // After each change of members or receives: what a member should hold, and what is kept for members to come.
   void UpdateShares();
   uint32_t TargetOf(const Member& member) const {
-    return member.list == ListName::kActive ? fair_share_ : kCreditsPerConnectionMin;
+    return member.list == ListName::kActive ? std::min(fair_share_, kCreditsPerConnectionMin + member.earned)
+                                            : kCreditsPerConnectionMin;
   }
   static uint32_t DeficitOf(uint32_t granted) {
     return granted < kCreditsPerConnectionMin ? kCreditsPerConnectionMin - granted : 0;
@@ -141,9 +146,10 @@ class GrantBudget {
     deficit_ -= DeficitOf(member.granted);
     member.granted = granted;
   }
-  void Touch(uint32_t index, absl::Time now) {
-    table_[index].last_active = now;
-    if (active_.newest != index) BecomeNewest(index);
+  // `held`: grants, before the message.
+  void Touch(uint32_t index, uint32_t held) {
+    table_[index].last_active = now_;
+    if (active_.newest != index) BecomeNewest(index, held);
   }
   // An active member has less than its share, even with what it is granted now: so much. What is consumed comes back.
   void OnShortage(uint32_t granted) {
@@ -152,7 +158,7 @@ class GrantBudget {
       lacked_spare_ = true;
     }
   }
-  void BecomeNewest(uint32_t index);
+  void BecomeNewest(uint32_t index, uint32_t held);
   void Starve(uint32_t index, uint32_t wanted);
   void RemoveStarving(uint32_t index);
   void ExpireActive(absl::Time now);
@@ -180,6 +186,7 @@ class GrantBudget {
   absl::Time next_expiry_ = absl::InfinitePast();  // Before it no active member has been silent for `idle_after`.
   List idle_rich_;                                 // Members without, that hold more than their minimum.
   uint32_t starving_head_ = kNone, starving_tail_ = kNone;
+  absl::Time now_ = absl::InfinitePast();  // The latest that it was told.
   std::vector<Member> table_;
   uint32_t free_ = kNone;
   size_t member_count_ = 0;
@@ -224,7 +231,13 @@ class GrantShare {
   // The peer gives back `count` grants. False: it did not hold that many.
   bool OnReturned(uint32_t count);
   // There is traffic: the share becomes an active member's.
-  void Touch(absl::Time now) { budget_->Touch(index_, now); }
+  void OnMessageSent() { budget_->Touch(index_, granted()); }
+  void OnMessageArrived(absl::Time now) {  // One or several, in the SEND that has arrived last.
+    budget_->now_ = now;
+    GrantBudget::Member& member = budget_->table_[index_];
+    if (member.earned < budget_->FairShareMax()) ++member.earned;
+    budget_->Touch(index_, member.granted + 1);
+  }
 
   // Asks for a wake-up when `wanted` can be granted.
   void WaitFor(uint32_t wanted);

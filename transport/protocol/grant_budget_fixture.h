@@ -23,6 +23,11 @@ inline GrantShare Admitted(GrantBudget& budget, uint32_t owner, uint16_t initial
   return *std::move(share);
 }
 
+// So many messages arrive that its share is as large as the receives allow.
+inline void MakeBusy(GrantShare& share) {
+  for (int i = 0; i < 64; ++i) share.OnMessageArrived(kStart);
+}
+
 }  // namespace verbena::protocol
 
 #endif  // VERBENA_TRANSPORT_PROTOCOL_GRANT_BUDGET_FIXTURE_H_

@@ -14,9 +14,9 @@ TEST(GrantBudgetSpare, MoreIsOfUseWhileThereIsNotOneBeyondTheMinimumForEachThatI
   budget.OnReceivesAdded(1);
   GrantShare one = Admitted(budget, 1), other = Admitted(budget, 2);
   EXPECT_FALSE(budget.TakeSpareWanted()) << "nobody is active";
-  one.Touch(kStart);
+  one.OnMessageArrived(kStart);
   EXPECT_FALSE(budget.TakeSpareWanted());
-  other.Touch(kStart);
+  other.OnMessageArrived(kStart);
   EXPECT_TRUE(budget.TakeSpareWanted());
   budget.OnReceivesAdded(1);
   EXPECT_FALSE(budget.TakeSpareWanted());
@@ -28,10 +28,10 @@ TEST(GrantBudgetSpare, MoreIsOfUseWhereMembersThatAreIdleHoldWhatIsSpareAndHaveN
   GrantBudget budget({.idle_after = absl::Milliseconds(20)});
   budget.OnReceivesAdded(1);
   GrantShare holder = Admitted(budget, 1), busy = Admitted(budget, 2);
-  holder.Touch(kStart);
+  holder.OnMessageArrived(kStart);
   ASSERT_EQ(holder.Take(0xffff), 1);
   const absl::Time later = kStart + absl::Milliseconds(30);
-  busy.Touch(later);
+  busy.OnMessageArrived(later);
   budget.NextWakeup(later);
   EXPECT_FALSE(budget.TakeSpareWanted());
   EXPECT_EQ(busy.Take(0xffff), 0);
@@ -44,7 +44,7 @@ TEST(GrantBudgetSpare, WhatIsConsumedIsNotLacked) {
   GrantBudget budget;
   budget.OnReceivesAdded(1);
   GrantShare idle = Admitted(budget, 1), busy = Admitted(budget, 2);
-  busy.Touch(kStart);
+  busy.OnMessageArrived(kStart);
   ASSERT_EQ(busy.Take(0xffff), 1);
   ASSERT_TRUE(busy.OnSendArrived());
   EXPECT_EQ(busy.Take(0xffff), 0);
@@ -55,7 +55,7 @@ TEST(GrantBudgetSpare, WhatIsSpareLeavesWhenItIsNeitherGrantedNorConsumed) {
   GrantBudget budget;
   budget.OnReceivesAdded(3);
   GrantShare share = Admitted(budget, 1);
-  share.Touch(kStart);
+  share.OnMessageArrived(kStart);
   ASSERT_EQ(share.Take(1), 1);
   budget.OnReceivesTaken(1);
   EXPECT_EQ(budget.spare(), 3u);
@@ -74,10 +74,10 @@ TEST(GrantBudgetSpare, WhatIsBeyondThatWhichIsDividedIsForOneEach) {
   budget.OnReceivesAdded(10);
   budget.DivideAtMost(2);
   GrantShare one = Admitted(budget, 1), two = Admitted(budget, 2), three = Admitted(budget, 3);
-  one.Touch(kStart);
+  MakeBusy(one);
   EXPECT_EQ(one.target(), kCreditsPerConnectionMin + 2);
-  two.Touch(kStart);
-  three.Touch(kStart);
+  two.OnMessageArrived(kStart);
+  three.OnMessageArrived(kStart);
   EXPECT_EQ(one.target(), kCreditsPerConnectionMin + 1);
 }
 

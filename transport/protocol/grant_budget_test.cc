@@ -30,7 +30,7 @@ TEST(GrantBudget, AnActiveMemberGetsUpToTheWindow) {
   GrantBudget budget({.credits_per_connection_max = 16});
   budget.OnReceivesAdded(100);
   GrantShare share = Admitted(budget, 0);
-  share.Touch(kStart);
+  MakeBusy(share);
   EXPECT_EQ(share.Take(0xffff), 14);
   EXPECT_EQ(share.granted(), 16u);
   EXPECT_EQ(budget.outstanding(), 16u);
@@ -40,10 +40,62 @@ TEST(GrantBudget, ActiveMembersShareWhatIsSpare) {
   GrantBudget budget;
   budget.OnReceivesAdded(20);
   GrantShare one = Admitted(budget, 1), other = Admitted(budget, 2);
-  one.Touch(kStart);
-  other.Touch(kStart);
+  MakeBusy(one);
+  MakeBusy(other);
   EXPECT_EQ(one.target(), 12u);
   EXPECT_EQ(other.target(), 12u);
+}
+
+TEST(GrantBudget, AnActiveMemberMayHoldOneMoreWithEachMessageThatArrives) {
+  GrantBudget budget({.idle_after = absl::Milliseconds(20)});
+  budget.OnReceivesAdded(100);
+  GrantShare share = Admitted(budget, 0);
+  for (uint32_t more = 1; more <= 5; ++more) {
+    share.OnMessageArrived(kStart);
+    EXPECT_EQ(share.target(), kCreditsPerConnectionMin + more);
+  }
+  budget.NextWakeup(kStart + absl::Milliseconds(20));
+  EXPECT_EQ(share.target(), kCreditsPerConnectionMin);
+  share.OnMessageArrived(kStart + absl::Milliseconds(20));
+  EXPECT_EQ(share.target(), kCreditsPerConnectionMin + 1) << "it begins again";
+}
+
+TEST(GrantBudget, AMemberThatBecomesActiveMayHoldWhatItHeld) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(100);
+  GrantShare share = Admitted(budget, 0, /*initial=*/8);
+  ASSERT_TRUE(share.OnSendArrived());
+  share.OnMessageArrived(kStart);
+  EXPECT_EQ(share.Take(0xffff), 1) << "what it used";
+}
+
+TEST(GrantBudget, AMessageThatIsSentMakesAMemberActiveAndNoLargerThanForItsAnswer) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(100);
+  GrantShare share = Admitted(budget, 0);
+  for (int i = 0; i < 5; ++i) share.OnMessageSent();
+  EXPECT_EQ(share.target(), kCreditsPerConnectionMin + 1);
+}
+
+// A quarter of them are active at a time, for whom there are receives.
+TEST(GrantBudget, OfManyMembersWithAMessageNowAndThenNoneIsAskedToGiveBack) {
+  constexpr uint32_t kMembers = 80;
+  GrantBudget budget({.idle_after = absl::Milliseconds(20)});
+  budget.OnReceivesAdded(kMembers / 4 + 1);
+  std::vector<GrantShare> shares;
+  for (uint32_t i = 0; i < kMembers; ++i) shares.push_back(Admitted(budget, i));
+  absl::Time now = kStart;
+  for (int round = 0; round < 5; ++round) {
+    for (GrantShare& share : shares) {
+      now += absl::Milliseconds(1);
+      ASSERT_EQ(budget.NextWakeup(now), std::nullopt);
+      ASSERT_TRUE(share.OnSendArrived());
+      share.OnMessageArrived(now);
+      budget.OnReceivesReposted(1);
+      share.Take(0xffff);
+      EXPECT_LE(share.granted(), kCreditsPerConnectionMin + 1);
+    }
+  }
 }
 
 TEST(GrantBudget, AnotherMembersMinimumIsNotGrantedAway) {
@@ -51,7 +103,7 @@ TEST(GrantBudget, AnotherMembersMinimumIsNotGrantedAway) {
   GrantShare busy = Admitted(budget, 1), poor = Admitted(budget, 2);
   ASSERT_TRUE(poor.OnSendArrived());
   budget.OnReceivesReposted(1);
-  busy.Touch(kStart);
+  busy.OnMessageArrived(kStart);
   EXPECT_EQ(busy.Grantable(), 0u);  // One receive is free: the poor one's.
   EXPECT_EQ(poor.Grantable(), 1u);
 }
@@ -99,7 +151,7 @@ TEST(GrantBudget, TheMinimumOfAProvidedMemberIsKeptUntilItComes) {
   GrantShare rich = Admitted(budget, 1);
   budget.OnReceivesAdded(kCreditsPerConnectionMin);
   budget.ProvideFor(2);
-  rich.Touch(kStart);
+  rich.OnMessageArrived(kStart);
   EXPECT_EQ(rich.Grantable(), 0u);
   absl::StatusOr<GrantShare> newcomer = budget.Admit(2, 16);
   ASSERT_TRUE(newcomer.ok()) << newcomer.status();
@@ -121,7 +173,7 @@ TEST(GrantBudget, WhatWasProvidedForOthersLeavesTheBudgetAndNobodysGrantsOrShare
   budget.OnReceivesAdded(10 + 4 * kCreditsPerConnectionMin);
   budget.ProvideFor(5);
   GrantShare rich = Admitted(budget, 1);
-  rich.Touch(kStart);
+  MakeBusy(rich);
   rich.Take(0xffff);
   const uint32_t granted = rich.granted(), share = rich.target();
   EXPECT_EQ(granted, kCreditsPerConnectionMin + 10);
@@ -242,7 +294,7 @@ class RandomMembers {
     Peer* const peer = Any();
     if (peer == nullptr || peer->unseen > 0) return;
     if (peer->share.granted() > 0) peer->share.OnSendArrived();
-    peer->share.Touch(now_);
+    peer->share.OnMessageArrived(now_);
     peer->share.Take(0xffff);
     while (budget_.NextWakeup(now_).has_value()) {
     }
@@ -285,10 +337,10 @@ TEST(GrantBudget, AnIdleRichMemberIsAskedToGiveBackWhenAnotherIsShort) {
   GrantBudget budget({.idle_after = absl::Milliseconds(20)});
   budget.OnReceivesAdded(8);
   GrantShare rich = Admitted(budget, 1), busy = Admitted(budget, 2);
-  rich.Touch(kStart);
+  MakeBusy(rich);
   rich.Take(0xffff);
   const absl::Time later = kStart + absl::Milliseconds(30);
-  busy.Touch(later);
+  busy.OnMessageArrived(later);
   busy.Take(0xffff);  // Short: the rich one has it all.
   EXPECT_EQ(budget.NextWakeup(later), std::optional<uint32_t>(1));
   EXPECT_TRUE(rich.TakeReclaimWanted());
@@ -302,9 +354,9 @@ TEST(GrantBudget, AnActiveMemberIsNotAskedToGiveBack) {
   GrantBudget budget;
   budget.OnReceivesAdded(8);
   GrantShare rich = Admitted(budget, 1), busy = Admitted(budget, 2);
-  rich.Touch(kStart);
+  MakeBusy(rich);
   rich.Take(0xffff);
-  busy.Touch(kStart);
+  busy.OnMessageArrived(kStart);
   busy.Take(0xffff);
   EXPECT_EQ(budget.NextWakeup(kStart + absl::Milliseconds(1)), std::nullopt);
 }
@@ -318,14 +370,14 @@ TEST(GrantBudget, EachMemberIsIdleWhenItsOwnSilenceHasLasted) {
     return std::pair(one.target() > kCreditsPerConnectionMin, other.target() > kCreditsPerConnectionMin);
   };
   EXPECT_EQ(are_active(0), std::pair(false, false));
-  one.Touch(kStart);
-  other.Touch(kStart);
-  one.Touch(kStart + absl::Milliseconds(10));
+  one.OnMessageArrived(kStart);
+  other.OnMessageArrived(kStart);
+  one.OnMessageArrived(kStart + absl::Milliseconds(10));
   EXPECT_EQ(are_active(19), std::pair(true, true));
   EXPECT_EQ(are_active(20), std::pair(true, false));
   EXPECT_EQ(are_active(29), std::pair(true, false));
   EXPECT_EQ(are_active(30), std::pair(false, false));
-  other.Touch(kStart + absl::Milliseconds(40));
+  other.OnMessageArrived(kStart + absl::Milliseconds(40));
   EXPECT_EQ(are_active(59), std::pair(false, true));
   EXPECT_EQ(are_active(60), std::pair(false, false));
 }
