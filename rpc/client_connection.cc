@@ -119,7 +119,9 @@ void ClientConnection::SettleNow() {
   if (settling_) return;
   const CallbackScope scope(this);  // Completions run in here, whatever it follows.
   settling_ = true;
-  while (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
+  while (session_.has_actions()) {
+    if (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
+  }
   settling_ = false;
   PublishCalls();
   if (shut_down_ || !StateDue()) return;
@@ -219,13 +221,17 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   header.kind = user.kind;
   header.method = user.method;
   header.body_bytes = call.size();
-  const absl::Duration time_left = session_.TimeLeft(call_id, loop_.Now());
-  if (time_left != absl::InfiniteDuration()) header.timeout_ns = absl::ToInt64Nanoseconds(time_left);
+  if (user.deadline != absl::InfiniteFuture()) {
+    header.timeout_ns = absl::ToInt64Nanoseconds(user.deadline - loop_.Now());
+  }
   std::array<std::byte, kRequestHeaderRoomMax> room;
+  const bool known = user.method == last_method_;
   const absl::StatusOr<size_t> header_bytes =
       EncodeRequest(header, ClientCallBinding::RequestMetadata(*user.context),
-                    absl::MakeSpan(room).first(std::min(room.size(), link_->header_bytes_max())));
+                    absl::MakeSpan(room).first(std::min(room.size(), link_->header_bytes_max())),
+                    known ? user.method : absl::string_view());
   if (!header_bytes.ok()) return header_bytes.status();
+  if (!known) last_method_.assign(user.method.data(), user.method.size());
 
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kRequest);

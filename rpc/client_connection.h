@@ -146,6 +146,7 @@ class ClientConnection {
 
   // Owned by the loop's thread.
   ClientSession session_;
+  std::string last_method_;  // Of the request that was sent last: most are of the one before.
   Reconnect reconnect_;
   std::vector<std::unique_ptr<ClientCall>> calls_;  // By the index of the call's id; made when first used.
   ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.

@@ -22,7 +22,9 @@ class NoPayload : public transport::ReceivedPayload {
 
 // Null: nobody waits for what belongs to this call's streams.
 std::shared_ptr<MessageStream> ClientConnection::StreamOf(ClientSession::Epoch epoch, uint64_t call_id) {
-  return session_.IsOpen(epoch, call_id) ? CallOf(call_id).user().stream : nullptr;
+  if (CallIndex(call_id) >= calls_.size()) return nullptr;  // The peer chooses the id.
+  const std::shared_ptr<MessageStream>& stream = CallOf(call_id).user().stream;
+  return stream != nullptr && session_.IsOpen(epoch, call_id) ? stream : nullptr;
 }
 
 void ClientConnection::OnRequestSent(ClientSession::Epoch epoch, uint64_t call_id, RequestSendOutcome outcome) {

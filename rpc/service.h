@@ -39,14 +39,14 @@ struct Method {
       blocking = nullptr;
   // Runs on the event loop and never blocks. `request` and `reply` live until the responder has been called.
   std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
-                     Responder done)>
+                     Responder&& done)>
       callback = nullptr;
   // The same with streams: `request` is empty if the client streams, `reply` is not sent if the server does.
   std::function<absl::Status(ServerContext*, const google::protobuf::MessageLite& request,
                              google::protobuf::MessageLite* reply, std::shared_ptr<rpc::MessageStream> stream)>
       blocking_stream = nullptr;
   std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
-                     std::shared_ptr<rpc::MessageStream> stream, Responder done)>
+                     std::shared_ptr<rpc::MessageStream> stream, Responder&& done)>
       callback_stream = nullptr;
 };
 

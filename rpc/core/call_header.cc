@@ -124,8 +124,11 @@ size_t EncodedBytes(const ResponseHeader& header) {
   return kResponseHeaderFixedBytes + header.message.size() + header.fields.size();
 }
 
-absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to) {
-  if (absl::Status status = CheckMethod(header.method); !status.ok()) return status;
+absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to,
+                                           absl::string_view known_method) {
+  if (known_method.empty() || !SameMethod(header.method, known_method)) {
+    if (absl::Status status = CheckMethod(header.method); !status.ok()) return status;
+  }
   if (absl::Status status = CheckHeaderFields(header.fields); !status.ok()) return status;
   if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
   std::fill_n(to.data(), kRequestHeaderFixedBytes, std::byte{0});
@@ -151,7 +154,11 @@ absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> by
   const uint16_t method_bytes = LoadLittleEndian<uint16_t>(&bytes[2]);
   absl::Status status =
       SplitRest(bytes.subspan(kRequestHeaderFixedBytes), method_bytes, &header.method, &header.fields);
-  if (status.ok() && (known_method.empty() || header.method != known_method)) status = CheckMethod(header.method);
+  if (!known_method.empty() && SameMethod(header.method, known_method)) {
+    header.method = known_method;
+  } else if (status.ok()) {
+    status = CheckMethod(header.method);
+  }
   if (status.ok()) status = CheckBody(header.body_bytes, payload_bytes);
   if (!status.ok()) return status;
   return header;

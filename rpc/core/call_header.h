@@ -48,19 +48,26 @@ struct ResponseHeader {
   absl::Span<const std::byte> fields;          // Whole list; see header_field.h.
 };
 
+// Whether two names are the same; at once, if they are the same memory.
+inline bool SameMethod(absl::string_view one, absl::string_view other) {
+  return one.size() == other.size() && (one.data() == other.data() || one == other);
+}
+
 // Bytes that the encoded header takes.
 size_t EncodedBytes(const RequestHeader& header);
 size_t EncodedBytes(const ResponseHeader& header);
 
 // Write the header at the start of `to` and return its length. Errors: `to` is too short for it (ResourceExhausted; it
 // says how many bytes are needed), the header breaks the rules above (InvalidArgument). Then `to` is unchanged.
-// The header's fields may stand in `to` already, where they belong.
-absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to);
+// The header's fields may stand in `to` already, where they belong. `known_method`: a name that kept the rules before
+// and is not looked at once more, if it is this one.
+absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to,
+                                           absl::string_view known_method = {});
 absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::Span<std::byte> to);
 
 // Decode a whole call header that came with a payload of `payload_bytes`. Everything is checked: version, lengths,
 // ranges, reserved bits, the fields' form. InvalidArgument says in words what is wrong; the peer does not speak the
-// protocol. `known_method`: a name that is not looked at once more, if that is the one.
+// protocol. `known_method`: the same; if it is this one, the decoded name is in its memory, not in that of `bytes`.
 absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes,
                                                   absl::string_view known_method = {});
 absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes);

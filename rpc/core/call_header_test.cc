@@ -94,6 +94,18 @@ TEST(RequestHeader, OfAnUnknownKindIsRejectedInWords) {
   EXPECT_EQ(RequestError(bytes), "a request is of the unknown kind 4");
 }
 
+TEST(RequestHeader, AKnownMethodIsDecodedInItsOwnMemoryAndAnotherIsLookedAt) {
+  const std::string known = "S/M";
+  const Bytes same = Encoded(RequestHeader{"S/M", 0, 0, {}});
+  EXPECT_EQ(DecodeRequestHeader(same, 0, known)->method.data(), known.data());
+  const Bytes other = Encoded(RequestHeader{"S/N", 0, 0, {}});
+  EXPECT_EQ(DecodeRequestHeader(other, 0, known)->method, "S/N");
+  Bytes room(64);
+  EXPECT_TRUE(EncodeRequestHeader(RequestHeader{"S/M", 0, 0, {}}, absl::MakeSpan(room), known).ok());
+  EXPECT_FALSE(EncodeRequestHeader(RequestHeader{"S M", 0, 0, {}}, absl::MakeSpan(room), known).ok());
+  EXPECT_FALSE(EncodeRequestHeader(RequestHeader{"", 0, 0, {}}, absl::MakeSpan(room), "").ok());
+}
+
 TEST(RequestHeader, MethodMustBeAName) {
   Bytes room(1024);
   for (absl::string_view method : {"", "with space", "line\nfeed", "\x7f", "\xc3\xa4"}) {

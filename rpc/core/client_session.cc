@@ -340,11 +340,6 @@ void ClientSession::Shutdown(absl::string_view reason) {
   });
 }
 
-absl::Duration ClientSession::TimeLeft(uint64_t call_id, absl::Time now) {
-  const Call* call = calls_.Find(call_id);
-  return call == nullptr ? absl::ZeroDuration() : call->deadline - now;
-}
-
 void ClientSession::Complete(uint64_t call_id, Call& call, absl::Status status, Certainty certainty) {
   SetCertainty(&status, certainty);
   deadlines_.Remove(call_id);

@@ -94,8 +94,6 @@ class ClientSession {
   bool has_actions() const { return !actions_.empty(); }
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
-  // What is left of the call's time. InfiniteDuration: no limit.
-  absl::Duration TimeLeft(uint64_t call_id, absl::Time now);
   Epoch current_epoch() const { return current_epoch_; }  // 0: not connected.
   size_t calls() const { return calls_.size(); }
   // More than half of those that it may have: the places of calls that are over are wanted.

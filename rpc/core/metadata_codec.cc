@@ -38,9 +38,10 @@ void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, 
   }
 }
 
-absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to) {
+absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to,
+                                     absl::string_view known_method) {
   assert(header.fields.empty());
-  if (metadata.empty()) return EncodeRequestHeader(header, to);
+  if (metadata.empty()) return EncodeRequestHeader(header, to, known_method);
   // The fields are written where the encoder wants them, so that it has nothing to move.
   const absl::Span<std::byte> room = to.subspan(std::min(EncodedBytes(header), to.size()));
   absl::Status fits = CheckMetadataBytes("request's metadata", metadata.bytes(), room.size());
@@ -48,7 +49,7 @@ absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metad
   HeaderFieldWriter fields(room);
   AppendMetadata(HeaderFieldType::kMetadata, metadata, fields);
   header.fields = room.first(fields.size());
-  return EncodeRequestHeader(header, to);
+  return EncodeRequestHeader(header, to, known_method);
 }
 
 }  // namespace verbena::rpc

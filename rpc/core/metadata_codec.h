@@ -22,8 +22,9 @@ inline constexpr size_t kRequestHeaderRoomMax = kRequestHeaderFixedBytes + kMeth
 
 // Writes the header of a request that carries `metadata` at the start of `to` and returns its length. `header` has no
 // fields yet. ResourceExhausted: the metadata is longer than kMetadataBytesMax or than what `to` leaves beside the
-// method; says both numbers. Other errors as EncodeRequestHeader's.
-absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to);
+// method; says both numbers. Other errors as EncodeRequestHeader's, and `known_method`.
+absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to,
+                                     absl::string_view known_method = {});
 
 // Appends the entries as fields of `type`. There is room for metadata.bytes().
 void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldWriter& to);

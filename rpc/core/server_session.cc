@@ -46,7 +46,7 @@ ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLo
       calls_(options.calls_max) {}
 
 absl::StatusOr<uint32_t> ServerSession::FindMethod(absl::string_view name) {
-  if (name == last_method_) return last_method_index_;
+  if (SameMethod(name, last_method_)) return last_method_index_;
   const absl::StatusOr<uint32_t> method = methods_->Find(name);
   if (method.ok()) {
     last_method_.assign(name.data(), name.size());
@@ -111,7 +111,7 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
       return Reject(std::move(verdict));
     }
   }
-  if (absl::Status limits = CheckLimits(payload_bytes); !limits.ok()) return Reject(std::move(limits));
+  if (!WithinLimits(payload_bytes)) return Reject(WhyBeyondLimits(payload_bytes));
   if (places_ != nullptr && state == State::kFetching) {
     if (absl::Status place = places_->CheckPlace(*method); !place.ok()) return Reject(std::move(place));
   }
@@ -126,7 +126,7 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   return {Admission::kAdmit, local, *method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
 }
 
-absl::Status ServerSession::CheckLimits(uint64_t payload_bytes) const {
+absl::Status ServerSession::WhyBeyondLimits(uint64_t payload_bytes) const {
   if (draining_) return absl::UnavailableError("the server is shutting down");
   if (payload_bytes > options_.message_bytes_max) {
     return absl::ResourceExhaustedError(
@@ -137,15 +137,12 @@ absl::Status ServerSession::CheckLimits(uint64_t payload_bytes) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("the connection has ", calls_.size(), " calls in flight at the server, its limit"));
   }
-  if (!share_.MayTake()) {
-    const CallShares& shares = tally_->shares;
-    return absl::ResourceExhaustedError(
-        shares.calls() >= shares.calls_max()
-            ? absl::StrCat("the server's event loop has ", shares.calls(), " calls in flight, its limit")
-            : absl::StrCat("the server's event loop has ", shares.calls(), " calls in flight, and the client has its ",
-                           "share; the rest up to ", shares.calls_max(), " is for clients with fewer"));
-  }
-  return absl::OkStatus();
+  const CallShares& shares = tally_->shares;
+  return absl::ResourceExhaustedError(
+      shares.calls() >= shares.calls_max()
+          ? absl::StrCat("the server's event loop has ", shares.calls(), " calls in flight, its limit")
+          : absl::StrCat("the server's event loop has ", shares.calls(), " calls in flight, and the client has its ",
+                         "share; the rest up to ", shares.calls_max(), " is for clients with fewer"));
 }
 
 ServerSession::Decision ServerSession::Reject(absl::Status status) {

@@ -172,7 +172,10 @@ class ServerSession {
                        absl::Time now);
   Decision Reject(absl::Status status);
   Decision Drop();
-  absl::Status CheckLimits(uint64_t payload_bytes) const;
+  bool WithinLimits(uint64_t payload_bytes) const {
+    return !draining_ && payload_bytes <= options_.message_bytes_max && !calls_.full() && share_.MayTake();
+  }
+  absl::Status WhyBeyondLimits(uint64_t payload_bytes) const;
   void Abandon(uint64_t local, Call& call);
   void Release(uint64_t local);
   absl::StatusOr<uint32_t> FindMethod(absl::string_view name);
