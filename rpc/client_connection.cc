@@ -168,7 +168,7 @@ void ClientConnection::ReportConnectivity() {
   if (before != connectivity_) observer_.OnConnectivity(*this, before);
 }
 
-void ClientConnection::Perform(ClientSession::Action action) {
+void ClientConnection::Perform(ClientSession::Action&& action) {
   ClientCall& call = CallOf(action.call_id);
   switch (action.kind) {
     case ClientSession::ActionKind::kSend:
@@ -244,8 +244,8 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   if (!attachment.empty()) message.attachment = attachment;
   const uint64_t send_id = link_->SendRequest(call_id, std::move(message));
   call.OnSend(link_, call_id, send_id);
-  if (send_id == transport::Connection::kLeft) {
-    OnRequestSent(link_->epoch(), call_id, RequestSendOutcome::kDelivered);
+  if (send_id == transport::Connection::kLeft) {  // Of a call without streams, whose writes would begin now.
+    session_.OnSent(link_->epoch(), call_id, RequestSendOutcome::kDelivered, loop_.Now());
   }
   return absl::OkStatus();
 }

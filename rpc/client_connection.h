@@ -104,7 +104,7 @@ class ClientConnection {
   }
   void PublishCalls() { calls_in_flight_.store(session_.calls(), std::memory_order_relaxed); }
   void SettleNow();
-  void Perform(ClientSession::Action action);
+  void Perform(ClientSession::Action&& action);
   void SendRequest(uint64_t call_id);
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
   absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload, UserCall& call);

@@ -3,6 +3,7 @@
 #ifndef VERBENA_RPC_CORE_ACTION_QUEUE_H_
 #define VERBENA_RPC_CORE_ACTION_QUEUE_H_
 
+#include <cassert>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -16,16 +17,17 @@ class ActionQueue {
   void Push(Action action) { actions_.push_back(std::move(action)); }
 
   bool empty() const { return next_ == actions_.size(); }
-  std::optional<Action> Pop() {
-    std::optional<Action> action;
-    if (empty()) return action;
-    action.emplace(std::move(actions_[next_++]));
+  // The oldest. Not empty.
+  Action Take() {
+    assert(!empty());
+    Action action = std::move(actions_[next_++]);
     if (empty()) {
       actions_.clear();
       next_ = 0;
     }
     return action;
   }
+  std::optional<Action> Pop() { return empty() ? std::nullopt : std::optional(Take()); }
 
  private:
   std::vector<Action> actions_;  // Those before next_ have been taken.

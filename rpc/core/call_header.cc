@@ -114,6 +114,15 @@ void AppendRest(absl::string_view text, absl::Span<const std::byte> fields, std:
   if (!fields.empty()) std::memmove(to + text.size(), fields.data(), fields.size());
 }
 
+void WriteFixedPart(const ResponseHeader& header, absl::Span<std::byte> to) {
+  std::fill_n(to.data(), kResponseHeaderFixedBytes, std::byte{0});
+  StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
+  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.code), &to[1]);
+  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.certainty), &to[2]);
+  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.message.size()), &to[4]);
+  StoreLittleEndian<uint64_t>(header.body_bytes, &to[8]);
+}
+
 }  // namespace
 
 size_t EncodedBytes(const RequestHeader& header) {
@@ -168,14 +177,16 @@ absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::
   if (absl::Status status = CheckResponse(header); !status.ok()) return status;
   if (absl::Status status = CheckHeaderFields(header.fields); !status.ok()) return status;
   if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
-  std::fill_n(to.data(), kResponseHeaderFixedBytes, std::byte{0});
-  StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
-  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.code), &to[1]);
-  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.certainty), &to[2]);
-  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.message.size()), &to[4]);
-  StoreLittleEndian<uint64_t>(header.body_bytes, &to[8]);
+  WriteFixedPart(header, to);
   AppendRest(header.message, header.fields, to.data() + kResponseHeaderFixedBytes);
   return EncodedBytes(header);
+}
+
+size_t EncodeOkResponseHeader(uint64_t body_bytes, absl::Span<std::byte> to) {
+  ResponseHeader header;
+  header.body_bytes = body_bytes;
+  WriteFixedPart(header, to);
+  return kResponseHeaderFixedBytes;
 }
 
 absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {

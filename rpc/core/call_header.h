@@ -64,6 +64,8 @@ size_t EncodedBytes(const ResponseHeader& header);
 absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to,
                                            absl::string_view known_method = {});
 absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::Span<std::byte> to);
+// Writes that of an OK without fields, and returns its length. `to` has kResponseHeaderFixedBytes at least.
+size_t EncodeOkResponseHeader(uint64_t body_bytes, absl::Span<std::byte> to);
 
 // Decode a whole call header that came with a payload of `payload_bytes`. Everything is checked: version, lengths,
 // ranges, reserved bits, the fields' form. InvalidArgument says in words what is wrong; the peer does not speak the

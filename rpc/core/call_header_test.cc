@@ -188,6 +188,14 @@ TEST(ResponseHeader, OkMustNotContradictItself) {
   EXPECT_EQ(ResponseError(bytes), "an OK response says that the call was not executed");
 }
 
+TEST(ResponseHeader, OfAnOkWithoutFieldsIsWrittenAsAnyOther) {
+  ResponseHeader header;
+  header.body_bytes = 77;
+  Bytes room(kResponseHeaderFixedBytes, std::byte{0xff});
+  EXPECT_EQ(EncodeOkResponseHeader(77, absl::MakeSpan(room)), room.size());
+  EXPECT_EQ(room, Encoded(header));
+}
+
 TEST(ResponseHeader, UnknownCodesAreRejectedInWords) {
   Bytes bytes = Encoded(ResponseHeader{});
   bytes[1] = std::byte{17};

@@ -349,15 +349,17 @@ void ClientSession::Complete(uint64_t call_id, Call& call, absl::Status status, 
 }
 
 std::optional<ClientSession::Action> ClientSession::NextAction() {
-  std::optional<Action> action = actions_.Pop();
-  while (action.has_value() && action->kind == ActionKind::kSend && EndIfGivenUp(action->call_id))
-    action = actions_.Pop();
-  if (action.has_value() && action->kind == ActionKind::kComplete) {
-    Call& call = *calls_.Find(action->call_id);
-    call.state = State::kCompleted;
-    Release(action->call_id, call);
+  while (!actions_.empty()) {
+    Action action = actions_.Take();
+    if (action.kind == ActionKind::kSend && EndIfGivenUp(action.call_id)) continue;
+    if (action.kind == ActionKind::kComplete) {
+      Call& call = *calls_.Find(action.call_id);
+      call.state = State::kCompleted;
+      Release(action.call_id, call);
+    }
+    return action;
   }
-  return action;
+  return std::nullopt;
 }
 
 // Before its request was taken: it ends as not sent.

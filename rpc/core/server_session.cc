@@ -45,14 +45,13 @@ ServerSession::ServerSession(const ServerSessionOptions& options, const MethodLo
       share_(tally->shares.Join(client)),
       calls_(options.calls_max) {}
 
-absl::StatusOr<uint32_t> ServerSession::FindMethod(absl::string_view name) {
-  if (SameMethod(name, last_method_)) return last_method_index_;
+absl::Status ServerSession::FindOtherMethod(absl::string_view name) {
   const absl::StatusOr<uint32_t> method = methods_->Find(name);
-  if (method.ok()) {
-    last_method_.assign(name.data(), name.size());
-    last_method_index_ = *method;
-  }
-  return method;
+  if (!method.ok()) return method.status();
+  last_method_.name.assign(name.data(), name.size());
+  last_method_.index = *method;
+  last_method_.kind = methods_->kind(*method);
+  return absl::OkStatus();
 }
 
 uint64_t ServerSession::CallIdOf(uint64_t local) {
@@ -86,24 +85,23 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
     case State::kResponding:
       return Drop();  // The peer uses an id twice.
   }
-  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_);
-  const absl::StatusOr<uint32_t> method = decoded.ok() ? FindMethod(decoded->method) : decoded.status();
-  if (!method.ok()) {  // It was well when it was announced.
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_.name);
+  if (!decoded.ok() || !FindMethod(decoded->method).ok()) {  // It was well when it was announced.
     Release(local);
     return Reject(absl::InternalError("the request arrived with another header than it was announced with"));
   }
   call.state = State::kRunning;
-  return {Admission::kAdmit,   local,           *method, decoded->body_bytes, decoded->fields,
+  return {Admission::kAdmit,   local,           last_method_.index, decoded->body_bytes, decoded->fields,
           call.deadline - now, absl::OkStatus()};
 }
 
 ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const std::byte> header,
                                              uint64_t payload_bytes, State state, absl::Time now) {
-  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_);
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_.name);
   if (!decoded.ok()) return Reject(decoded.status());
-  const absl::StatusOr<uint32_t> method = FindMethod(decoded->method);
-  if (!method.ok()) return Reject(method.status());
-  if (absl::Status kind = CheckKind(*decoded, methods_->kind(*method), payload_bytes); !kind.ok()) {
+  if (absl::Status found = FindMethod(decoded->method); !found.ok()) return Reject(std::move(found));
+  const uint32_t method = last_method_.index;
+  if (absl::Status kind = CheckKind(*decoded, last_method_.kind, payload_bytes); !kind.ok()) {
     return Reject(std::move(kind));
   }
   if (gate_ != nullptr) {
@@ -113,7 +111,7 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   }
   if (!WithinLimits(payload_bytes)) return Reject(WhyBeyondLimits(payload_bytes));
   if (places_ != nullptr && state == State::kFetching) {
-    if (absl::Status place = places_->CheckPlace(*method); !place.ok()) return Reject(std::move(place));
+    if (absl::Status place = places_->CheckPlace(method); !place.ok()) return Reject(std::move(place));
   }
 
   const absl::Duration timeout = TimeoutOf(*decoded);
@@ -123,7 +121,7 @@ ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const 
   share_.Take();
   ++tally_->accepted;
   deadlines_.Set(local, deadline);
-  return {Admission::kAdmit, local, *method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
+  return {Admission::kAdmit, local, method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
 }
 
 absl::Status ServerSession::WhyBeyondLimits(uint64_t payload_bytes) const {

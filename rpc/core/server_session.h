@@ -178,7 +178,11 @@ class ServerSession {
   absl::Status WhyBeyondLimits(uint64_t payload_bytes) const;
   void Abandon(uint64_t local, Call& call);
   void Release(uint64_t local);
-  absl::StatusOr<uint32_t> FindMethod(absl::string_view name);
+  // Makes it the last method. Not OK: there is none of that name.
+  absl::Status FindMethod(absl::string_view name) {
+    return SameMethod(name, last_method_.name) ? absl::OkStatus() : FindOtherMethod(name);
+  }
+  absl::Status FindOtherMethod(absl::string_view name);
 
   // Constant after construction.
   const ServerSessionOptions options_;
@@ -191,8 +195,12 @@ class ServerSession {
   CallTable<Call> calls_;
   PeerCalls locals_;
   // Of the last request: most are of the method that the one before was of.
-  std::string last_method_;
-  uint32_t last_method_index_ = 0;
+  struct KnownMethod {
+    std::string name;
+    uint32_t index = 0;
+    MethodKind kind = MethodKind::kUnary;
+  };
+  KnownMethod last_method_;
   DeadlineQueue deadlines_;
   ActionQueue<Action> actions_;
   uint32_t rejections_ = 0;  // Answers under way to calls that were rejected.

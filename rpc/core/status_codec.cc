@@ -68,9 +68,9 @@ absl::Status CheckMetadataRoom(const ResponseMetadata& metadata, size_t room) {
 size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
                     const ResponseMetadata& metadata) {
   assert(to.size() >= kResponseHeaderRoomMin && metadata.bytes() <= to.size() - kResponseHeaderRoomMin);
+  if (status.ok() && metadata.empty()) return EncodeOkResponseHeader(body_bytes, to);
   ResponseHeader header;
   header.body_bytes = body_bytes;
-  if (status.ok() && metadata.empty()) return *EncodeResponseHeader(header, to);
   header.code = status.code();
   header.certainty = GetCertainty(status);
 
