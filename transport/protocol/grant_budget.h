@@ -230,8 +230,11 @@ class GrantShare {
   }
   // The peer gives back `count` grants. False: it did not hold that many.
   bool OnReturned(uint32_t count);
-  // There is traffic: the share becomes an active member's.
-  void OnMessageSent() { budget_->Touch(index_, granted()); }
+  // There is traffic: the share becomes an active member's. One that is active already stays so from what arrives, not
+  // from what is sent: the list is in order of that, and its neighbours there are far in memory.
+  void OnMessageSent() {
+    if (budget_->table_[index_].list != GrantBudget::ListName::kActive) budget_->Touch(index_, granted());
+  }
   void OnMessageArrived(absl::Time now) {  // One or several, in the SEND that has arrived last.
     budget_->now_ = now;
     GrantBudget::Member& member = budget_->table_[index_];
