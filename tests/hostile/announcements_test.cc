@@ -188,8 +188,8 @@ TEST_F(HostileAnnouncements, ASlotOutOfBoundsIsAProtocolError) {
 TEST_F(HostileAnnouncements, ASlotThatIsInUseIsAProtocolError) {
   const std::unique_ptr<HostilePeer> peer = Connect();
   ASSERT_NE(peer, nullptr);
-  peer->Send(Announcement(kCall, 3, LongMessage(*peer)));
-  peer->Send(Announcement(kCall + 1, 3 | 1 << 16, LongMessage(*peer)));
+  peer->SendTogether(Announcement(kCall, 3, LongMessage(*peer)),
+                     Announcement(kCall + 1, 3 | 1 << 16, LongMessage(*peer)));
   ExpectProtocolError(*peer);
 }
 
@@ -198,8 +198,7 @@ TEST_F(HostileAnnouncements, OneCallAnnouncedTwiceIsFetchedOnceAtMost) {
   ASSERT_NE(peer, nullptr);
   const std::vector<Segment> segments = LongMessage(*peer);
   WriteIdentity(peer->epoch(), kCall, LengthOf(segments), peer->shared_memory().data());
-  peer->Send(Announcement(kCall, 0, segments));
-  peer->Send(Announcement(kCall, 1, segments));
+  peer->SendTogether(Announcement(kCall, 0, segments), Announcement(kCall, 1, segments));
   ExpectFinish(*peer, 1, FinishReason::kRefused);
   ExpectFinish(*peer, 0, FinishReason::kFetched);
 }
@@ -220,8 +219,7 @@ TEST_F(HostileAnnouncements, LeavingInTheMiddleOfAFetchLeavesNothing) {
 TEST_F(HostileAnnouncements, WithdrawingInTheMiddleOfAFetchIsAnswered) {
   const std::unique_ptr<HostilePeer> peer = Connect();
   ASSERT_NE(peer, nullptr);
-  peer->Send(Announcement(kCall, 0, LongMessage(*peer)));
-  peer->Send(Control(FrameType::kWithdraw, 0, kCall));
+  peer->SendTogether(Announcement(kCall, 0, LongMessage(*peer)), Control(FrameType::kWithdraw, 0, kCall));
   ExpectFinish(*peer, 0, FinishReason::kWithdrawn);
   peer->Send(Control(FrameType::kWithdraw, 0, kCall));  // Once more: it is finished already.
   ExpectAlive(*peer);

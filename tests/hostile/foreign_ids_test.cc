@@ -114,8 +114,7 @@ TEST_F(ForeignIds, WithdrawingWithAnotherCallsIdIsAProtocolError) {
   const std::unique_ptr<HostilePeer> peer = Connect();
   ASSERT_NE(peer, nullptr);
   const std::vector<wire::Segment> segments(60, peer->Shared(0, HostileDevice::kSharedBytes));
-  peer->Send(Announcement(1, 0, segments));
-  peer->Send(Control(FrameType::kWithdraw, 0, 2));
+  peer->SendTogether(Announcement(1, 0, segments), Control(FrameType::kWithdraw, 0, 2));
   ExpectProtocolError(*peer);
 }
 

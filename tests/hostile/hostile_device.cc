@@ -176,23 +176,40 @@ absl::Span<const std::byte> HostileDevice::received(const ibv_wc& completion) co
       .subspan(kReceiveArea + completion.wr_id * kFrameBytes, completion.byte_len);
 }
 
-bool HostileDevice::PostSend(absl::Span<const std::byte> bytes, ibv_wr_opcode opcode, uint32_t invalidate_key) {
-  if (free_slots_.empty()) return false;
+ibv_send_wr HostileDevice::SendOf(absl::Span<const std::byte> bytes, ibv_sge* area) {
   const uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   std::byte* const from = private_bytes_->data() + kSendArea + slot * kSendBytesMax;
   std::copy(bytes.begin(), bytes.end(), from);
-  ibv_sge area = {
+  *area = {
       .addr = reinterpret_cast<uint64_t>(from), .length = static_cast<uint32_t>(bytes.size()), .lkey = private_.lkey()};
   ibv_send_wr request = {};
   request.wr_id = kReceives + slot;
-  request.sg_list = &area;
+  request.sg_list = area;
   request.num_sge = bytes.empty() ? 0 : 1;
-  request.opcode = opcode;
+  request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_SIGNALED;
+  return request;
+}
+
+bool HostileDevice::PostSend(absl::Span<const std::byte> bytes, ibv_wr_opcode opcode, uint32_t invalidate_key) {
+  if (free_slots_.empty()) return false;
+  ibv_sge area;
+  ibv_send_wr request = SendOf(bytes, &area);
+  request.opcode = opcode;
   if (opcode == IBV_WR_SEND_WITH_INV) request.invalidate_rkey = invalidate_key;
   ibv_send_wr* unposted = nullptr;
   queue_pair_.PostSends(&request, &unposted).IgnoreError();  // The queue pair may be in error.
+  return true;
+}
+
+bool HostileDevice::PostTogether(absl::Span<const std::byte> first, absl::Span<const std::byte> second) {
+  if (free_slots_.size() < 2) return false;
+  ibv_sge areas[2];
+  ibv_send_wr requests[] = {SendOf(first, &areas[0]), SendOf(second, &areas[1])};
+  requests[0].next = &requests[1];
+  ibv_send_wr* unposted = nullptr;
+  queue_pair_.PostSends(requests, &unposted).IgnoreError();
   return true;
 }
 

@@ -60,6 +60,8 @@ class HostileDevice {
   absl::Span<const std::byte> received(const ibv_wc& completion) const;
   // False: all slots are in flight.
   bool PostSend(absl::Span<const std::byte> bytes, ibv_wr_opcode opcode, uint32_t invalidate_key);
+  // Both in one list. The same.
+  bool PostTogether(absl::Span<const std::byte> first, absl::Span<const std::byte> second);
   void PostOneSided(ibv_wr_opcode opcode, uint64_t address, uint32_t key, uint32_t length);
   void Disconnect() { id_.Disconnect().IgnoreError(); }
 
@@ -78,6 +80,8 @@ class HostileDevice {
   struct Parts;
   HostileDevice(Parts parts, uint32_t receives);
   void Release(uint64_t work_request_id);
+  // From a free slot, of which there is one. `area` must stay until it is posted.
+  ibv_send_wr SendOf(absl::Span<const std::byte> bytes, ibv_sge* area);
 
   // Destroyed from the last to the first: the order that the verbs demand.
   std::unique_ptr<std::vector<std::byte>> shared_bytes_;

@@ -101,6 +101,13 @@ void HostilePeer::Send(const Bytes& frame, ibv_wr_opcode opcode, uint32_t invali
   }
 }
 
+void HostilePeer::SendTogether(const Bytes& first, const Bytes& second) {
+  const absl::Time give_up = absl::Now() + kPatience;
+  while (!device_->PostTogether(first, second)) {
+    if (!Progress() || absl::Now() > give_up) return;
+  }
+}
+
 bool HostilePeer::Progress() {
   const HostileDevice::Looked looked = device_->Look();
   const bool had_ended = std::exchange(ended_, ended_ || looked.ended);
