@@ -293,7 +293,7 @@ TEST(SharedReceives, AQueueThatCannotBeMadeAnewServesOn) {
 TEST(SharedReceives, AnAdditionThatTheDeviceRefusesOnceTurnsNobodyAway) {
   World world;
   world.ComeTo(kAtFirst / 2 / protocol::kCreditsPerConnectionMin);
-  world.Send(1);  // The first is granted all that is spare.
+  world.Send(kAtFirst);  // Until the first is granted all that is spare.
   ASSERT_EQ(world.grants().outstanding(), kAtFirst);
   ASSERT_EQ(world.pool().size(), kAtFirst);
   world.fake().Fail("post_srq_recv", ENOMEM);
