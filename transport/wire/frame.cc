@@ -198,6 +198,34 @@ absl::Status CheckBody(const FrameView& frame) {
                    " bytes behind its end");
 }
 
+// A field of 16 bits within the word of eight bytes that it stands in.
+constexpr uint64_t FieldMask(size_t at, uint64_t mask) { return mask << (8 * (at % sizeof(uint64_t))); }
+
+// An eager frame without flags and extensions, as most are: known by two comparisons. False: it is another, or is
+// malformed; Decode tells.
+bool DecodePlainEager(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
+  constexpr uint64_t kFirst =
+      FieldMask(header_at::kVersion, kVersion) | FieldMask(header_at::kType, static_cast<uint64_t>(FrameType::kEager));
+  constexpr uint64_t kFirstFree = FieldMask(header_at::kCreditGrant, 0xffff);
+  constexpr uint64_t kSecondFree =
+      FieldMask(header_at::kCallHeaderBytes, 0xffff) | FieldMask(header_at::kMessageKind, 0xff);
+  if (bytes.size() < kFrameHeaderBytes) return false;
+  const uint64_t first = LoadLittleEndian<uint64_t>(bytes.data() + header_at::kVersion);
+  const uint64_t second = LoadLittleEndian<uint64_t>(bytes.data() + header_at::kCallHeaderBytes);
+  if ((first & ~kFirstFree) != kFirst || (second & ~kSecondFree) != 0) return false;
+
+  frame.header = ReadHeader(bytes.data());
+  const size_t head_bytes = kFrameHeaderBytes + frame.header.call_header_bytes;
+  const uint64_t body_bytes = frame.header.payload_bytes;
+  if (head_bytes > bytes.size()) return false;
+  const size_t left = bytes.size() - head_bytes;
+  if (alone ? body_bytes != left : body_bytes > left) return false;
+  frame.extensions = {};
+  frame.call_header = {bytes.data() + kFrameHeaderBytes, frame.header.call_header_bytes};
+  frame.body = {bytes.data() + head_bytes, body_bytes};
+  return true;
+}
+
 // The frame at the beginning of `bytes`. `alone`: all of them are its own. Else others may follow an eager one.
 absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
   if (bytes.size() < kFrameHeaderBytes) {
@@ -254,7 +282,10 @@ absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes) {
 }
 
 absl::Status FrameReader::Next(FrameView* frame) {
-  if (absl::Status status = Decode(rest_, /*alone=*/!packed_, *frame); !status.ok()) return status;
+  const bool alone = !packed_;
+  if (!DecodePlainEager(rest_, alone, *frame)) {
+    if (absl::Status status = Decode(rest_, alone, *frame); !status.ok()) return status;
+  }
   if (++read_ > kFramesPerSendMax) return Malformed("more than ", kFramesPerSendMax, " frames in one SEND");
   if (read_ > 1 && frame->header.type != FrameType::kEager) {
     return Malformed("a frame of type ", ToString(frame->header.type), " behind another in one SEND");
