@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clear_cord.h"
+
 namespace verbena::transport {
 namespace {
 
@@ -28,7 +30,7 @@ void Outbound::Assign(OutboundMessage&& message, uint64_t payload_source_bytes) 
 
 void Outbound::Clear() {
   DropSource();
-  if (!attachment.empty()) attachment.Clear();
+  ClearCord(attachment);
   reported = false;
   state = Export::kNone;
   exported.reset();

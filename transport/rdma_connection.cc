@@ -64,20 +64,6 @@ RdmaConnection::~RdmaConnection() = default;
 
 // --- From the handle.
 
-uint64_t RdmaConnection::Send(OutboundMessage&& message) {
-  const uint64_t source_bytes = message.payload == nullptr ? 0 : message.payload->size();
-  const protocol::SendHead head{.message_kind = message.kind,
-                                .call_id = message.call_id,
-                                .header_bytes = static_cast<uint16_t>(message.header.size()),
-                                .payload_bytes = source_bytes + message.attachment.size()};
-  if (message.leaves_unreported && SendAtOnce(head, message, source_bytes)) return Connection::kLeft;
-  const uint64_t send_id = machine_.Send(head);
-  outbound_.Add(send_id).Assign(std::move(message), source_bytes);
-  group_.counters().sends_queued.Add(1);
-  MarkDirty();
-  return send_id;
-}
-
 void RdmaConnection::CancelSend(uint64_t send_id) {
   machine_.CancelSend(send_id, loop()->Now());
   link_->AwaitSends();  // It may have left.
@@ -114,35 +100,6 @@ void RdmaConnection::OnCmEvent(verbs::CmEvent& event) {
   if (failure.ok() || link_->ending()) return;
   // What the peer sent before it went is still in the completion queue: handle it first.
   group_.Defer([connection = shared_from_this(), failure] { connection->OnFailure(failure); });
-}
-
-bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) {
-  if (!early_sends_.empty()) {
-    early_sends_.push_back(EarlySend{receive, bytes});
-    return false;
-  }
-  const absl::Time now = loop()->Now();
-  const bool last = group_.handling_last();
-  if (!machine_.quiet()) Perform();  // What completed before is reported before.
-  machine_.OnSendArrived();
-  wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
-  while (!frames.done()) {
-    group_.counters().frames_received.Add(1);
-    wire::FrameView frame;
-    if (absl::Status status = frames.Next(&frame); !status.ok()) {
-      machine_.OnMalformedFrame(std::move(status), now);
-      Perform();
-      break;
-    }
-    if (machine_.OnFrame(frame, now)) {
-      answer_rings_ = last && frames.done();
-      Deliver(frame);
-      answer_rings_ = false;
-    }
-    if (!machine_.quiet()) Perform();  // At once: actions point into the frame, and may end the connection.
-  }
-  MarkDirty();  // One doorbell for what all frames of this turn ask for, if none of them was the last.
-  return true;
 }
 
 void RdmaConnection::OnSendsDone(uint32_t count) {

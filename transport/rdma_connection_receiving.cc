@@ -14,7 +14,37 @@ constexpr size_t kSpareHeaderBytesMax = 512;
 
 }  // namespace
 
-void RdmaConnection::Deliver(const wire::FrameView& eager) {
+bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) {
+  if (!early_sends_.empty()) {
+    early_sends_.push_back(EarlySend{receive, bytes});
+    return false;
+  }
+  const absl::Time now = loop()->Now();
+  const bool last = group_.handling_last();
+  if (!machine_.quiet()) Perform();  // What completed before is reported before.
+  machine_.OnSendArrived();
+  wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
+  while (!frames.done()) {
+    group_.counters().frames_received.Add(1);
+    wire::FrameView frame;
+    if (absl::Status status = frames.Next(&frame); !status.ok()) {
+      machine_.OnMalformedFrame(std::move(status), now);
+      Perform();
+      break;
+    }
+    if (machine_.OnFrame(frame, now)) {
+      answer_rings_ = last && frames.done();
+      Deliver(frame);
+      answer_rings_ = false;
+    }
+    if (!machine_.quiet()) Perform();  // At once: actions point into the frame, and may end the connection.
+  }
+  MarkDirty();  // One doorbell for what all frames of this turn ask for, if none of them was the last.
+  return true;
+}
+
+// Of this file alone: inline, so that it goes into its caller.
+inline void RdmaConnection::Deliver(const wire::FrameView& eager) {
   if (handler_ == nullptr) return;
   EagerPayload payload(eager.body, &group_.counters().payload_bytes_copied);
   handler_->OnMessage({eager.header.message_kind, eager.header.call_id, eager.call_header, eager.body.size()}, payload);

@@ -4,12 +4,29 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/clear_cord.h"
 #include "transport/log.h"
 #include "transport/rdma_connection.h"
 
 namespace verbena::transport {
 
-bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message, uint64_t source_bytes) {
+uint64_t RdmaConnection::Send(OutboundMessage&& message) {
+  const uint64_t source_bytes = message.payload == nullptr ? 0 : message.payload->size();
+  const protocol::SendHead head{.message_kind = message.kind,
+                                .call_id = message.call_id,
+                                .header_bytes = static_cast<uint16_t>(message.header.size()),
+                                .payload_bytes = source_bytes + message.attachment.size()};
+  if (message.leaves_unreported && SendAtOnce(head, message, source_bytes)) return Connection::kLeft;
+  const uint64_t send_id = machine_.Send(head);
+  outbound_.Add(send_id).Assign(std::move(message), source_bytes);
+  group_.counters().sends_queued.Add(1);
+  MarkDirty();
+  return send_id;
+}
+
+// Of this file alone: inline, so that it goes into its caller. So is the next.
+inline bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message,
+                                       uint64_t source_bytes) {
   machine_.HoldMessages(MessagesHeld());
   const std::optional<protocol::PostEager> frame = machine_.SendAtOnce(head, link_->room());
   if (!frame.has_value()) return false;
@@ -22,7 +39,7 @@ bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMe
   return true;
 }
 
-void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
+inline void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
   group_.counters().payload_bytes_serialized.Add(content.source_bytes);
   if (!content.attachment.empty()) group_.counters().payload_bytes_copied.Add(content.attachment.size());
   const bool reported = frame.send_id != protocol::SendSlots::kNoSend;
@@ -35,7 +52,7 @@ void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const Eage
 void RdmaConnection::Do(const protocol::PostEager& action) {
   Outbound& outbound = *outbound_.Find(action.send_id);
   PostEagerFrame(action, outbound.content());
-  if (!outbound.attachment.empty()) outbound.attachment.Clear();  // Its memory is its owner's again.
+  ClearCord(outbound.attachment);  // Its memory is its owner's again.
   if (outbound.awaited) link_->AwaitSends();
   if (outbound.payload != nullptr) outbound.payload->OnWritten();
 }

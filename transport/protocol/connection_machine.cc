@@ -106,7 +106,8 @@ void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
   SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
 }
 
-absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
+// Of this file alone: inline, so that it goes into its caller. So is OnPeerMessage.
+inline absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
   if (state_ == State::kAuthenticating) return DispatchAuthentication(frame);
   const bool late = state_ == State::kGoodbye;  // Only the end itself, and the credits, still matter.
   if (late && frame.header.type != FrameType::kGoodbye && frame.header.type != FrameType::kReturn) {
@@ -143,7 +144,7 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
   return absl::InvalidArgumentError("protocol error: a frame of an unknown type");
 }
 
-absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl::Time now) {
+inline absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl::Time now) {
   if (drain_.peer_drained()) {
     return absl::InvalidArgumentError("protocol error: the peer sent a message after its kDrain");
   }
