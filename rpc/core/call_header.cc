@@ -114,6 +114,23 @@ void AppendRest(absl::string_view text, absl::Span<const std::byte> fields, std:
   if (!fields.empty()) std::memmove(to + text.size(), fields.data(), fields.size());
 }
 
+// Whether it is a well-formed request of `known_method` without fields, as most are: known by few comparisons.
+bool IsPlainRequest(absl::Span<const std::byte> bytes, uint64_t payload_bytes, absl::string_view known_method) {
+  if (known_method.empty() || bytes.size() != kRequestHeaderFixedBytes + known_method.size()) return false;
+  const uint64_t start = kCallHeaderVersion | static_cast<uint64_t>(bytes[1]) << 8 | known_method.size() << 16;
+  return LoadLittleEndian<uint64_t>(&bytes[0]) == start && static_cast<int>(bytes[1]) <= kMethodKindMax &&
+         LoadLittleEndian<uint64_t>(&bytes[16]) <= payload_bytes &&
+         std::memcmp(&bytes[kRequestHeaderFixedBytes], known_method.data(), known_method.size()) == 0;
+}
+
+// Whether it is a well-formed OK without fields, as most responses are.
+bool IsPlainOk(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
+  constexpr uint64_t kStart = kCallHeaderVersion | static_cast<uint64_t>(absl::StatusCode::kOk) << 8 |
+                              static_cast<uint64_t>(Certainty::kExecuted) << 16;
+  return bytes.size() == kResponseHeaderFixedBytes && LoadLittleEndian<uint64_t>(&bytes[0]) == kStart &&
+         LoadLittleEndian<uint64_t>(&bytes[8]) <= payload_bytes;
+}
+
 void WriteFixedPart(const ResponseHeader& header, absl::Span<std::byte> to) {
   std::fill_n(to.data(), kResponseHeaderFixedBytes, std::byte{0});
   StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
@@ -152,18 +169,25 @@ absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Sp
 
 absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes,
                                                   absl::string_view known_method) {
+  RequestHeader header;
+  if (IsPlainRequest(bytes, payload_bytes, known_method)) {
+    header.method = known_method;
+    header.timeout_ns = LoadLittleEndian<uint64_t>(&bytes[8]);
+    header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[16]);
+    header.kind = static_cast<MethodKind>(bytes[1]);
+    return header;
+  }
   if (absl::Status status = CheckStart("request", bytes, kRequestHeaderFixedBytes); !status.ok()) return status;
   if (LoadLittleEndian<uint32_t>(&bytes[4]) != 0) return Malformed("a request header has reserved bits set");
   const int kind = static_cast<int>(bytes[1]);
   if (kind > kMethodKindMax) return Malformed("a request is of the unknown kind ", kind);
-  RequestHeader header;
   header.kind = static_cast<MethodKind>(kind);
   header.timeout_ns = LoadLittleEndian<uint64_t>(&bytes[8]);
   header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[16]);
   const uint16_t method_bytes = LoadLittleEndian<uint16_t>(&bytes[2]);
   absl::Status status =
       SplitRest(bytes.subspan(kRequestHeaderFixedBytes), method_bytes, &header.method, &header.fields);
-  if (!known_method.empty() && SameMethod(header.method, known_method)) {
+  if (!known_method.empty() && SameMethod(header.method, known_method)) {  // With fields.
     header.method = known_method;
   } else if (status.ok()) {
     status = CheckMethod(header.method);
@@ -190,11 +214,15 @@ size_t EncodeOkResponseHeader(uint64_t body_bytes, absl::Span<std::byte> to) {
 }
 
 absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
+  ResponseHeader header;
+  if (IsPlainOk(bytes, payload_bytes)) {
+    header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[8]);
+    return header;
+  }
   if (absl::Status status = CheckStart("response", bytes, kResponseHeaderFixedBytes); !status.ok()) return status;
   if (bytes[3] != std::byte{0} || LoadLittleEndian<uint16_t>(&bytes[6]) != 0) {
     return Malformed("a response header has reserved bits set");
   }
-  ResponseHeader header;
   header.code = static_cast<absl::StatusCode>(bytes[1]);
   header.certainty = static_cast<Certainty>(bytes[2]);
   header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[8]);

@@ -38,10 +38,9 @@ void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, 
   }
 }
 
-absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to,
-                                     absl::string_view known_method) {
+absl::StatusOr<size_t> EncodeRequestWithMetadata(RequestHeader header, const Metadata& metadata,
+                                                 absl::Span<std::byte> to, absl::string_view known_method) {
   assert(header.fields.empty());
-  if (metadata.empty()) return EncodeRequestHeader(header, to, known_method);
   // The fields are written where the encoder wants them, so that it has nothing to move.
   const absl::Span<std::byte> room = to.subspan(std::min(EncodedBytes(header), to.size()));
   absl::Status fits = CheckMetadataBytes("request's metadata", metadata.bytes(), room.size());

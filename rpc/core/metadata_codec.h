@@ -20,11 +20,17 @@ namespace verbena::rpc {
 // The longest request header that anything can fill.
 inline constexpr size_t kRequestHeaderRoomMax = kRequestHeaderFixedBytes + kMethodBytesMax + kMetadataBytesMax;
 
+// EncodeRequest of a list that is not empty.
+absl::StatusOr<size_t> EncodeRequestWithMetadata(RequestHeader header, const Metadata& metadata,
+                                                 absl::Span<std::byte> to, absl::string_view known_method);
 // Writes the header of a request that carries `metadata` at the start of `to` and returns its length. `header` has no
 // fields yet. ResourceExhausted: the metadata is longer than kMetadataBytesMax or than what `to` leaves beside the
 // method; says both numbers. Other errors as EncodeRequestHeader's, and `known_method`.
-absl::StatusOr<size_t> EncodeRequest(RequestHeader header, const Metadata& metadata, absl::Span<std::byte> to,
-                                     absl::string_view known_method = {});
+inline absl::StatusOr<size_t> EncodeRequest(const RequestHeader& header, const Metadata& metadata,
+                                            absl::Span<std::byte> to, absl::string_view known_method = {}) {
+  return metadata.empty() ? EncodeRequestHeader(header, to, known_method)
+                          : EncodeRequestWithMetadata(header, metadata, to, known_method);
+}
 
 // Appends the entries as fields of `type`. There is room for metadata.bytes().
 void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldWriter& to);
