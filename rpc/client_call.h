@@ -36,13 +36,12 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
     link_ = nullptr;
     held_response_.clear();
   }
-  // Hands the user's part over; what is left is a source of nothing.
-  UserCall Take() {
+  // Hands the user's part over; what is left is a source of nothing. Of a call that ends at once it may stay where it
+  // is, until the next Begin.
+  UserCall Take() { return std::move(TakeInPlace()); }
+  UserCall& TakeInPlace() {
     measured_ = nullptr;
-    UserCall taken = std::move(user_);
-    user_.context = nullptr;
-    user_.request = nullptr;
-    return taken;
+    return user_;
   }
 
   const UserCall& user() const { return user_; }

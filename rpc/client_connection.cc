@@ -72,7 +72,7 @@ ClientConnection::~ClientConnection() {
   if (!shut_down_) handle_->Detach();
 }
 
-ClientCall& ClientConnection::MakeCallOf(uint64_t call_id) {
+inline ClientCall& ClientConnection::MakeCallOf(uint64_t call_id) {
   while (CallIndex(call_id) >= calls_.size()) calls_.push_back(std::make_unique<ClientCall>());
   return CallOf(call_id);
 }
@@ -84,15 +84,21 @@ void ClientConnection::Start(UserCall&& call) {
   }
   const absl::Time now = loop_.Now();
   if (link_ == nullptr && refused(now)) return FailLater(std::move(call), session_.last_connect_error());
-  const std::optional<uint64_t> call_id =
+  const std::optional<ClientSession::Started> started =
       session_.Start(call.deadline, now, ClientCallBinding::WaitsForReady(*call.context));
-  if (!call_id.has_value()) {
+  if (!started.has_value()) {
     return FailLater(std::move(call), absl::ResourceExhaustedError(absl::StrCat(
                                           options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
   }
-  const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, *call_id);
-  MakeCallOf(*call_id).Begin(std::move(call));
-  if (cancelled) session_.Cancel(*call_id, now);
+  const uint64_t call_id = started->call_id;
+  const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, call_id);
+  MakeCallOf(call_id).Begin(std::move(call));
+  if (cancelled) session_.Cancel(call_id, now);
+  if (started->send_now && cancelled) {
+    session_.OnSent(session_.current_epoch(), call_id, RequestSendOutcome::kNotSent, now);
+  } else if (started->send_now) {
+    SendRequest(call_id);
+  }
   Settle();
 }
 
@@ -196,12 +202,12 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   FinishCall(std::move(call), std::move(status), unread);
 }
 
-void ClientConnection::SendRequest(uint64_t call_id) {
+inline void ClientConnection::SendRequest(uint64_t call_id) {
   absl::Status sent = TrySendRequest(call_id, CallOf(call_id));
   if (!sent.ok()) session_.OnSendRejected(call_id, std::move(sent));
 }
 
-absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
+inline absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
   if (link_ == nullptr) return absl::UnavailableError("the connection went before the request was sent");
   const UserCall& user = call.user();
   if (user.request != nullptr && !user.request->IsInitialized()) {
@@ -244,19 +250,22 @@ absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call
   if (!attachment.empty()) message.attachment = attachment;
   const uint64_t send_id = link_->SendRequest(call_id, std::move(message));
   call.OnSend(link_, call_id, send_id);
-  if (send_id == transport::Connection::kLeft) {  // Of a call without streams, whose writes would begin now.
-    session_.OnSent(link_->epoch(), call_id, RequestSendOutcome::kDelivered, loop_.Now());
-  }
+  if (send_id == transport::Connection::kLeft)
+    session_.OnLeft(call_id);  // It has no streams, whose writes would begin.
   return absl::OkStatus();
 }
 
 void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
                                   transport::ReceivedPayload& payload) {
-  if (HoldResponse(epoch, head)) return;
+  if (HasStream(head.call_id) && HoldResponse(epoch, head)) return;
   if (!session_.OnResponse(epoch, head.call_id)) return HearLoad(DecodeResponseHeader(head.header, head.payload_bytes));
-  UserCall call = CallOf(head.call_id).Take();
-  absl::Status status = ReadResponse(head, payload, call);
-  End(head.call_id, std::move(call), CallOf(head.call_id).link(), std::move(status), MessageStream::Unread::kKeep);
+  ClientCall& call = CallOf(head.call_id);
+  absl::Status status = ReadResponse(head, payload, call.user());
+  constexpr auto kUnread = MessageStream::Unread::kKeep;
+  if (call.user().stream != nullptr || call.user().router != nullptr) {
+    return End(head.call_id, call.Take(), call.link(), std::move(status), kUnread);
+  }
+  FinishCall(std::move(call.TakeInPlace()), std::move(status), kUnread);
 }
 
 void ClientConnection::HearLoad(const absl::StatusOr<ResponseHeader>& header) {
@@ -264,8 +273,8 @@ void ClientConnection::HearLoad(const absl::StatusOr<ResponseHeader>& header) {
   if (load.has_value()) observer_.OnLoad(*this, *load);
 }
 
-absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
-                                            UserCall& call) {
+inline absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head,
+                                                   transport::ReceivedPayload& payload, const UserCall& call) {
   const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
   if (!header.ok()) {
     return absl::InternalError(absl::StrCat("the server's response is malformed: ", header.status().message()));

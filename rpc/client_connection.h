@@ -107,8 +107,13 @@ class ClientConnection {
   void Perform(ClientSession::Action&& action);
   void SendRequest(uint64_t call_id);
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
-  absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload, UserCall& call);
+  absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
+                            const UserCall& call);
   void HearLoad(const absl::StatusOr<ResponseHeader>& header);  // Of any response: also of one that nobody awaits.
+  // The peer chooses the id.
+  bool HasStream(uint64_t call_id) const {
+    return CallIndex(call_id) < calls_.size() && calls_[CallIndex(call_id)]->user().stream != nullptr;
+  }
   bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);

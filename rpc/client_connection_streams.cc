@@ -22,9 +22,7 @@ class NoPayload : public transport::ReceivedPayload {
 
 // Null: nobody waits for what belongs to this call's streams.
 std::shared_ptr<MessageStream> ClientConnection::StreamOf(ClientSession::Epoch epoch, uint64_t call_id) {
-  if (CallIndex(call_id) >= calls_.size()) return nullptr;  // The peer chooses the id.
-  const std::shared_ptr<MessageStream>& stream = CallOf(call_id).user().stream;
-  return stream != nullptr && session_.IsOpen(epoch, call_id) ? stream : nullptr;
+  return HasStream(call_id) && session_.IsOpen(epoch, call_id) ? CallOf(call_id).user().stream : nullptr;
 }
 
 void ClientConnection::OnRequestSent(ClientSession::Epoch epoch, uint64_t call_id, RequestSendOutcome outcome) {

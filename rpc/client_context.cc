@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clear_cord.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/handler_scope.h"
@@ -40,9 +41,9 @@ void ClientContext::Reset() {
   wait_for_ready_ = false;
   hash_key_.reset();
   parent_ = nullptr;
-  request_attachment_.Clear();
+  ClearCord(request_attachment_);
   request_metadata_.Clear();
-  response_attachment_.Clear();
+  ClearCord(response_attachment_);
   response_metadata_.Clear();
   call_id_.store(0, std::memory_order_relaxed);
   cancelled_.store(false, std::memory_order_relaxed);
@@ -57,17 +58,19 @@ void ClientCallBinding::FollowHandler(ClientContext& context) {
 
 absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
                                             const transport::EventLoop& loop) {
-  const auto until = [&loop](absl::Time deadline) {
-    return deadline == absl::InfiniteFuture() ? absl::InfiniteDuration() : deadline - loop.WallNow();
+  absl::Duration timeout = context.timeout_;
+  const auto end_by = [&loop, &timeout](absl::Time deadline) {
+    if (deadline != absl::InfiniteFuture()) timeout = std::min(timeout, deadline - loop.WallNow());
   };
-  absl::Duration timeout = std::min(context.timeout_, until(context.deadline_));
+  end_by(context.deadline_);
   if (timeout == absl::InfiniteDuration()) timeout = default_timeout;
-  return context.parent_ == nullptr ? timeout : std::min(timeout, until(context.parent_->deadline()));
+  if (context.parent_ != nullptr) end_by(context.parent_->deadline());
+  return timeout;
 }
 
 bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
                              uint64_t call_id) {
-  context.response_attachment_.Clear();
+  ClearCord(context.response_attachment_);
   context.response_metadata_.Clear();
   // A call that goes from one to the next is in one place only.
   if (context.parent_ != nullptr && context.canceller_ != nullptr) {

@@ -9,14 +9,8 @@ namespace verbena {
 namespace {
 
 rpc::UserCall Unary(absl::string_view method, ClientContext* context, const google::protobuf::MessageLite* request,
-                    google::protobuf::MessageLite* reply, CallDone done) {
-  rpc::UserCall call;
-  call.method = method;
-  call.context = context;
-  call.request = request;
-  call.reply = reply;
-  call.done = std::move(done);
-  return call;
+                    google::protobuf::MessageLite* reply, CallDone&& done) {
+  return {.method = method, .context = context, .request = request, .reply = reply, .done = std::move(done)};
 }
 
 }  // namespace
@@ -28,7 +22,7 @@ absl::Status BlockingUnaryCall(Channel& channel, absl::string_view method, Clien
 
 void CallbackUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
                        const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply,
-                       CallDone done) {
+                       CallDone&& done) {
   channel.core().Start(Unary(method, context, request, reply, std::move(done)));
 }
 

@@ -22,7 +22,7 @@ absl::Status BlockingUnaryCall(Channel& channel, absl::string_view method, Clien
                                const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply);
 void CallbackUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
                        const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply,
-                       CallDone done);
+                       CallDone&& done);
 
 }  // namespace verbena
 

@@ -39,7 +39,7 @@ struct UserCall {
   uint32_t attempts = 0;                         // The router's.
   uint32_t detours = 0;                          // The router's: to other servers, before one began it.
   Certainty certainty = Certainty::kNotSent;     // The router's: of what earlier attempts may have done.
-  absl::Time wait_until;                         // The router's: how long it may be without a server.
+  absl::Time wait_until = {};                    // The router's: how long it may be without a server.
   const RetryPolicy* retry = nullptr;            // The router's; null: none.
 };
 
@@ -63,7 +63,8 @@ inline void FinishCall(UserCall&& call, absl::Status status, MessageStream::Unre
   ClientCallBinding::Unbind(*call.context);
   if (call.certainty > GetCertainty(status)) SetCertainty(&status, call.certainty);
   if (call.stream != nullptr) call.stream->End(unread);
-  std::exchange(call.done, nullptr)(std::move(status));
+  CallDone done = std::move(call.done);  // The call's memory may be another's before it returns.
+  done(std::move(status));
 }
 
 }  // namespace verbena::rpc

@@ -19,7 +19,7 @@ absl::Status BlockingUnaryCall(Channel& channel, absl::string_view method, Clien
 
 void CallbackUnaryCall(Channel& channel, absl::string_view method, ClientContext* context,
                        const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply,
-                       CallDone done) {
+                       CallDone&& done) {
   channel.callback = true;
   done(channel.Call(method, context, *request, reply));
 }

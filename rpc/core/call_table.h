@@ -45,7 +45,11 @@ class CallTable {
     return IdOf(index);
   }
 
-  // Null: no call has this id now.
+  // Of an id that a call has now. Find: null if none has.
+  Call& At(uint64_t call_id) {
+    assert(Find(call_id) != nullptr);
+    return *SlotAt(CallIndex(call_id)).call;
+  }
   Call* Find(uint64_t call_id) {
     Slot* slot = FindSlot(call_id);
     return slot == nullptr ? nullptr : &*slot->call;

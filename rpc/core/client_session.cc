@@ -17,20 +17,23 @@ absl::Status DeadlineStatus() { return absl::DeadlineExceededError("the call's d
 
 ClientSession::ClientSession(const ClientSessionOptions& options) : options_(options), calls_(options.calls_max) {}
 
-std::optional<uint64_t> ClientSession::Start(absl::Time deadline, absl::Time now, bool wait_for_ready) {
+std::optional<ClientSession::Started> ClientSession::Start(absl::Time deadline, absl::Time now, bool wait_for_ready) {
   const std::optional<uint64_t> call_id = calls_.Emplace();
   if (!call_id.has_value()) return std::nullopt;
-  Call& call = *calls_.Find(*call_id);
+  Call& call = calls_.At(*call_id);
   call.deadline = deadline;
   call.wait_for_ready = wait_for_ready;
   call.sequence = ++last_sequence_;
   ++waiting_;
   if (deadline <= now) {
     Complete(*call_id, call, DeadlineStatus(), Certainty::kNotSent);
+  } else if (current_epoch_ != 0 && actions_.empty()) {
+    BeginSend(*call_id, call);
+    return Started{*call_id, true};
   } else {
     Wait(*call_id, call, now);
   }
-  return call_id;
+  return Started{*call_id, false};
 }
 
 // For a connection, if there is none.
@@ -50,7 +53,7 @@ absl::Time ClientSession::WaitingDeadline(const Call& call, absl::Time now) cons
   return std::min(call.deadline, now + options_.connect_timeout);
 }
 
-void ClientSession::Send(uint64_t call_id, Call& call) {
+inline void ClientSession::BeginSend(uint64_t call_id, Call& call) {
   assert(call.state == State::kWaiting);
   --waiting_;
   call.state = State::kSending;
@@ -58,6 +61,10 @@ void ClientSession::Send(uint64_t call_id, Call& call) {
   call.certainty = Certainty::kOutcomeUnknown;
   call.epoch = current_epoch_;
   deadlines_.Set(call_id, call.deadline);
+}
+
+void ClientSession::Send(uint64_t call_id, Call& call) {
+  BeginSend(call_id, call);
   actions_.Push({ActionKind::kSend, call_id, absl::OkStatus()});
 }
 
@@ -75,7 +82,7 @@ void ClientSession::SendWaiting() {
     if (call.state == State::kWaiting) waiting.emplace_back(call.sequence, call_id);
   });
   std::sort(waiting.begin(), waiting.end());
-  for (const auto& [sequence, call_id] : waiting) Send(call_id, *calls_.Find(call_id));
+  for (const auto& [sequence, call_id] : waiting) Send(call_id, calls_.At(call_id));
 }
 
 void ClientSession::OnConnected(Epoch epoch, absl::Time now) {
@@ -290,7 +297,7 @@ void ClientSession::Withdraw(uint64_t call_id, Call& call, absl::Status status, 
 
 void ClientSession::OnTime(absl::Time now) {
   while (const std::optional<uint64_t> call_id = deadlines_.PopExpired(now)) {
-    OnCallTimeUp(*call_id, *calls_.Find(*call_id), now);
+    OnCallTimeUp(*call_id, calls_.At(*call_id), now);
   }
 }
 
@@ -353,7 +360,7 @@ std::optional<ClientSession::Action> ClientSession::NextAction() {
     Action action = actions_.Take();
     if (action.kind == ActionKind::kSend && EndIfGivenUp(action.call_id)) continue;
     if (action.kind == ActionKind::kComplete) {
-      Call& call = *calls_.Find(action.call_id);
+      Call& call = calls_.At(action.call_id);
       call.state = State::kCompleted;
       Release(action.call_id, call);
     }

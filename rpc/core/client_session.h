@@ -17,6 +17,7 @@
 #ifndef VERBENA_RPC_CORE_CLIENT_SESSION_H_
 #define VERBENA_RPC_CORE_CLIENT_SESSION_H_
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,11 +61,16 @@ class ClientSession {
     absl::Status status;
   };
 
+  struct Started {
+    uint64_t call_id;
+    bool send_now;  // As if kSend were the next action. False: that follows, or the end.
+  };
+
   explicit ClientSession(const ClientSessionOptions& options);
 
-  // A new call; its id, or nullopt if calls_max are in flight. It is sent (kSend) at once or when connected.
-  // `wait_for_ready`: it waits for that until its deadline.
-  std::optional<uint64_t> Start(absl::Time deadline, absl::Time now, bool wait_for_ready = false);
+  // A new call; nullopt: calls_max are in flight. It is sent at once or when connected. `wait_for_ready`: it waits for
+  // that until its deadline.
+  std::optional<Started> Start(absl::Time deadline, absl::Time now, bool wait_for_ready = false);
   // The user lost interest. Nothing happens if the call is complete.
   void Cancel(uint64_t call_id, absl::Time now);
   // The same, for a reason of the driver's: its streams cannot go on.
@@ -81,6 +87,13 @@ class ClientSession {
   void OnDisconnected(Epoch epoch, const absl::Status& status);  // Every OnSent of the epoch has been made.
 
   void OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome outcome, absl::Time now);
+  // The same, kDelivered, for a request that left while it was being sent.
+  void OnLeft(uint64_t call_id) {
+    Call& call = calls_.At(call_id);
+    assert(call.state == State::kSending);
+    call.send_outstanding = false;
+    call.state = State::kAwaiting;
+  }
   // A large response: whether to fetch it.
   bool OnResponseAnnounced(Epoch epoch, uint64_t call_id, uint64_t payload_bytes);
   void OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Status& status);
@@ -126,6 +139,7 @@ class ClientSession {
   };
 
   Call* FindOf(Epoch epoch, uint64_t call_id);
+  void BeginSend(uint64_t call_id, Call& call);
   void Send(uint64_t call_id, Call& call);
   void SendWaiting();
   void Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now);

@@ -28,7 +28,9 @@ class ClientSessionTest : public ::testing::Test {
     }
     return kinds;
   }
-  uint64_t Start(absl::Duration timeout = absl::InfiniteDuration()) { return *session_.Start(now_ + timeout, now_); }
+  uint64_t Start(absl::Duration timeout = absl::InfiniteDuration()) {
+    return session_.Start(now_ + timeout, now_)->call_id;
+  }
   void Connect(ClientSession::Epoch epoch = kEpoch) { session_.OnConnected(epoch, now_); }
   // A call whose request is with the connection, on a connected session.
   uint64_t StartSending(absl::Duration timeout = absl::InfiniteDuration()) {
@@ -69,6 +71,47 @@ TEST_F(ClientSessionTest, CallWaitsForTheConnectionAndIsSentInOrder) {
   EXPECT_EQ(session_.calls_waiting(), 0u);
 }
 
+TEST_F(ClientSessionTest, CallOnAConnectionIsSentByWhoStartsItWithoutAnAction) {
+  Connect();
+  EXPECT_TRUE(session_.Start(absl::InfiniteFuture(), now_)->send_now);
+  EXPECT_THAT(Drain(), IsEmpty());
+}
+
+TEST_F(ClientSessionTest, CallBehindActionsThatAreNotTakenYetIsSentAfterThem) {
+  const uint64_t first = Start();
+  Connect();
+  const auto second = session_.Start(absl::InfiniteFuture(), now_);
+  EXPECT_FALSE(second->send_now);
+  EXPECT_EQ(session_.NextAction()->call_id, first);
+  EXPECT_EQ(session_.NextAction()->call_id, second->call_id);
+}
+
+TEST_F(ClientSessionTest, CallThatWaitsForAConnectionOrIsOverIsNotSentByWhoStartsIt) {
+  EXPECT_FALSE(session_.Start(absl::InfiniteFuture(), now_)->send_now);
+  Connect();
+  Drain();
+  EXPECT_FALSE(session_.Start(now_, now_)->send_now);
+}
+
+TEST_F(ClientSessionTest, RequestThatLeftIsAwaitedAndToldWhenItsTimeIsUp) {
+  Connect();
+  session_.OnLeft(Start(absl::Seconds(1)));
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kTellCancelled, Kind::kComplete));
+  ExpectCompletedOnce(absl::StatusCode::kDeadlineExceeded, Certainty::kOutcomeUnknown, "deadline");
+  EXPECT_EQ(session_.calls(), 0u);
+}
+
+TEST_F(ClientSessionTest, CallThatIsCancelledBeforeItIsSentEndsAsNotSent) {
+  Connect();
+  const uint64_t id = Start();
+  session_.Cancel(id, now_);
+  session_.OnSent(kEpoch, id, RequestSendOutcome::kNotSent, now_);
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kCancelSend, Kind::kComplete));
+  ExpectCompletedOnce(absl::StatusCode::kCancelled, Certainty::kNotSent, "cancelled");
+  EXPECT_EQ(session_.calls(), 0u);
+}
+
 TEST_F(ClientSessionTest, ResponseCompletesACallOnce) {
   const uint64_t id = StartAwaiting();
   EXPECT_TRUE(session_.OnResponse(kEpoch, id));
@@ -88,7 +131,7 @@ TEST_F(ClientSessionTest, ResponseThatOvertakesTheSendReportKeepsTheSlotUntilThe
 
 TEST_F(ClientSessionTest, CallPastTheLimitIsNotStarted) {
   for (int i = 0; i < 4; ++i) Start();
-  EXPECT_EQ(session_.Start(absl::InfiniteFuture(), now_), std::nullopt);
+  EXPECT_FALSE(session_.Start(absl::InfiniteFuture(), now_).has_value());
 }
 
 TEST_F(ClientSessionTest, CallWhoseDeadlineHasPassedIsNotSent) {
@@ -170,8 +213,9 @@ TEST_F(ClientSessionTest, CancelWhileWaitingEndsTheCallNotSent) {
 }
 
 TEST_F(ClientSessionTest, CancelBeforeTheRequestIsTakenSendsNothing) {
+  const uint64_t id = Start();
   Connect();
-  session_.Cancel(Start(), now_);
+  session_.Cancel(id, now_);
   const std::vector<Kind> kinds = Drain();
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), Kind::kSend), 0);
   ExpectCompletedOnce(absl::StatusCode::kCancelled, Certainty::kNotSent, "cancelled");
