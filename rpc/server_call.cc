@@ -1,6 +1,7 @@
 #include "rpc/server_call.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/clear_cord.h"
 #include "base/run_catching.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
@@ -111,9 +112,8 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
   return absl::OkStatus();
 }
 
-void ServerCall::EndInterception() {
+void ServerCall::EndChain() {
   const auto chain = std::exchange(chain_, nullptr);
-  if (chain == nullptr) return;
   if (status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*reply_);
   chain->End(context_, status_);
 }
@@ -222,20 +222,18 @@ void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
   LoopGate::Return(std::move(call));
 }
 
-absl::Status ServerCall::MeasureReply(uint64_t message_bytes_max) {
+void ServerCall::MeasureReply(uint64_t message_bytes_max) {
   const size_t attachment_bytes = context_.response_attachment_.size();
-  absl::Status status;
   if (!ServerStreams(method_->kind)) {
     reply_bytes_ = reply_->ByteSizeLong();
-    status = CheckMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
+    status_ = CheckMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
   } else if (attachment_bytes > 0) {
-    status = absl::InternalError("the handler set an attachment; a stream of replies has them beside its messages");
+    status_ = absl::InternalError("the handler set an attachment; a stream of replies has them beside its messages");
   }
-  SetCertainty(&status, Certainty::kExecuted);
-  return status;
+  SetCertainty(&status_, Certainty::kExecuted);
 }
 
-void ServerCall::FitMetadata(size_t room) {
+void ServerCall::FitSomeMetadata(size_t room) {
   if (initial_has_left_) context_.response_metadata_.initial.Clear();
   if (response_metadata().empty()) return;
   const absl::Status fits = CheckMetadataRoom(response_metadata(), room);
@@ -266,8 +264,8 @@ bool ServerCall::Recycle() {
   reply_->Clear();
   reply_bytes_ = 0;
   status_ = absl::OkStatus();
-  context_.request_attachment_.Clear();
-  context_.response_attachment_.Clear();
+  ClearCord(context_.request_attachment_);
+  ClearCord(context_.response_attachment_);
   context_.client_metadata_.Clear();
   context_.response_metadata_.Clear();
   context_.signal_.Reset();

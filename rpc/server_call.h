@@ -56,7 +56,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // The interceptors of the call see it from here on; before Run. Not OK: one refuses it.
   absl::Status Intercept(const ServerInterceptors& makers, const std::string& method);
   // It is back, and is to be answered with status(): they see its end.
-  void EndInterception();
+  void EndInterception() {
+    if (chain_ != nullptr) EndChain();
+  }
 
   // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
   void OpenStream(std::shared_ptr<MessageStream> stream);
@@ -69,14 +71,17 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   void MarkCancelled();
   bool IsCancelled() const { return context_.IsCancelled(); }
 
-  // What to answer. MeasureReply comes before Send: it fixes size(). ResourceExhausted: the reply and its attachment
-  // are larger than message_bytes_max. Internal: there is no reply that an attachment could be beside.
+  // What to answer. MeasureReply comes before Send, where the status is OK: it fixes size(). The status is
+  // ResourceExhausted then if the reply and its attachment are larger than message_bytes_max, Internal if there is no
+  // reply that an attachment could be beside.
   const absl::Status& status() const { return status_; }
   void set_status(absl::Status status) { status_ = std::move(status); }
   bool was_refused() const { return !status_.ok() && GetCertainty(status_) == Certainty::kNotSent; }  // It never ran.
-  absl::Status MeasureReply(uint64_t message_bytes_max);
+  void MeasureReply(uint64_t message_bytes_max);
   // Where a header of `room` bytes cannot carry the response's metadata: drops it, and says so in the status.
-  void FitMetadata(size_t room);
+  void FitMetadata(size_t room) {
+    if (initial_has_left_ || !response_metadata().empty()) FitSomeMetadata(room);
+  }
   const ResponseMetadata& response_metadata() const { return context_.response_metadata_; }
   absl::Cord TakeReplyAttachment() { return std::exchange(context_.response_attachment_, absl::Cord()); }
   size_t size() const override { return reply_bytes_; }
@@ -102,6 +107,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
  private:
   friend class HandlerToken;
   bool InitialMetadataFits();
+  void FitSomeMetadata(size_t room);
+  void EndChain();
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
   static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
 

@@ -96,7 +96,7 @@ void ServerConnection::OnMessage(const transport::MessageHead& head, transport::
 
 absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckPlace(method, client_); }
 
-void ServerConnection::OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
+inline void ServerConnection::OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
   const ServerSession::Decision decision =
       session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
   switch (decision.admission) {
@@ -111,7 +111,7 @@ void ServerConnection::OnRequest(const transport::MessageHead& head, transport::
   }
 }
 
-void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
+inline void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
   std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
@@ -131,7 +131,7 @@ void ServerConnection::Run(const ServerSession::Decision& decision, transport::R
   OnCallFinished(std::move(call));
 }
 
-absl::Status ServerConnection::Intercept(ServerCall& call) {
+inline absl::Status ServerConnection::Intercept(ServerCall& call) {
   if (loop_.interceptors() == nullptr) return absl::OkStatus();
   return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
 }
@@ -140,7 +140,7 @@ void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   Slot& slot = SlotOf(call->local());
   slot.running = nullptr;
   if (call->was_refused()) ++loop_.tally().refused;
-  if (FinishStream(*call)) {
+  if (call->stream() == nullptr || FinishStream(*call)) {
     Answer(std::move(call));
   } else {
     slot.finishing = std::move(call);
@@ -165,10 +165,10 @@ void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   }
 }
 
-void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
+inline void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   const uint64_t local = call->local();
   const bool replies = !ServerStreams(call->kind());
-  if (call->status().ok()) call->set_status(call->MeasureReply(loop_.session_options().message_bytes_max));
+  if (call->status().ok()) call->MeasureReply(loop_.session_options().message_bytes_max);
   call->FitMetadata(header_.size());
   call->EndInterception();  // With what is sent.
   const uint64_t send_id = SendResponse(local, session_.CallIdOf(local), call->status(), call->response_metadata(),
@@ -188,7 +188,7 @@ void ServerConnection::RespondWithoutReply(uint64_t local) {
   if (slot.send_id == transport::Connection::kLeft) OnResponseLeft(local, std::move(slot.responding));
 }
 
-void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call) {
+inline void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call) {
   session_.OnResponseSent(local);
   loop_.RecycleCall(std::move(call));
 }
@@ -201,7 +201,8 @@ void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
 uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status,
                                         const ResponseMetadata& metadata, ServerCall* reply) {
   size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), header_, metadata);
-  header_bytes += AppendLoadIfNews(header_.subspan(header_bytes));
+  const absl::Time now = loop_.event_loop().Now();
+  if (load_report_.IsDue(now)) header_bytes += AppendLoad(now, header_.subspan(header_bytes));
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kResponse);
   message.call_id = call_id;
@@ -216,11 +217,9 @@ uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const 
   return connection_->Send(std::move(message));
 }
 
-size_t ServerConnection::AppendLoadIfNews(absl::Span<std::byte> to) {
-  const absl::Time now = loop_.event_loop().Now();
-  if (!load_report_.IsDue(now)) return 0;
+inline size_t ServerConnection::AppendLoad(absl::Time now, absl::Span<std::byte> to) {
   const double load = loop_.MeasureLoad(now);
-  const size_t bytes = load_report_.IsNews(load, now) ? AppendLoad(load, to) : 0;
+  const size_t bytes = load_report_.IsNews(load, now) ? rpc::AppendLoad(load, to) : 0;
   if (bytes > 0) load_report_.OnSaid(load, now);
   return bytes;
 }

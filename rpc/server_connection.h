@@ -85,7 +85,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void OnStreamMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   void FailStream(uint64_t call_id, const absl::Status& status);
   void CloseStream(ServerCall& call);   // Nobody waits for the call any more.
-  bool FinishStream(ServerCall& call);  // Its handler is done. False: AnswerLater follows.
+  bool FinishStream(ServerCall& call);  // There is one; its handler is done. False: AnswerLater follows.
   void Answer(std::unique_ptr<ServerCall> call);
   void CancelFetches(const ServerCall& call);
   void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
@@ -100,7 +100,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   // `local`: of the call that it ends; 0: of none, it is a rejection. Returns what Send does.
   uint64_t SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
                         ServerCall* reply);
-  size_t AppendLoadIfNews(absl::Span<std::byte> to);
+  size_t AppendLoad(absl::Time now, absl::Span<std::byte> to);  // If it is news.
   void Abort(absl::Status status);
   void AskForDrain();
   void OnDrainTime();

@@ -92,7 +92,6 @@ void ServerConnection::CloseStream(ServerCall& call) {
 }
 
 bool ServerConnection::FinishStream(ServerCall& call) {
-  if (call.stream() == nullptr) return true;
   CancelFetches(call);
   return call.stream()->Finish();
 }

@@ -50,8 +50,7 @@ std::shared_ptr<NestedCalls> CancelSignal::nested_calls(absl::Time deadline) {
   return nested_calls_;
 }
 
-void CancelSignal::Finish() {
-  if ((state_.fetch_or(kFinished) & kUsed) == 0) return;
+void CancelSignal::FinishUsed() {
   Callback dropped;  // Destroyed without the lock.
   std::unique_lock lock(mu_);
   dropped = std::exchange(callback_, nullptr);

@@ -40,7 +40,9 @@ class CancelSignal {
   std::shared_ptr<NestedCalls> nested_calls(absl::Time deadline);
   // The handler has finished: the calls that follow go on by themselves, and no callback runs from here on; one that
   // runs on another thread has returned.
-  void Finish();
+  void Finish() {
+    if ((state_.fetch_or(kFinished) & kUsed) != 0) FinishUsed();
+  }
 
   // As newly made. After Finish, with nobody else left who knows of it.
   void Reset() { state_.store(0, std::memory_order_relaxed); }
@@ -50,6 +52,8 @@ class CancelSignal {
   static constexpr uint32_t kCancelled = 1;
   static constexpr uint32_t kUsed = 2;  // What the lock guards may be there.
   static constexpr uint32_t kFinished = 4;
+
+  void FinishUsed();
 
   // A callback that runs, on its thread's stack.
   struct Run {

@@ -54,11 +54,6 @@ absl::Status ServerSession::FindOtherMethod(absl::string_view name) {
   return absl::OkStatus();
 }
 
-uint64_t ServerSession::CallIdOf(uint64_t local) {
-  const Call* call = calls_.Find(local);
-  return call == nullptr ? 0 : call->call_id;
-}
-
 ServerSession::Decision ServerSession::OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header,
                                                    uint64_t payload_bytes, absl::Time now) {
   if (locals_.Find(call_id).has_value()) return Drop();  // The peer uses an id twice.
@@ -69,7 +64,7 @@ ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<co
                                                  uint64_t payload_bytes, absl::Time now) {
   const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
-  return FinishFetch(*local, *calls_.Find(*local), header, payload_bytes, now);
+  return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
 }
 
 ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header,
@@ -78,7 +73,7 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
     case State::kFetching:
       break;
     case State::kAbandonedFetch:
-      Release(local);
+      Release(local, call);
       return Decision();  // Counted when it was abandoned.
     case State::kRunning:
     case State::kAbandoned:
@@ -87,7 +82,7 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
   }
   const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_.name);
   if (!decoded.ok() || !FindMethod(decoded->method).ok()) {  // It was well when it was announced.
-    Release(local);
+    Release(local, call);
     return Reject(absl::InternalError("the request arrived with another header than it was announced with"));
   }
   call.state = State::kRunning;
@@ -163,20 +158,21 @@ ServerSession::Decision ServerSession::Drop() {
 ServerSession::Decision ServerSession::OnFetchFailed(uint64_t call_id, const absl::Status& status) {
   const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value()) return Decision();
-  const State state = calls_.Find(*local)->state;
+  const Call& call = calls_.At(*local);
+  const State state = call.state;
   if (state != State::kFetching && state != State::kAbandonedFetch) return Decision();
-  Release(*local);
+  Release(*local, call);
   if (state == State::kAbandonedFetch) return Decision();  // Counted when it was abandoned.
   if (!absl::IsResourceExhausted(status)) return Drop();
   return Reject(absl::ResourceExhaustedError(absl::StrCat("the server did not fetch the request: ", status.message())));
 }
 
 void ServerSession::OnCancel(uint64_t call_id) {
-  if (const std::optional<uint64_t> local = locals_.Find(call_id)) Abandon(*local, *calls_.Find(*local));
+  if (const std::optional<uint64_t> local = locals_.Find(call_id)) Abandon(*local, calls_.At(*local));
 }
 
 void ServerSession::OnTime(absl::Time now) {
-  while (const std::optional<uint64_t> local = deadlines_.PopExpired(now)) Abandon(*local, *calls_.Find(*local));
+  while (const std::optional<uint64_t> local = deadlines_.PopExpired(now)) Abandon(*local, calls_.At(*local));
 }
 
 void ServerSession::Abandon(uint64_t local, Call& call) {
@@ -205,45 +201,33 @@ void ServerSession::OnClosed() {
     if (call.state == State::kRunning) Abandon(local, call);
     if (call.state != State::kAbandoned) released.push_back(local);
   });
-  for (const uint64_t local : released) Release(local);
+  for (const uint64_t local : released) Release(local, calls_.At(local));
   rejections_ = 0;
 }
 
 std::optional<uint64_t> ServerSession::FindRunning(uint64_t call_id) {
   const std::optional<uint64_t> local = locals_.Find(call_id);
-  if (!local.has_value() || calls_.Find(*local)->state != State::kRunning) return std::nullopt;
+  if (!local.has_value() || calls_.At(*local).state != State::kRunning) return std::nullopt;
   return local;
 }
 
 ServerSession::Decision ServerSession::OnStreamFailed(uint64_t local, const absl::Status& status) {
-  Abandon(local, *calls_.Find(local));
+  Abandon(local, calls_.At(local));
   Decision decision = Reject(status);
   SetCertainty(&decision.status, Certainty::kOutcomeUnknown);
   return decision;
 }
 
 bool ServerSession::OnHandlerDone(uint64_t local) {
-  Call* call = calls_.Find(local);
-  assert(call != nullptr && (call->state == State::kRunning || call->state == State::kAbandoned));
-  if (call->state == State::kAbandoned) {
-    Release(local);
+  Call& call = calls_.At(local);
+  assert(call.state == State::kRunning || call.state == State::kAbandoned);
+  if (call.state == State::kAbandoned) {
+    Release(local, call);
     return false;
   }
-  call->state = State::kResponding;
+  call.state = State::kResponding;
   deadlines_.Remove(local);
   return true;
-}
-
-void ServerSession::OnResponseSent(uint64_t local) {
-  const Call* call = calls_.Find(local);
-  if (call != nullptr && call->state == State::kResponding) Release(local);
-}
-
-void ServerSession::Release(uint64_t local) {
-  deadlines_.Remove(local);
-  locals_.Remove(calls_.Find(local)->call_id);
-  calls_.Erase(local);
-  share_.GiveBack();
 }
 
 }  // namespace verbena::rpc

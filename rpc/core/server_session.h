@@ -131,7 +131,10 @@ class ServerSession {
   // The handler of an admitted call is done, and all that it wrote is under way. True: answer it, and report the
   // answer's departure by OnResponseSent. False: nobody waits; the call is released.
   bool OnHandlerDone(uint64_t local);
-  void OnResponseSent(uint64_t local);
+  void OnResponseSent(uint64_t local) {
+    Call* const call = calls_.Find(local);
+    if (call != nullptr && call->state == State::kResponding) Release(local, *call);
+  }
   void OnRejectionSent() { --rejections_; }
 
   // New requests are rejected as UNAVAILABLE from here on.
@@ -143,7 +146,7 @@ class ServerSession {
   bool has_actions() const { return !actions_.empty(); }
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
-  uint64_t CallIdOf(uint64_t local);  // The peer's.
+  uint64_t CallIdOf(uint64_t local) { return calls_.At(local).call_id; }  // The peer's.
   size_t calls() const { return calls_.size(); }
   // More than half of the calls that it, or the loop, may have are there: the places of those that are answered are
   // wanted.
@@ -177,7 +180,12 @@ class ServerSession {
   }
   absl::Status WhyBeyondLimits(uint64_t payload_bytes) const;
   void Abandon(uint64_t local, Call& call);
-  void Release(uint64_t local);
+  void Release(uint64_t local, const Call& call) {
+    deadlines_.Remove(local);
+    locals_.Remove(call.call_id);
+    calls_.Erase(local);
+    share_.GiveBack();
+  }
   // Makes it the last method. Not OK: there is none of that name.
   absl::Status FindMethod(absl::string_view name) {
     return SameMethod(name, last_method_.name) ? absl::OkStatus() : FindOtherMethod(name);
