@@ -88,7 +88,8 @@ void SharedReceives::ProvideForFewer(uint64_t connections) {
   if (!has_grown()) return;
   const uint64_t needed = std::max<uint64_t>(connections, supply_->grants().members());
   if (needed < provided_ && supply_->ProvideForFewer(static_cast<uint32_t>(needed))) provided_ = needed;
-  const uint64_t spare = supply_->grants().spare(), spare_needed = std::max<uint64_t>(needed, SpareAtFirst());
+  const uint64_t spare = supply_->grants().spare(),
+                 spare_needed = std::max<uint64_t>(needed + SpareAtFirst() / 2, SpareAtFirst());
   supply_->TakeSpare(static_cast<uint32_t>(spare - std::min(spare, spare_needed)));
   while (supply_->LetSlabLeave()) {
   }

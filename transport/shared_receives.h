@@ -3,9 +3,9 @@
 //
 // Half of those that there are at first serve whoever is active; the other half is the minimum of as many connections
 // as it suffices for. Past these, more are added by slabs of kSlabBuffers: for the minimum of each connection that
-// comes, and, while so many are active that the first half does not suffice for one more each, for that one. They leave
-// again when connections have gone: as frames arrive in them (receive_supply.h), or, when there is no connection at
-// all, at once, with the queue.
+// comes, and, where half of the first half does not suffice for one more for each that is or was active, for that one.
+// They leave again when connections have gone: as frames arrive in them (receive_supply.h), or, when there is no
+// connection at all, at once, with the queue.
 //
 // Owner: a poll group; outlives the links, and the grant shares taken of the budget. Thread: its loop's.
 

@@ -60,7 +60,7 @@ class HostileDevice {
   absl::Span<const std::byte> received(const ibv_wc& completion) const;
   // False: all slots are in flight.
   bool PostSend(absl::Span<const std::byte> bytes, ibv_wr_opcode opcode, uint32_t invalidate_key);
-  // Both in one list. The same.
+  // Both in one list. False: fewer than two slots are free.
   bool PostTogether(absl::Span<const std::byte> first, absl::Span<const std::byte> second);
   void PostOneSided(ibv_wr_opcode opcode, uint64_t address, uint32_t key, uint32_t length);
   void Disconnect() { id_.Disconnect().IgnoreError(); }

@@ -66,7 +66,7 @@ class HostilePeer {
 
   // Sends the bytes in one SEND, or as `opcode` says. Nothing is counted, nothing is waited for but a free slot.
   void Send(const Bytes& frame, ibv_wr_opcode opcode = IBV_WR_SEND, uint32_t invalidate_key = 0);
-  // Two SENDs in one list: the server finds the second when it has the first, however soon it is done with that.
+  // Two SENDs in one list: nothing of this side's comes between them.
   void SendTogether(const Bytes& first, const Bytes& second);
   // READs or WRITEs the server's memory and waits for the completion.
   ibv_wc_status Touch(ibv_wr_opcode opcode, const wire::Segment& segment);

@@ -42,6 +42,7 @@ ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare 
   assert(config.ours.epoch == config.peers.epoch);
   assert(config.peers.receive_buffer_bytes >= kReceiveBufferBytesMin);
   if (state_ == State::kAuthenticating && config.initiator) actions_.Push(AskAuthenticator{"", false});
+  OnBudgetWakeup();  // The budget may have asked while the connection was being set up.
 }
 
 size_t ConnectionMachine::header_bytes_max() const {

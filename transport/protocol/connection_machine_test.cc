@@ -339,6 +339,16 @@ TEST_F(ConnectionMachineTest, AnIdleConnectionGivesCreditsBackWhenAsked) {
   EXPECT_EQ(machine_->credits_held(), kCreditsPerConnectionMin);
 }
 
+TEST_F(ConnectionMachineTest, CreditsThatWereWantedBackDuringTheSetUpAreAskedForWhenItIsOpen) {
+  machine_.reset();
+  GrantShare share = *budget_.Admit(/*owner=*/2, /*initial_wanted=*/32), busy = *budget_.Admit(/*owner=*/3, 2);
+  for (int i = 0; i < 64; ++i) busy.OnMessageArrived(now_);
+  busy.Take(0xffff);
+  ASSERT_EQ(budget_.NextWakeup(now_), std::optional<uint32_t>(2));
+  machine_.emplace(config_, std::move(share), now_);
+  EXPECT_TRUE(FindControl(FrameType::kReclaim).has_value());
+}
+
 TEST_F(ConnectionMachineTest, ABusyOneKeepsThem) {
   machine_->HoldMessages(true);
   SendEager();

@@ -85,7 +85,7 @@ class CreditWindow {
     held_ += count;
     return absl::OkStatus();
   }
-  // It carried a message, or several: the same.
+  // It carried a message: this connection's share becomes an active one's, or larger by one. Once for each SEND.
   void OnMessage(absl::Time now) {
     if (!std::exchange(carries_message_, true)) share_.OnMessageArrived(now);
   }
@@ -117,7 +117,7 @@ class CreditWindow {
 
   const bool initiator_;
   uint32_t held_;
-  bool carries_message_ = false;  // The SEND that arrived last.
+  bool carries_message_ = false;  // OnMessage was made for the SEND that arrived last.
   GrantShare share_;
 };
 

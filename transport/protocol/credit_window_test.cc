@@ -132,7 +132,7 @@ TEST(CreditWindows, AnExchangeWithThreeCreditsNeedsNoFrameForItsGrantAloneAndWit
   EXPECT_EQ(PureGrants(kCreditsPerConnectionMin + 1, 100, absl::ZeroDuration()), 0);
 }
 
-TEST(CreditWindows, NorDoesOneWithSilencesBetweenWhereThereIsAThird) {
+TEST(CreditWindows, AnExchangeWithSilencesAndAThirdCreditNeedsNoFrameForItsGrantAlone) {
   EXPECT_EQ(PureGrants(kCreditsPerConnectionMin + 1, 100, absl::Milliseconds(50)), 0);
   EXPECT_EQ(PureGrants(64, 100, absl::Milliseconds(50)), 0);
 }

@@ -79,6 +79,7 @@ absl::StatusOr<GrantShare> GrantBudget::Admit(uint32_t owner, uint16_t initial_w
   const uint64_t free_now = posted() - spoken_for;  // At least the minimum; the rest may be kept for others to come.
   const uint64_t kept = std::min(kept_for_newcomers_, free_now - kCreditsPerConnectionMin);
   SetGranted(member, static_cast<uint32_t>(std::min(wanted, free_now - kept)));
+  if (member.granted > kThird) PushNewest(ListName::kIdleRich, index);  // Until it has a message.
   return GrantShare(this, index);
 }
 
@@ -102,8 +103,10 @@ void GrantBudget::UpdateShares() {
       provided_ > member_count_ ? uint64_t{kCreditsPerConnectionMin} * (provided_ - member_count_) : 0;
   const uint64_t reserved = uint64_t{kCreditsPerConnectionMin} * member_count_ + kept_for_newcomers_;
   spare_ = receives_ > reserved ? receives_ - reserved : 0;
+  const uint64_t divided = std::min<uint64_t>(spare_, divided_max_);
+  kept_for_active_ = divided / 2;
   const uint64_t active = std::max<uint32_t>(active_count_, 1);
-  const uint64_t each = std::max<uint64_t>(std::min<uint64_t>(spare_, divided_max_) / active, spare_ >= active ? 1 : 0);
+  const uint64_t each = std::max<uint64_t>(divided / active, spare_ >= active ? 1 : 0);
   const uint64_t share = kCreditsPerConnectionMin + each;
   fair_share_ = static_cast<uint32_t>(std::min<uint64_t>(share, FairShareMax()));
 }
@@ -115,7 +118,7 @@ void GrantBudget::BecomeNewest(uint32_t index, uint32_t held) {
   member.reclaim_wanted = false;
   PushNewest(ListName::kActive, index);
   if (was_active) return;
-  member.earned = std::max(held, kCreditsPerConnectionMin + 1) - kCreditsPerConnectionMin;
+  member.earned = std::max(held, kThird) - kCreditsPerConnectionMin;
   SetActiveCount(active_count_ + 1);
 }
 
@@ -127,6 +130,7 @@ void GrantBudget::SetActiveCount(uint32_t count) {
 void GrantBudget::PushNewest(ListName name, uint32_t index) {
   List& to = list(name);
   Member& member = table_[index];
+  if (name == ListName::kActive) idle_thirds_ -= member.granted == kThird;
   member.list = name;
   member.newer = kNone;
   member.older = to.newest;
@@ -137,6 +141,7 @@ void GrantBudget::PushNewest(ListName name, uint32_t index) {
 void GrantBudget::Unlink(uint32_t index) {
   Member& member = table_[index];
   if (member.list == ListName::kNoList) return;
+  if (member.list == ListName::kActive) idle_thirds_ += member.granted == kThird;
   List& from = list(member.list);
   (member.newer == kNone ? from.newest : table_[member.newer].older) = member.older;
   (member.older == kNone ? from.oldest : table_[member.older].newer) = member.newer;
@@ -149,8 +154,8 @@ void GrantBudget::ExpireActive(absl::Time now) {
     const uint32_t index = active_.oldest;
     Unlink(index);
     SetActiveCount(active_count_ - 1);
-    // The answer to a reclaim costs a credit itself: with one above the minimum there is nothing to gain.
-    if (table_[index].granted > kCreditsPerConnectionMin + 1) PushNewest(ListName::kIdleRich, index);
+    // The answer to a reclaim costs a credit itself: of a third there is nothing to gain.
+    if (table_[index].granted > kThird) PushNewest(ListName::kIdleRich, index);
   }
   next_expiry_ = (active_.oldest == kNone ? now : table_[active_.oldest].last_active) + options_.idle_after;
 }

@@ -6,10 +6,11 @@
 //   - sum over members of max(grants, kCreditsPerConnectionMin) <= all receives: every connection can always be brought
 //     back to its minimum once consumed receives are reposted, so no connection starves another.
 // Beyond the minimum, credits go where the traffic is: a member is active from its first message, either way, until
-// there were none for `idle_after`. When it becomes active it may hold what it held, at least one beyond its minimum,
-// and one more with each further SEND of messages that arrives, up to a fair share of what is spare. So of many members
-// with a message now and then none holds more than it uses. Idle members that do are asked for it when others are
-// short.
+// none has arrived for `idle_after`. When it becomes active it may hold what it held, at least one beyond its minimum,
+// and one more with each further SEND of messages that arrives, up to a fair share of what is spare. What idle members
+// hold beyond that one they are asked for when others are short. That one itself, the third, they keep: to ask for it
+// costs as much as it saves. But no more of them keep a third than leave half of what is divided among active members
+// free for those: a member with messages now and then makes do with its minimum then, until there are more receives.
 //
 // A peer that sends more frames than it was granted consumes receives that others were granted; its machine disconnects
 // it at the first such frame, and the budget grants nothing until the receives are back.
@@ -58,12 +59,12 @@ class GrantBudget {
   // What was kept back for the others leaves the budget: so many receives stay posted, and nobody is granted them.
   // False, and nothing has changed: too many receives are consumed now; try again later.
   bool ProvideForFewer(uint32_t members);
-  // More receives are of use: there is not one beyond its minimum for each member, and an active one had none. With
-  // three credits a request and its response carry the grants, with two a frame is due for a grant alone
-  // (credit_window.h). Reading it clears it.
+  // More receives are of use: there is not a third for each member, beside what is kept for active ones, and an active
+  // one had none. With three credits a request and its response carry the grants, with two a frame is due for a grant
+  // alone (credit_window.h). Reading it clears it.
   bool TakeSpareWanted() {
     const bool lacked = std::exchange(lacked_spare_, false);
-    return spare_ < member_count_ && (lacked || active_count_ > spare_);
+    return spare_ < member_count_ + kept_for_active_ && (lacked || active_count_ > spare_);
   }
   // Of spare(), no more than `most` are divided among the active members; what is beyond is for one credit each. At
   // first all of it. A share that is large while few are active is to be asked back when others are.
@@ -97,6 +98,7 @@ class GrantBudget {
  private:
   friend class GrantShare;
   static constexpr uint32_t kNone = 0xffffffff;
+  static constexpr uint32_t kThird = kCreditsPerConnectionMin + 1;
 
   enum class ListName : uint8_t { kNoList, kActive, kIdleRich };
 
@@ -136,14 +138,23 @@ class GrantBudget {
     const uint64_t free_now = posted() - outstanding_;
     const uint64_t minimum = std::min<uint64_t>(DeficitOf(member.granted), free_now);
     const uint64_t kept = deficit_ + kept_for_newcomers_;
-    const uint64_t spare = free_now > kept ? free_now - kept : 0;
+    const uint64_t spare = free_now > kept && !NoThirdFor(member) ? free_now - kept : 0;
     return static_cast<uint32_t>(std::min<uint64_t>(target - member.granted, minimum + spare));
+  }
+  // It would keep it when it is idle again, and enough do.
+  bool NoThirdFor(const Member& member) const {
+    return member.earned == 1 && member.granted <= kCreditsPerConnectionMin &&
+           idle_thirds_ + kept_for_active_ >= spare_;
   }
   void SetGranted(Member& member, uint32_t granted) {
     outstanding_ += granted;
     outstanding_ -= member.granted;
     deficit_ += DeficitOf(granted);
     deficit_ -= DeficitOf(member.granted);
+    if (member.list != ListName::kActive) {
+      idle_thirds_ += granted == kThird;
+      idle_thirds_ -= member.granted == kThird;
+    }
     member.granted = granted;
   }
   // `held`: grants, before the message.
@@ -154,9 +165,9 @@ class GrantBudget {
   // An active member has less than its share, even with what it is granted now: so much. What is consumed comes back.
   void OnShortage(uint32_t granted) {
     shortage_ = true;
-    if (granted <= kCreditsPerConnectionMin && outstanding_ + deficit_ + kept_for_newcomers_ >= receives_) {
-      lacked_spare_ = true;
-    }
+    if (granted > kCreditsPerConnectionMin) return;
+    const bool others_hold_all = outstanding_ + deficit_ + kept_for_newcomers_ >= receives_;
+    if (others_hold_all || idle_thirds_ + kept_for_active_ >= spare_) lacked_spare_ = true;
   }
   void BecomeNewest(uint32_t index, uint32_t held);
   void Starve(uint32_t index, uint32_t wanted);
@@ -180,8 +191,10 @@ class GrantBudget {
   uint32_t fair_share_ = kCreditsPerConnectionMin;               // What an active member should hold.
   uint64_t spare_ = 0;                                           // Receives beyond what the second invariant needs.
   uint32_t divided_max_ = std::numeric_limits<uint32_t>::max();  // Of those, for the shares of active members.
+  uint64_t kept_for_active_ = 0;                                 // Of those, what no idle member keeps.
+  uint64_t idle_thirds_ = 0;                                     // Members that are not active and hold kThird.
   bool shortage_ = false;      // An active member got less than its share because nothing was spare.
-  bool lacked_spare_ = false;  // It got none, and others hold all that there is.
+  bool lacked_spare_ = false;  // It got none, and others hold all that it may have of.
   List active_;                // Members with traffic in the last `idle_after`, newest first.
   absl::Time next_expiry_ = absl::InfinitePast();  // Before it no active member has been silent for `idle_after`.
   List idle_rich_;                                 // Members without, that hold more than their minimum.
@@ -238,7 +251,7 @@ class GrantShare {
   void OnMessageArrived(absl::Time now) {  // One or several, in the SEND that has arrived last.
     budget_->now_ = now;
     GrantBudget::Member& member = budget_->table_[index_];
-    if (member.earned < budget_->FairShareMax()) ++member.earned;
+    if (kCreditsPerConnectionMin + member.earned < budget_->fair_share_) ++member.earned;
     budget_->Touch(index_, member.granted + 1);
   }
 

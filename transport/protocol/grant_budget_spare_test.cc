@@ -1,6 +1,8 @@
 // What a GrantBudget has beyond its members' minimums, and how that grows and shrinks.
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/protocol/grant_budget.h"
@@ -38,6 +40,72 @@ TEST(GrantBudgetSpare, MoreIsOfUseWhereMembersThatAreIdleHoldWhatIsSpareAndHaveN
   budget.NextWakeup(later);
   EXPECT_TRUE(budget.TakeSpareWanted());
   EXPECT_FALSE(budget.TakeSpareWanted()) << "it is told once";
+}
+
+// What a call now and then leaves: a third credit that it keeps.
+void CallOnce(GrantBudget& budget, GrantShare& share, absl::Time now) {
+  ASSERT_TRUE(share.OnSendArrived());
+  share.OnMessageArrived(now);
+  budget.OnReceivesReposted(1);
+  share.Take(0xffff);
+}
+
+class ManyNowAndThen : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kMembers = 100;
+  static constexpr uint32_t kSpare = 40;
+
+  ManyNowAndThen() {
+    budget_.OnReceivesAdded(kSpare);
+    budget_.DivideAtMost(kSpare);
+    for (uint32_t i = 0; i < kMembers; ++i) shares_.push_back(Admitted(budget_, i));
+  }
+  // One after the other, each idle before the next has a message. How many then have a third.
+  uint32_t CallRound(bool more_receives) {
+    for (GrantShare& share : shares_) {
+      now_ += absl::Milliseconds(20);
+      EXPECT_EQ(budget_.NextWakeup(now_), std::nullopt) << "nobody has anything to give back";
+      CallOnce(budget_, share, now_);
+      if (more_receives && budget_.TakeSpareWanted()) budget_.OnReceivesAdded(16);
+      EXPECT_LE(share.granted(), kCreditsPerConnectionMin + 1);
+    }
+    uint32_t thirds = 0;
+    for (const GrantShare& share : shares_) thirds += share.granted() > kCreditsPerConnectionMin;
+    return thirds;
+  }
+
+  GrantBudget budget_{{.idle_after = absl::Milliseconds(20)}};
+  std::vector<GrantShare> shares_;
+  absl::Time now_ = kStart;
+};
+
+TEST_F(ManyNowAndThen, EachHasAThirdWhenThereAreMoreReceivesAndNoneIsAskedToGiveBack) {
+  while (budget_.spare() < kMembers + kSpare / 2) {
+    const uint64_t before = budget_.spare();
+    CallRound(/*more_receives=*/true);
+    ASSERT_GT(budget_.spare(), before) << "more are of use";
+  }
+  EXPECT_EQ(CallRound(/*more_receives=*/true), kMembers);
+  EXPECT_LT(budget_.spare(), kMembers + kSpare / 2 + 16) << "no more are of use";
+}
+
+TEST_F(ManyNowAndThen, WithoutMoreReceivesHalfOfThemIsLeftForOneThatIsBusy) {
+  EXPECT_EQ(CallRound(/*more_receives=*/false), kSpare / 2);
+  now_ += absl::Milliseconds(30);
+  ASSERT_EQ(budget_.NextWakeup(now_), std::nullopt);
+  GrantShare& busy = shares_.back();
+  for (uint32_t i = 0; i < kSpare; ++i) CallOnce(budget_, busy, now_);
+  EXPECT_EQ(busy.granted(), kCreditsPerConnectionMin + kSpare / 2);
+}
+
+TEST(GrantBudgetSpare, WhatANewcomerGotAndNeverUsedIsAskedBackWhenAnotherIsShort) {
+  GrantBudget budget;
+  budget.OnReceivesAdded(14);
+  GrantShare silent = Admitted(budget, 1, /*initial=*/16), busy = Admitted(budget, 2);
+  ASSERT_EQ(silent.granted(), 16u);
+  EXPECT_EQ(budget.NextWakeup(kStart), std::nullopt) << "nobody is short";
+  CallOnce(budget, busy, kStart);
+  EXPECT_EQ(budget.NextWakeup(kStart), std::optional<uint32_t>(1));
 }
 
 TEST(GrantBudgetSpare, WhatIsConsumedIsNotLacked) {
