@@ -1,6 +1,7 @@
 #include "rpc/core/call_header.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -207,6 +208,7 @@ absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::
 }
 
 size_t EncodeOkResponseHeader(uint64_t body_bytes, absl::Span<std::byte> to) {
+  assert(to.size() >= kResponseHeaderFixedBytes);
   ResponseHeader header;
   header.body_bytes = body_bytes;
   WriteFixedPart(header, to);

@@ -7,7 +7,8 @@
 // A message's payload is the protobuf body followed by the attachment; `body_bytes` says where one ends and the other
 // begins. The fields (header_field.h) are how the format grows: unknown ones are skipped. All integers little-endian.
 //
-// Pure. Encoding writes into the caller's memory and allocates nothing; decoding returns views into the bytes it read.
+// Pure. Encoding writes into the caller's memory and allocates nothing; decoding returns views into the bytes it read,
+// and into a known method's name.
 // What decodes, encodes to the same bytes.
 
 #ifndef VERBENA_RPC_CORE_CALL_HEADER_H_

@@ -25,20 +25,19 @@ std::optional<ClientSession::Started> ClientSession::Start(absl::Time deadline, 
   call.wait_for_ready = wait_for_ready;
   call.sequence = ++last_sequence_;
   ++waiting_;
-  if (deadline <= now) {
-    Complete(*call_id, call, DeadlineStatus(), Certainty::kNotSent);
-  } else if (current_epoch_ != 0 && actions_.empty()) {
+  if (deadline > now && current_epoch_ != 0 && actions_.empty()) {
     BeginSend(*call_id, call);
     return Started{*call_id, true};
-  } else {
-    Wait(*call_id, call, now);
   }
+  Wait(*call_id, call, now);
   return Started{*call_id, false};
 }
 
-// For a connection, if there is none.
+// For a connection, if there is none and it has time.
 void ClientSession::Wait(uint64_t call_id, Call& call, absl::Time now) {
-  if (current_epoch_ != 0) {
+  if (call.deadline <= now) {
+    Complete(call_id, call, DeadlineStatus(), Certainty::kNotSent);
+  } else if (current_epoch_ != 0) {
     Send(call_id, call);
   } else if (options_.waits_for_connection) {
     deadlines_.Set(call_id, WaitingDeadline(call, now));

@@ -139,7 +139,7 @@ class ClientSession {
   };
 
   Call* FindOf(Epoch epoch, uint64_t call_id);
-  void BeginSend(uint64_t call_id, Call& call);
+  void BeginSend(uint64_t call_id, Call& call);  // Without an action.
   void Send(uint64_t call_id, Call& call);
   void SendWaiting();
   void Withdraw(uint64_t call_id, Call& call, absl::Status status, absl::Time now);

@@ -298,6 +298,16 @@ TEST_F(ClientSessionTest, UnsentCallOfADrainingConnectionGoesToTheNextOne) {
   EXPECT_TRUE(session_.OnResponse(kEpoch + 1, id));
 }
 
+TEST_F(ClientSessionTest, UnsentCallOfADrainingConnectionWhoseTimeIsUpIsNotSentOnTheNext) {
+  const uint64_t id = StartSending(absl::Seconds(1));
+  session_.OnPeerDraining(kEpoch);
+  Connect(kEpoch + 1);
+  now_ += absl::Seconds(1);
+  session_.OnSent(kEpoch, id, RequestSendOutcome::kNotSent, now_);
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kComplete));
+  ExpectCompletedOnce(absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "deadline");
+}
+
 TEST_F(ClientSessionTest, CallsOnADrainingConnectionFinishWhileNewOnesWait) {
   const uint64_t old_call = StartAwaiting();
   session_.OnPeerDraining(kEpoch);

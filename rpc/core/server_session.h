@@ -50,7 +50,7 @@ class MethodLookup {
 class CallGate {
  public:
   virtual ~CallGate() = default;
-  // `fields` are those of the request's header. Not OK: the call is rejected with it.
+  // `full_name` and `fields`, those of the request's header, are valid during the call. Not OK: it is rejected with it.
   virtual absl::Status Check(absl::string_view full_name, absl::Span<const std::byte> fields) = 0;
 };
 
