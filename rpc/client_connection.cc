@@ -202,12 +202,12 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   FinishCall(std::move(call), std::move(status), unread);
 }
 
-inline void ClientConnection::SendRequest(uint64_t call_id) {
+void ClientConnection::SendRequest(uint64_t call_id) {
   absl::Status sent = TrySendRequest(call_id, CallOf(call_id));
   if (!sent.ok()) session_.OnSendRejected(call_id, std::move(sent));
 }
 
-inline absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
+[[gnu::always_inline]] inline absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
   if (link_ == nullptr) return absl::UnavailableError("the connection went before the request was sent");
   const UserCall& user = call.user();
   if (user.request != nullptr && !user.request->IsInitialized()) {
@@ -273,7 +273,7 @@ void ClientConnection::HearLoad(const absl::StatusOr<ResponseHeader>& header) {
   if (load.has_value()) observer_.OnLoad(*this, *load);
 }
 
-inline absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head,
+[[gnu::always_inline]] inline absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head,
                                                    transport::ReceivedPayload& payload, const UserCall& call) {
   const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
   if (!header.ok()) {

@@ -111,7 +111,7 @@ inline void ServerConnection::OnRequest(const transport::MessageHead& head, tran
   }
 }
 
-inline void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
+[[gnu::always_inline]] inline void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
   std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
@@ -165,7 +165,7 @@ void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   }
 }
 
-inline void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
+[[gnu::always_inline]] inline void ServerConnection::Respond(std::unique_ptr<ServerCall> call) {
   const uint64_t local = call->local();
   const bool replies = !ServerStreams(call->kind());
   if (call->status().ok()) call->MeasureReply(loop_.session_options().message_bytes_max);

@@ -7,16 +7,6 @@
 #include "base/clear_cord.h"
 
 namespace verbena::transport {
-namespace {
-
-std::byte* WriteHead(const wire::FrameHeader& header, absl::Span<const std::byte> call_header, std::byte* to) {
-  wire::EncodeFrameHeader(header, to);
-  to += wire::kFrameHeaderBytes;
-  return std::copy(call_header.begin(), call_header.end(), to);
-}
-
-}  // namespace
-
 void Outbound::Assign(OutboundMessage&& message, uint64_t payload_source_bytes) {
   kind = message.kind;
   call_id = message.call_id;
@@ -36,19 +26,12 @@ void Outbound::Clear() {
   exported.reset();
 }
 
-uint32_t WriteEagerFrame(const wire::FrameHeader& header, const EagerContent& content, std::byte* to) {
-  std::byte* next = WriteHead(header, content.header, to);
-  if (content.payload != nullptr) {
-    content.payload->WriteTo(next);
-    next += content.source_bytes;
+std::byte* WriteAttachment(const absl::Cord& attachment, std::byte* to) {
+  for (const absl::string_view chunk : attachment.Chunks()) {
+    std::memcpy(to, chunk.data(), chunk.size());
+    to += chunk.size();
   }
-  if (!content.attachment.empty()) {  // Its iteration is dear.
-    for (const absl::string_view chunk : content.attachment.Chunks()) {
-      std::memcpy(next, chunk.data(), chunk.size());
-      next += chunk.size();
-    }
-  }
-  return static_cast<uint32_t>(next - to);
+  return to;
 }
 
 uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, std::byte* to) {
@@ -60,7 +43,7 @@ uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, st
 
 uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
                             absl::Span<const wire::Segment> segments, std::byte* to) {
-  std::byte* next = WriteHead(header, outbound.header, to);
+  std::byte* next = WriteHeaders(header, outbound.header, to);
   for (const wire::Segment& segment : segments) {
     wire::EncodeSegment(segment, next);
     next += wire::kSegmentBytes;

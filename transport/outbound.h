@@ -5,6 +5,7 @@
 #ifndef VERBENA_TRANSPORT_OUTBOUND_H_
 #define VERBENA_TRANSPORT_OUTBOUND_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -61,8 +62,23 @@ struct Outbound {
   }
 };
 
+std::byte* WriteAttachment(const absl::Cord& attachment, std::byte* to);
+inline std::byte* WriteHeaders(const wire::FrameHeader& header, absl::Span<const std::byte> call_header,
+                               std::byte* to) {
+  wire::EncodeFrameHeader(header, to);
+  return std::copy(call_header.begin(), call_header.end(), to + wire::kFrameHeaderBytes);
+}
+
 // Writes a frame at `to` and returns its length: header, call header (or words), then the payload or the segments.
-uint32_t WriteEagerFrame(const wire::FrameHeader& header, const EagerContent& content, std::byte* to);
+inline uint32_t WriteEagerFrame(const wire::FrameHeader& header, const EagerContent& content, std::byte* to) {
+  std::byte* next = WriteHeaders(header, content.header, to);
+  if (content.payload != nullptr) {
+    content.payload->WriteTo(next);
+    next += content.source_bytes;
+  }
+  if (!content.attachment.empty()) next = WriteAttachment(content.attachment, next);
+  return static_cast<uint32_t>(next - to);
+}
 uint32_t WriteControlFrame(wire::FrameHeader header, absl::string_view words, std::byte* to);
 uint32_t WriteAnnounceFrame(const wire::FrameHeader& header, const Outbound& outbound,
                             absl::Span<const wire::Segment> segments, std::byte* to);

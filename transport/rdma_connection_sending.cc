@@ -25,7 +25,7 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
 }
 
 // Of this file alone: inline, so that it goes into its caller. So is the next.
-inline bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message,
+[[gnu::always_inline]] inline bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message,
                                        uint64_t source_bytes) {
   machine_.HoldMessages(MessagesHeld());
   const std::optional<protocol::PostEager> frame = machine_.SendAtOnce(head, link_->room());
@@ -39,13 +39,14 @@ inline bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const Out
   return true;
 }
 
-inline void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
+[[gnu::always_inline]] inline void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
   group_.counters().payload_bytes_serialized.Add(content.source_bytes);
   if (!content.attachment.empty()) group_.counters().payload_bytes_copied.Add(content.attachment.size());
   const bool reported = frame.send_id != protocol::SendSlots::kNoSend;
-  if (frame.joins) return link_->JoinFrame(WriteEagerFrame(frame.header, content, link_->room_begin()), reported);
-  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
-  const uint32_t length = WriteEagerFrame(frame.header, content, buffer.data());
+  RegisteredPool::Buffer buffer;
+  if (!frame.joins) buffer = group_.TakeSendBuffer();
+  const uint32_t length = WriteEagerFrame(frame.header, content, frame.joins ? link_->room_begin() : buffer.data());
+  if (frame.joins) return link_->JoinFrame(length, reported);
   QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0, reported);
 }
 

@@ -92,23 +92,11 @@ void ConnectionMachine::Abort(absl::Status status, absl::Time now) {
 
 // --- Events.
 
-bool ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
-  now_ = now;
-  if (state_ == State::kClosed || state_ == State::kDisconnecting) return false;
-  keepalive_.OnFrame(now);
-  absl::Status status = credits_.OnGrant(frame.header.credit_grant);
-  if (status.ok()) status = Dispatch(frame, now);
-  if (status.ok()) return frame.header.type == FrameType::kEager && state_ == State::kOpen;
-  SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
-  return false;
-}
-
 void ConnectionMachine::OnMalformedFrame(absl::Status status, absl::Time now) {
   SayGoodbye(std::move(status), GoodbyeReason::kProtocolError, now);
 }
 
-// Of this file alone: inline, so that it goes into its caller. So is OnPeerMessage.
-inline absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
+absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Time now) {
   if (state_ == State::kAuthenticating) return DispatchAuthentication(frame);
   const bool late = state_ == State::kGoodbye;  // Only the end itself, and the credits, still matter.
   if (late && frame.header.type != FrameType::kGoodbye && frame.header.type != FrameType::kReturn) {
@@ -145,6 +133,7 @@ inline absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, ab
   return absl::InvalidArgumentError("protocol error: a frame of an unknown type");
 }
 
+// Of this file alone: inline, so that it goes into its caller.
 inline absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl::Time now) {
   if (drain_.peer_drained()) {
     return absl::InvalidArgumentError("protocol error: the peer sent a message after its kDrain");

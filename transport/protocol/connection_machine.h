@@ -240,6 +240,34 @@ class ConnectionMachine {
   Goodbye goodbye_;             // Decided when the end is; its status is the connection's.
 };
 
+inline std::optional<PostEager> ConnectionMachine::SendAtOnce(const SendHead& head, size_t room) {
+  assert(head.header_bytes <= header_bytes_max());
+  if (!NoFrameWaits() || !IsEager(head) || head.payload_bytes > config_.message_bytes_max) return std::nullopt;
+  if (head.eager_frame_bytes() <= room && slots_.MayJoin()) {
+    slots_.Join(SendSlots::kNoSend);
+    return PostEager{SendSlots::kNoSend, true, head.EagerHeader()};
+  }
+  if (messages_held_ || !slots_.HasRoomForMessage() || !credits_.MaySpend()) return std::nullopt;
+  PostEager frame{SendSlots::kNoSend, false, head.EagerHeader()};
+  frame.header.credit_grant = credits_.SpendOnMessage();
+  slots_.Post(SendSlots::kNoSend);
+  return frame;
+}
+
+inline bool ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
+  now_ = now;
+  if (state_ == State::kClosed || state_ == State::kDisconnecting) return false;
+  keepalive_.OnFrame(now);
+  absl::Status status = credits_.OnGrant(frame.header.credit_grant);
+  if (status.ok() && state_ == State::kOpen && frame.header.type == wire::FrameType::kEager && !drain_.peer_drained()) {
+    credits_.OnMessage(now);
+    return true;
+  }
+  if (status.ok()) status = Dispatch(frame, now);
+  if (!status.ok()) SayGoodbye(std::move(status), wire::GoodbyeReason::kProtocolError, now);
+  return false;
+}
+
 }  // namespace verbena::protocol
 
 #endif  // VERBENA_TRANSPORT_PROTOCOL_CONNECTION_MACHINE_H_

@@ -94,20 +94,6 @@ void ConnectionMachine::NextMessage(std::optional<Action>& action) {
   }
 }
 
-std::optional<PostEager> ConnectionMachine::SendAtOnce(const SendHead& head, size_t room) {
-  assert(head.header_bytes <= header_bytes_max());
-  if (!NoFrameWaits() || !IsEager(head) || head.payload_bytes > config_.message_bytes_max) return std::nullopt;
-  if (head.eager_frame_bytes() <= room && slots_.MayJoin()) {
-    slots_.Join(SendSlots::kNoSend);
-    return PostEager{SendSlots::kNoSend, true, head.EagerHeader()};
-  }
-  if (messages_held_ || !slots_.HasRoomForMessage() || !credits_.MaySpend()) return std::nullopt;
-  PostEager frame{SendSlots::kNoSend, false, head.EagerHeader()};
-  frame.header.credit_grant = credits_.SpendOnMessage();
-  slots_.Post(SendSlots::kNoSend);
-  return frame;
-}
-
 // Without a grant: those that are to be given went with the frame in front, or go with the next.
 PostEager ConnectionMachine::JoiningFrame() {
   PostEager frame = eager_.NextFrame();

@@ -12,22 +12,6 @@ namespace {
 
 constexpr uint32_t kIdentityMagic = 0x49425256;  // "VRBI"
 
-// Where the fields of a frame's header stand.
-namespace header_at {
-constexpr size_t kVersion = 0;
-constexpr size_t kType = 1;
-constexpr size_t kFlags = 2;
-constexpr size_t kCreditGrant = 4;
-constexpr size_t kExtensionBytes = 6;
-constexpr size_t kCallHeaderBytes = 8;
-constexpr size_t kMessageKind = 10;
-constexpr size_t kReserved = 11;
-constexpr size_t kAux = 12;
-constexpr size_t kCallId = 16;
-constexpr size_t kPayloadBytes = 24;
-}  // namespace header_at
-static_assert(header_at::kPayloadBytes + sizeof(uint64_t) == kFrameHeaderBytes);
-
 namespace segment_at {
 constexpr size_t kAddress = 0;
 constexpr size_t kLength = 8;
@@ -70,20 +54,6 @@ constexpr auto kStepMax = static_cast<uint32_t>(AuthenticationStep::kAccept);
 template <typename... Pieces>
 [[gnu::cold, gnu::noinline]] absl::Status Malformed(const Pieces&... pieces) {
   return absl::InvalidArgumentError(absl::StrCat(pieces...));
-}
-
-FrameHeader ReadHeader(const std::byte* from) {
-  FrameHeader header;
-  header.type = static_cast<FrameType>(LoadLittleEndian<uint8_t>(from + header_at::kType));
-  header.flags = LoadLittleEndian<uint16_t>(from + header_at::kFlags);
-  header.credit_grant = LoadLittleEndian<uint16_t>(from + header_at::kCreditGrant);
-  header.extension_bytes = LoadLittleEndian<uint16_t>(from + header_at::kExtensionBytes);
-  header.call_header_bytes = LoadLittleEndian<uint16_t>(from + header_at::kCallHeaderBytes);
-  header.message_kind = LoadLittleEndian<uint8_t>(from + header_at::kMessageKind);
-  header.aux = LoadLittleEndian<uint32_t>(from + header_at::kAux);
-  header.call_id = LoadLittleEndian<uint64_t>(from + header_at::kCallId);
-  header.payload_bytes = LoadLittleEndian<uint64_t>(from + header_at::kPayloadBytes);
-  return header;
 }
 
 // The fields against the type: unused ones are zero. What is wrong, in words, is looked for when something is.
@@ -198,34 +168,6 @@ absl::Status CheckBody(const FrameView& frame) {
                    " bytes behind its end");
 }
 
-// A field of 16 bits within the word of eight bytes that it stands in.
-constexpr uint64_t FieldMask(size_t at, uint64_t mask) { return mask << (8 * (at % sizeof(uint64_t))); }
-
-// An eager frame without flags and extensions, as most are: known by two comparisons. False: it is another, or is
-// malformed; Decode tells.
-bool DecodePlainEager(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
-  constexpr uint64_t kFirst =
-      FieldMask(header_at::kVersion, kVersion) | FieldMask(header_at::kType, static_cast<uint64_t>(FrameType::kEager));
-  constexpr uint64_t kFirstFree = FieldMask(header_at::kCreditGrant, 0xffff);
-  constexpr uint64_t kSecondFree =
-      FieldMask(header_at::kCallHeaderBytes, 0xffff) | FieldMask(header_at::kMessageKind, 0xff);
-  if (bytes.size() < kFrameHeaderBytes) return false;
-  const uint64_t first = LoadLittleEndian<uint64_t>(bytes.data() + header_at::kVersion);
-  const uint64_t second = LoadLittleEndian<uint64_t>(bytes.data() + header_at::kCallHeaderBytes);
-  if ((first & ~kFirstFree) != kFirst || (second & ~kSecondFree) != 0) return false;
-
-  frame.header = ReadHeader(bytes.data());
-  const size_t head_bytes = kFrameHeaderBytes + frame.header.call_header_bytes;
-  const uint64_t body_bytes = frame.header.payload_bytes;
-  if (head_bytes > bytes.size()) return false;
-  const size_t left = bytes.size() - head_bytes;
-  if (alone ? body_bytes != left : body_bytes > left) return false;
-  frame.extensions = {};
-  frame.call_header = {bytes.data() + kFrameHeaderBytes, frame.header.call_header_bytes};
-  frame.body = {bytes.data() + head_bytes, body_bytes};
-  return true;
-}
-
 // The frame at the beginning of `bytes`. `alone`: all of them are its own. Else others may follow an eager one.
 absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
   if (bytes.size() < kFrameHeaderBytes) {
@@ -237,7 +179,7 @@ absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& fr
   }
   if (bytes[header_at::kReserved] != std::byte{0}) return Malformed("a frame header has reserved bits set");
 
-  frame.header = ReadHeader(bytes.data());
+  frame.header = ReadFrameHeader(bytes.data());
   if (absl::Status status = CheckHeader(frame.header); !status.ok()) return status;
 
   absl::Span<const std::byte> rest = bytes.subspan(kFrameHeaderBytes);
@@ -261,36 +203,19 @@ absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& fr
 
 }  // namespace
 
-void EncodeFrameHeader(const FrameHeader& header, std::byte* to) {
-  StoreLittleEndian<uint8_t>(kVersion, to + header_at::kVersion);
-  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.type), to + header_at::kType);
-  StoreLittleEndian<uint16_t>(header.flags, to + header_at::kFlags);
-  StoreLittleEndian<uint16_t>(header.credit_grant, to + header_at::kCreditGrant);
-  StoreLittleEndian<uint16_t>(header.extension_bytes, to + header_at::kExtensionBytes);
-  StoreLittleEndian<uint16_t>(header.call_header_bytes, to + header_at::kCallHeaderBytes);
-  StoreLittleEndian<uint8_t>(header.message_kind, to + header_at::kMessageKind);
-  StoreLittleEndian<uint8_t>(0, to + header_at::kReserved);
-  StoreLittleEndian<uint32_t>(header.aux, to + header_at::kAux);
-  StoreLittleEndian<uint64_t>(header.call_id, to + header_at::kCallId);
-  StoreLittleEndian<uint64_t>(header.payload_bytes, to + header_at::kPayloadBytes);
-}
-
 absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes) {
   FrameView frame;
   if (absl::Status status = Decode(bytes, /*alone=*/true, frame); !status.ok()) return status;
   return frame;
 }
 
-absl::Status FrameReader::Next(FrameView* frame) {
-  const bool alone = !packed_;
-  if (!DecodePlainEager(rest_, alone, *frame)) {
-    if (absl::Status status = Decode(rest_, alone, *frame); !status.ok()) return status;
-  }
-  if (++read_ > kFramesPerSendMax) return Malformed("more than ", kFramesPerSendMax, " frames in one SEND");
-  if (read_ > 1 && frame->header.type != FrameType::kEager) {
+absl::Status FrameReader::NextOther(FrameView* frame) {
+  if (absl::Status status = Decode(rest_, /*alone=*/!packed_, *frame); !status.ok()) return status;
+  if (read_ >= kFramesPerSendMax) return Malformed("more than ", kFramesPerSendMax, " frames in one SEND");
+  if (read_ > 0 && frame->header.type != FrameType::kEager) {
     return Malformed("a frame of type ", ToString(frame->header.type), " behind another in one SEND");
   }
-  rest_.remove_prefix(static_cast<size_t>(frame->body.end() - rest_.begin()));
+  Pass(*frame);
   return absl::OkStatus();
 }
 

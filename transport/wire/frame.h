@@ -22,73 +22,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/little_endian.h"
+#include "transport/wire/frame_header.h"
 
 namespace verbena::wire {
-
-// The version of the protocol that this code speaks: in every frame, and the only one offered in a Hello.
-inline constexpr uint8_t kVersion = 1;
-
-// Sizes, in bytes and pieces.
-inline constexpr size_t kFrameHeaderBytes = 32;
-inline constexpr size_t kSegmentBytes = 24;
-inline constexpr size_t kIdentityBytes = 32;
-inline constexpr size_t kSegmentsMax = 64;       // In one announcement.
-inline constexpr size_t kFramesPerSendMax = 16;  // So that a receive stands for so many messages at most.
-// The field's width; a connection's real limit is what its peer's receive buffer leaves.
-inline constexpr size_t kCallHeaderBytesMax = 0xffff;
-
-enum class FrameType : uint8_t {
-  kEager = 1,     // A message with its payload.
-  kAnnounce = 2,  // A message whose payload is to be fetched by RDMA READ.
-  kFinish = 3,    // The one answer to each kAnnounce, with a FinishReason. The announcer may free the exported memory.
-  kWithdraw = 4,  // The announcer asks the fetcher to stop. The announcement's kFinish may have crossed it.
-  kGrant = 5,     // Carries a credit grant and nothing else.
-  kReclaim = 6,   // Asks the peer to give back credits that it holds unused; answered by kReturn, or not at all.
-  kReturn = 7,    // Gives credits back: as many as the header's `aux` says.
-  kPing = 8,      // Keepalive probe.
-  kPong = 9,      // Answer to kPing.
-  kDrain = 10,    // The sender will send no new message on this connection; what is in flight is finished.
-  kGoodbye = 11,  // The last frame: why the connection ends (`aux` = GoodbyeReason; call header = reason in words).
-  kAuthenticate = 12,  // A message of the authentication exchange (`aux` = AuthenticationStep; call header = message).
-};
-
-// Why a fetch ended; `message_kind` of a kFinish.
-enum class FinishReason : uint8_t { kFetched = 0, kRefused = 1, kWithdrawn = 2, kFailed = 3, kNoMemory = 4 };
-
-// Why a connection ends; `aux` of a kGoodbye.
-enum class GoodbyeReason : uint32_t {
-  kClosed = 0,
-  kProtocolError = 1,
-  kQuarantineFull = 2,
-  kShutdown = 3,
-  kAuthenticationFailed = 4,
-};
-
-// What a kAuthenticate says beside its message; its `aux`.
-enum class AuthenticationStep : uint32_t {
-  kContinue = 0,  // The exchange goes on.
-  kAccept = 1,    // The sender knows who its peer is, and is content.
-};
-
-// Frame header flags.
-inline constexpr uint16_t kFlagChecksum = 1u << 0;  // The identity block's CRC32C is present and must match.
-
-// The header of every frame, decoded. `message_kind` and the call header belong to the layer above and are opaque here.
-struct FrameHeader {
-  FrameType type = FrameType::kEager;
-  uint16_t flags = 0;
-  uint16_t credit_grant = 0;       // Credits given to the receiver of this frame, in SENDs.
-  uint16_t extension_bytes = 0;    // Length of the TLVs that follow the header.
-  uint16_t call_header_bytes = 0;  // Length of the call header that follows the TLVs.
-  uint8_t message_kind = 0;        // kFinish: FinishReason.
-  // kAnnounce, kFinish, kWithdraw: the transfer id, chosen by the announcer: a slot below 32 in the low 16 bits, a
-  // count of its uses in the high 16; the slot is taken from the announcement to its kFinish. kReturn: credits given
-  // back. kGoodbye: GoodbyeReason. kAuthenticate: AuthenticationStep. Else 0.
-  uint32_t aux = 0;
-  // Index (low 32 bits) and generation (high 32 bits); never a pointer. kFinish, kWithdraw: the announcement's.
-  uint64_t call_id = 0;
-  uint64_t payload_bytes = 0;  // Eager: bytes of body. Announce: bytes of payload to fetch, without the identity block.
-};
 
 // A piece of the announcer's memory that the fetcher may READ.
 struct Segment {
@@ -117,14 +54,39 @@ struct FrameView {
   absl::Span<const std::byte> body;
 };
 
-// Writes the header's 32 bytes at `to`.
-void EncodeFrameHeader(const FrameHeader& header, std::byte* to);
-
 // Decodes and validates one received frame of exactly `bytes`: version, type, every length, the extensions' form, the
 // body against the type (an announcement's segments included), and that whatever its type does not use is zero. The
 // error (InvalidArgument) says in words what is wrong; the connection that received it is then closed with a protocol
 // error. Allocates only for an error.
 absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes);
+
+// A field of 16 bits within the word of eight bytes that it stands in.
+inline constexpr uint64_t FieldMask(size_t at, uint64_t mask) { return mask << (8 * (at % sizeof(uint64_t))); }
+
+// Decodes an eager frame without flags and extensions, as most are, which it knows by two comparisons. `alone`: all of
+// `bytes` are its own; else others may follow. False: it is another, or is malformed.
+inline bool DecodePlainEager(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
+  constexpr uint64_t kFirst =
+      FieldMask(header_at::kVersion, kVersion) | FieldMask(header_at::kType, static_cast<uint64_t>(FrameType::kEager));
+  constexpr uint64_t kFirstFree = FieldMask(header_at::kCreditGrant, 0xffff);
+  constexpr uint64_t kSecondFree =
+      FieldMask(header_at::kCallHeaderBytes, 0xffff) | FieldMask(header_at::kMessageKind, 0xff);
+  if (bytes.size() < kFrameHeaderBytes) return false;
+  const uint64_t first = LoadLittleEndian<uint64_t>(bytes.data() + header_at::kVersion);
+  const uint64_t second = LoadLittleEndian<uint64_t>(bytes.data() + header_at::kCallHeaderBytes);
+  if ((first & ~kFirstFree) != kFirst || (second & ~kSecondFree) != 0) return false;
+
+  frame.header = ReadFrameHeader(bytes.data());
+  const size_t head_bytes = kFrameHeaderBytes + frame.header.call_header_bytes;
+  const uint64_t body_bytes = frame.header.payload_bytes;
+  if (head_bytes > bytes.size()) return false;
+  const size_t left = bytes.size() - head_bytes;
+  if (alone ? body_bytes != left : body_bytes > left) return false;
+  frame.extensions = {};
+  frame.call_header = {bytes.data() + kFrameHeaderBytes, frame.header.call_header_bytes};
+  frame.body = {bytes.data() + head_bytes, body_bytes};
+  return true;
+}
 
 // The frames of one SEND, in order: `while (!reader.done())`, take the next. There is at least one: what carries none
 // is malformed.
@@ -134,10 +96,20 @@ class FrameReader {
   FrameReader(absl::Span<const std::byte> bytes, bool packed) : rest_(bytes), packed_(packed) {}
 
   // As DecodeFrame, into `frame`. After an error there is no next.
-  absl::Status Next(FrameView* frame);
+  absl::Status Next(FrameView* frame) {
+    if (read_ >= kFramesPerSendMax || !DecodePlainEager(rest_, /*alone=*/!packed_, *frame)) return NextOther(frame);
+    Pass(*frame);
+    return absl::OkStatus();
+  }
   bool done() const { return read_ > 0 && rest_.empty(); }
 
  private:
+  absl::Status NextOther(FrameView* frame);
+  void Pass(const FrameView& frame) {
+    ++read_;
+    rest_.remove_prefix(static_cast<size_t>(frame.body.end() - rest_.begin()));
+  }
+
   absl::Span<const std::byte> rest_;
   const bool packed_;
   size_t read_ = 0;  // Frames.
@@ -153,11 +125,6 @@ void EncodeIdentity(const Identity& identity, std::byte* to);  // kIdentityBytes
 // Decodes the first kIdentityBytes of `bytes`. Error (DataLoss): too short, or it is no identity block at all. Whether
 // it is the expected one is the caller's to compare.
 absl::StatusOr<Identity> DecodeIdentity(absl::Span<const std::byte> bytes);
-
-absl::string_view ToString(FrameType type);
-absl::string_view ToString(FinishReason reason);
-absl::string_view ToString(GoodbyeReason reason);
-absl::string_view ToString(AuthenticationStep step);
 
 }  // namespace verbena::wire
 
