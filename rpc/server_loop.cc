@@ -5,12 +5,6 @@
 #include "rpc/core/status_codec.h"
 
 namespace verbena::rpc {
-namespace {
-
-// Idle call objects that a loop keeps for each method.
-constexpr size_t kRecycledCallsMax = 1024;
-
-}  // namespace
 
 ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, HandlerQueue* handlers,
                        const ServerSessionOptions& session_options, const StreamOptions& stream_options,
@@ -65,24 +59,6 @@ void ServerLoop::Shut() {
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
   gate_->Shut();
   handle_->Detach();
-}
-
-std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method) {
-  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[method];
-  if (idle.empty()) return std::make_unique<ServerCall>(&methods_.method(method), method, gate_);
-  std::unique_ptr<ServerCall> call = std::move(idle.back());
-  idle.pop_back();
-  return call;
-}
-
-void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
-  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
-  if (idle.size() < kRecycledCallsMax && call->Recycle()) idle.push_back(std::move(call));
-}
-
-void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
-  if (!IsBlocking(methods_.method(call->method_index()))) return ServerCall::Run(std::move(call));
-  overdue_timer_.SetBy(handlers_->Submit(client, ServerCall::RunLater(std::move(call))));
 }
 
 absl::Status ServerLoop::CheckPlace(uint32_t method, ClientId client) const {

@@ -78,6 +78,9 @@ class ServerLoop : public CallSink {
   std::shared_ptr<MessageStream> MakeStream() { return std::make_shared<MessageStream>(handle_, stream_options_); }
 
  private:
+  // Idle call objects that it keeps for each method.
+  static constexpr size_t kRecycledCallsMax = 1024;
+
   void TellConnections(void (ServerConnection::*what)());
   // Of calls that wait for a thread, those that have waited too long.
   void RefuseOverdue();
@@ -107,6 +110,26 @@ class ServerLoop : public CallSink {
 
   std::atomic<double> said_load_ = 0;
 };
+
+// --- What every call passes.
+
+inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method) {
+  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[method];
+  if (idle.empty()) return std::make_unique<ServerCall>(&methods_.method(method), method, gate_);
+  std::unique_ptr<ServerCall> call = std::move(idle.back());
+  idle.pop_back();
+  return call;
+}
+
+inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
+  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
+  if (idle.size() < kRecycledCallsMax && call->Recycle()) idle.push_back(std::move(call));
+}
+
+inline void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
+  if (!IsBlocking(methods_.method(call->method_index()))) return ServerCall::Run(std::move(call));
+  overdue_timer_.SetBy(handlers_->Submit(client, ServerCall::RunLater(std::move(call))));
+}
 
 }  // namespace verbena::rpc
 

@@ -10,10 +10,6 @@
 namespace verbena::rpc {
 namespace {
 
-// Where things stand. Reserved bytes are written as 0 and must be 0.
-//   request:  0 version u8, 1 kind u8, 2 method length u16, 4 reserved u32, 8 timeout u64, 16 body length u64
-//   response: 0 version u8, 1 status code u8, 2 certainty u8, 3 reserved u8, 4 message length u16, 6 reserved u16,
-//             8 body length u64
 constexpr int kStatusCodeMax = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
 // Cold: what it needs of stack and registers is not taken for a header that is well.
@@ -115,73 +111,24 @@ void AppendRest(absl::string_view text, absl::Span<const std::byte> fields, std:
   if (!fields.empty()) std::memmove(to + text.size(), fields.data(), fields.size());
 }
 
-// Whether it is a well-formed request of `known_method` without fields, as most are: known by few comparisons.
-bool IsPlainRequest(absl::Span<const std::byte> bytes, uint64_t payload_bytes, absl::string_view known_method) {
-  if (known_method.empty() || bytes.size() != kRequestHeaderFixedBytes + known_method.size()) return false;
-  const uint64_t start = kCallHeaderVersion | static_cast<uint64_t>(bytes[1]) << 8 | known_method.size() << 16;
-  return LoadLittleEndian<uint64_t>(&bytes[0]) == start && static_cast<int>(bytes[1]) <= kMethodKindMax &&
-         LoadLittleEndian<uint64_t>(&bytes[16]) <= payload_bytes &&
-         std::memcmp(&bytes[kRequestHeaderFixedBytes], known_method.data(), known_method.size()) == 0;
-}
-
-// Whether it is a well-formed OK without fields, as most responses are.
-bool IsPlainOk(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
-  constexpr uint64_t kStart = kCallHeaderVersion | static_cast<uint64_t>(absl::StatusCode::kOk) << 8 |
-                              static_cast<uint64_t>(Certainty::kExecuted) << 16;
-  return bytes.size() == kResponseHeaderFixedBytes && LoadLittleEndian<uint64_t>(&bytes[0]) == kStart &&
-         LoadLittleEndian<uint64_t>(&bytes[8]) <= payload_bytes;
-}
-
-void WriteFixedPart(const ResponseHeader& header, absl::Span<std::byte> to) {
-  std::fill_n(to.data(), kResponseHeaderFixedBytes, std::byte{0});
-  StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
-  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.code), &to[1]);
-  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.certainty), &to[2]);
-  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.message.size()), &to[4]);
-  StoreLittleEndian<uint64_t>(header.body_bytes, &to[8]);
-}
-
 }  // namespace
 
-size_t EncodedBytes(const RequestHeader& header) {
-  return kRequestHeaderFixedBytes + header.method.size() + header.fields.size();
-}
-
-size_t EncodedBytes(const ResponseHeader& header) {
-  return kResponseHeaderFixedBytes + header.message.size() + header.fields.size();
-}
-
-absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to,
-                                           absl::string_view known_method) {
-  if (known_method.empty() || !SameMethod(header.method, known_method)) {
-    if (absl::Status status = CheckMethod(header.method); !status.ok()) return status;
-  }
+absl::StatusOr<size_t> EncodeAnyRequestHeader(const RequestHeader& header, absl::Span<std::byte> to) {
+  if (absl::Status status = CheckMethod(header.method); !status.ok()) return status;
   if (absl::Status status = CheckHeaderFields(header.fields); !status.ok()) return status;
   if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
-  std::fill_n(to.data(), kRequestHeaderFixedBytes, std::byte{0});
-  StoreLittleEndian<uint8_t>(kCallHeaderVersion, &to[0]);
-  StoreLittleEndian<uint8_t>(static_cast<uint8_t>(header.kind), &to[1]);
-  StoreLittleEndian<uint16_t>(static_cast<uint16_t>(header.method.size()), &to[2]);
-  StoreLittleEndian<uint64_t>(header.timeout_ns, &to[8]);
-  StoreLittleEndian<uint64_t>(header.body_bytes, &to[16]);
+  WriteFixedPart(header, to.data());
   AppendRest(header.method, header.fields, to.data() + kRequestHeaderFixedBytes);
   return EncodedBytes(header);
 }
 
-absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes,
-                                                  absl::string_view known_method) {
-  RequestHeader header;
-  if (IsPlainRequest(bytes, payload_bytes, known_method)) {
-    header.method = known_method;
-    header.timeout_ns = LoadLittleEndian<uint64_t>(&bytes[8]);
-    header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[16]);
-    header.kind = static_cast<MethodKind>(bytes[1]);
-    return header;
-  }
+absl::StatusOr<RequestHeader> DecodeAnyRequestHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes,
+                                                     absl::string_view known_method) {
   if (absl::Status status = CheckStart("request", bytes, kRequestHeaderFixedBytes); !status.ok()) return status;
   if (LoadLittleEndian<uint32_t>(&bytes[4]) != 0) return Malformed("a request header has reserved bits set");
   const int kind = static_cast<int>(bytes[1]);
   if (kind > kMethodKindMax) return Malformed("a request is of the unknown kind ", kind);
+  RequestHeader header;
   header.kind = static_cast<MethodKind>(kind);
   header.timeout_ns = LoadLittleEndian<uint64_t>(&bytes[8]);
   header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[16]);
@@ -202,29 +149,17 @@ absl::StatusOr<size_t> EncodeResponseHeader(const ResponseHeader& header, absl::
   if (absl::Status status = CheckResponse(header); !status.ok()) return status;
   if (absl::Status status = CheckHeaderFields(header.fields); !status.ok()) return status;
   if (absl::Status status = CheckRoom(EncodedBytes(header), to.size()); !status.ok()) return status;
-  WriteFixedPart(header, to);
+  WriteFixedPart(header, to.data());
   AppendRest(header.message, header.fields, to.data() + kResponseHeaderFixedBytes);
   return EncodedBytes(header);
 }
 
-size_t EncodeOkResponseHeader(uint64_t body_bytes, absl::Span<std::byte> to) {
-  assert(to.size() >= kResponseHeaderFixedBytes);
-  ResponseHeader header;
-  header.body_bytes = body_bytes;
-  WriteFixedPart(header, to);
-  return kResponseHeaderFixedBytes;
-}
-
-absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
-  ResponseHeader header;
-  if (IsPlainOk(bytes, payload_bytes)) {
-    header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[8]);
-    return header;
-  }
+absl::StatusOr<ResponseHeader> DecodeAnyResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes) {
   if (absl::Status status = CheckStart("response", bytes, kResponseHeaderFixedBytes); !status.ok()) return status;
   if (bytes[3] != std::byte{0} || LoadLittleEndian<uint16_t>(&bytes[6]) != 0) {
     return Malformed("a response header has reserved bits set");
   }
+  ResponseHeader header;
   header.code = static_cast<absl::StatusCode>(bytes[1]);
   header.certainty = static_cast<Certainty>(bytes[2]);
   header.body_bytes = LoadLittleEndian<uint64_t>(&bytes[8]);

@@ -55,8 +55,12 @@ inline bool SameMethod(absl::string_view one, absl::string_view other) {
 }
 
 // Bytes that the encoded header takes.
-size_t EncodedBytes(const RequestHeader& header);
-size_t EncodedBytes(const ResponseHeader& header);
+inline size_t EncodedBytes(const RequestHeader& header) {
+  return kRequestHeaderFixedBytes + header.method.size() + header.fields.size();
+}
+inline size_t EncodedBytes(const ResponseHeader& header) {
+  return kResponseHeaderFixedBytes + header.message.size() + header.fields.size();
+}
 
 // Write the header at the start of `to` and return its length. Errors: `to` is too short for it (ResourceExhausted; it
 // says how many bytes are needed), the header breaks the rules above (InvalidArgument). Then `to` is unchanged.
@@ -76,5 +80,7 @@ absl::StatusOr<RequestHeader> DecodeRequestHeader(absl::Span<const std::byte> by
 absl::StatusOr<ResponseHeader> DecodeResponseHeader(absl::Span<const std::byte> bytes, uint64_t payload_bytes);
 
 }  // namespace verbena::rpc
+
+#include "rpc/core/call_header_inline.h"  // IWYU pragma: export
 
 #endif  // VERBENA_RPC_CORE_CALL_HEADER_H_

@@ -17,22 +17,6 @@ absl::Status DeadlineStatus() { return absl::DeadlineExceededError("the call's d
 
 ClientSession::ClientSession(const ClientSessionOptions& options) : options_(options), calls_(options.calls_max) {}
 
-std::optional<ClientSession::Started> ClientSession::Start(absl::Time deadline, absl::Time now, bool wait_for_ready) {
-  const std::optional<uint64_t> call_id = calls_.Emplace();
-  if (!call_id.has_value()) return std::nullopt;
-  Call& call = calls_.At(*call_id);
-  call.deadline = deadline;
-  call.wait_for_ready = wait_for_ready;
-  call.sequence = ++last_sequence_;
-  ++waiting_;
-  if (deadline > now && current_epoch_ != 0 && actions_.empty()) {
-    BeginSend(*call_id, call);
-    return Started{*call_id, true};
-  }
-  Wait(*call_id, call, now);
-  return Started{*call_id, false};
-}
-
 // For a connection, if there is none and it has time.
 void ClientSession::Wait(uint64_t call_id, Call& call, absl::Time now) {
   if (call.deadline <= now) {
@@ -50,16 +34,6 @@ void ClientSession::Wait(uint64_t call_id, Call& call, absl::Time now) {
 absl::Time ClientSession::WaitingDeadline(const Call& call, absl::Time now) const {
   if (options_.connect_timeout == absl::ZeroDuration() || call.wait_for_ready) return call.deadline;
   return std::min(call.deadline, now + options_.connect_timeout);
-}
-
-inline void ClientSession::BeginSend(uint64_t call_id, Call& call) {
-  assert(call.state == State::kWaiting);
-  --waiting_;
-  call.state = State::kSending;
-  call.send_outstanding = true;
-  call.certainty = Certainty::kOutcomeUnknown;
-  call.epoch = current_epoch_;
-  deadlines_.Set(call_id, call.deadline);
 }
 
 void ClientSession::Send(uint64_t call_id, Call& call) {
@@ -145,11 +119,6 @@ void ClientSession::OnSendRejected(uint64_t call_id, absl::Status status) {
   if (call == nullptr || call->state != State::kSending) return;
   call->send_outstanding = false;
   Complete(call_id, *call, std::move(status), Certainty::kNotSent);
-}
-
-ClientSession::Call* ClientSession::FindOf(Epoch epoch, uint64_t call_id) {
-  Call* call = calls_.Find(call_id);
-  return call != nullptr && call->epoch == epoch && call->state != State::kWaiting ? call : nullptr;
 }
 
 void ClientSession::OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome outcome, absl::Time now) {
@@ -244,17 +213,6 @@ void ClientSession::OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Sta
 bool ClientSession::IsOpen(Epoch epoch, uint64_t call_id) {
   const Call* call = FindOf(epoch, call_id);
   return call != nullptr && !Ended(*call) && call->state != State::kWithdrawing;
-}
-
-bool ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
-  Call* call = FindOf(epoch, call_id);
-  if (call == nullptr || Ended(*call)) {
-    ++stale_responses_;
-    return false;
-  }
-  call->state = State::kCompleted;
-  Release(call_id, *call);
-  return true;
 }
 
 void ClientSession::Cancel(uint64_t call_id, absl::Time now) {
@@ -375,13 +333,6 @@ bool ClientSession::EndIfGivenUp(uint64_t call_id) {
   call->send_outstanding = false;
   OnWithdrawnSent(call_id, *call, RequestSendOutcome::kNotSent);
   return true;
-}
-
-// Frees the slot, unless its completion is to be taken or the outcome of its send to be known.
-void ClientSession::Release(uint64_t call_id, Call& call) {
-  if (call.state != State::kCompleted) return;
-  deadlines_.Remove(call_id);
-  if (!call.send_outstanding) calls_.Erase(call_id);
 }
 
 }  // namespace verbena::rpc

@@ -169,6 +169,58 @@ class ClientSession {
   absl::Status connect_error_;
 };
 
+// --- What every call passes.
+
+inline std::optional<ClientSession::Started> ClientSession::Start(absl::Time deadline, absl::Time now,
+                                                                  bool wait_for_ready) {
+  const std::optional<uint64_t> call_id = calls_.Emplace();
+  if (!call_id.has_value()) return std::nullopt;
+  Call& call = calls_.At(*call_id);
+  call.deadline = deadline;
+  call.wait_for_ready = wait_for_ready;
+  call.sequence = ++last_sequence_;
+  ++waiting_;
+  if (deadline > now && current_epoch_ != 0 && actions_.empty()) {
+    BeginSend(*call_id, call);
+    return Started{*call_id, true};
+  }
+  Wait(*call_id, call, now);
+  return Started{*call_id, false};
+}
+
+inline void ClientSession::BeginSend(uint64_t call_id, Call& call) {
+  assert(call.state == State::kWaiting);
+  --waiting_;
+  call.state = State::kSending;
+  call.send_outstanding = true;
+  call.certainty = Certainty::kOutcomeUnknown;
+  call.epoch = current_epoch_;
+  deadlines_.Set(call_id, call.deadline);
+}
+
+// Frees the slot, unless its completion is to be taken or the outcome of its send to be known.
+inline void ClientSession::Release(uint64_t call_id, Call& call) {
+  if (call.state != State::kCompleted) return;
+  deadlines_.Remove(call_id);
+  if (!call.send_outstanding) calls_.Erase(call_id);
+}
+
+inline ClientSession::Call* ClientSession::FindOf(Epoch epoch, uint64_t call_id) {
+  Call* call = calls_.Find(call_id);
+  return call != nullptr && call->epoch == epoch && call->state != State::kWaiting ? call : nullptr;
+}
+
+inline bool ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
+  Call* call = FindOf(epoch, call_id);
+  if (call == nullptr || Ended(*call)) {
+    ++stale_responses_;
+    return false;
+  }
+  call->state = State::kCompleted;
+  Release(call_id, *call);
+  return true;
+}
+
 }  // namespace verbena::rpc
 
 #endif  // VERBENA_RPC_CORE_CLIENT_SESSION_H_

@@ -19,7 +19,7 @@ size_t AppendLoad(double load, absl::Span<std::byte> to) {
   return writer.size();
 }
 
-std::optional<double> ReadLoad(absl::Span<const std::byte> fields) {
+std::optional<double> ReadLoadAmong(absl::Span<const std::byte> fields) {
   HeaderFieldReader reader(fields);
   while (const std::optional<HeaderField> field = reader.Next()) {
     if (field->type == static_cast<uint16_t>(HeaderFieldType::kLoad)) return std::min(1.0, ReadCount(*field) / kFull);

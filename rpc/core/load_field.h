@@ -16,7 +16,10 @@ namespace verbena::rpc {
 size_t AppendLoad(double load, absl::Span<std::byte> to);
 
 // What a list that CheckHeaderFields found whole says. Nullopt: nothing.
-std::optional<double> ReadLoad(absl::Span<const std::byte> fields);
+std::optional<double> ReadLoadAmong(absl::Span<const std::byte> fields);
+inline std::optional<double> ReadLoad(absl::Span<const std::byte> fields) {
+  return fields.empty() ? std::nullopt : ReadLoadAmong(fields);
+}
 
 }  // namespace verbena::rpc
 

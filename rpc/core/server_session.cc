@@ -60,13 +60,6 @@ ServerSession::Decision ServerSession::OnAnnounced(uint64_t call_id, absl::Span<
   return Admit(call_id, header, payload_bytes, State::kFetching, now);
 }
 
-ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<const std::byte> header,
-                                                 uint64_t payload_bytes, absl::Time now) {
-  const std::optional<uint64_t> local = locals_.Find(call_id);
-  if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
-  return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
-}
-
 ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header,
                                                    uint64_t payload_bytes, absl::Time now) {
   switch (call.state) {

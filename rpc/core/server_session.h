@@ -114,7 +114,11 @@ class ServerSession {
                 CallGate* gate = nullptr, CallPlaces* places = nullptr);
 
   Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
-  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
+  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now) {
+    const std::optional<uint64_t> local = locals_.Find(call_id);
+    if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
+    return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
+  }
   // kReject if memory ran short, and with it the call; else kDrop.
   Decision OnFetchFailed(uint64_t call_id, const absl::Status& status);
   void OnCancel(uint64_t call_id);

@@ -65,10 +65,9 @@ absl::Status CheckMetadataRoom(const ResponseMetadata& metadata, size_t room) {
   return CheckMetadataBytes("response's trailing metadata", metadata.trailing.bytes(), room_left - initial_bytes);
 }
 
-size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
-                    const ResponseMetadata& metadata) {
+size_t EncodeAnyStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
+                       const ResponseMetadata& metadata) {
   assert(to.size() >= kResponseHeaderRoomMin && metadata.bytes() <= to.size() - kResponseHeaderRoomMin);
-  if (status.ok() && metadata.empty()) return EncodeOkResponseHeader(body_bytes, to);
   ResponseHeader header;
   header.body_bytes = body_bytes;
   header.code = status.code();
@@ -87,8 +86,7 @@ size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<
   return *bytes;
 }
 
-absl::Status DecodeStatus(const ResponseHeader& header) {
-  if (header.code == absl::StatusCode::kOk) return absl::OkStatus();
+absl::Status DecodeError(const ResponseHeader& header) {
   uint32_t left_out = 0;
   HeaderFieldReader counts(header.fields);
   while (const std::optional<HeaderField> field = counts.Next()) {
@@ -106,11 +104,6 @@ absl::Status DecodeStatus(const ResponseHeader& header) {
   // Last, so that a detail under the certainty's name cannot contradict the header.
   SetCertainty(&status, header.certainty);
   return status;
-}
-
-void DecodeMetadata(const ResponseHeader& header, ResponseMetadata* metadata) {
-  ReadMetadata(header.fields, HeaderFieldType::kInitialMetadata, &metadata->initial);
-  ReadMetadata(header.fields, HeaderFieldType::kMetadata, &metadata->trailing);
 }
 
 }  // namespace verbena::rpc

@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "rpc/core/call_header.h"
 #include "rpc/core/metadata.h"
+#include "rpc/core/metadata_codec.h"
 
 namespace verbena::rpc {
 
@@ -33,14 +34,25 @@ absl::Status CheckMetadataRoom(const ResponseMetadata& metadata, size_t room);
 // Writes the response header that says `status` at the start of `to` and returns its length. `to` is what the
 // connection's header limit leaves, at least kResponseHeaderRoomMin bytes, and `metadata` has room in it. An OK status
 // takes kResponseHeaderFixedBytes. Does not allocate unless the message must be cut.
-size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
-                    const ResponseMetadata& metadata = {});
+size_t EncodeAnyStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
+                       const ResponseMetadata& metadata);
+inline size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
+                           const ResponseMetadata& metadata = {}) {
+  return status.ok() && metadata.empty() ? EncodeOkResponseHeader(body_bytes, to)
+                                         : EncodeAnyStatus(status, body_bytes, to, metadata);
+}
 
 // The status that a decoded response says, with its certainty (GetCertainty) and payloads.
-absl::Status DecodeStatus(const ResponseHeader& header);
+absl::Status DecodeError(const ResponseHeader& header);  // Not OK.
+inline absl::Status DecodeStatus(const ResponseHeader& header) {
+  return header.code == absl::StatusCode::kOk ? absl::OkStatus() : DecodeError(header);
+}
 
 // The metadata that came with it.
-void DecodeMetadata(const ResponseHeader& header, ResponseMetadata* metadata);
+inline void DecodeMetadata(const ResponseHeader& header, ResponseMetadata* metadata) {
+  ReadMetadata(header.fields, HeaderFieldType::kInitialMetadata, &metadata->initial);
+  ReadMetadata(header.fields, HeaderFieldType::kMetadata, &metadata->trailing);
+}
 
 }  // namespace verbena::rpc
 
