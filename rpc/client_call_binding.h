@@ -5,6 +5,7 @@
 #ifndef VERBENA_RPC_CLIENT_CALL_BINDING_H_
 #define VERBENA_RPC_CLIENT_CALL_BINDING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/time/time.h"
+#include "base/clear_cord.h"
 #include "rpc/cancel/call_canceller.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_context.h"
@@ -29,7 +31,16 @@ class ClientCallBinding {
   // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
   // has that this one follows. `loop` is the call's, and says what time it is.
   static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
-                                  const transport::EventLoop& loop);
+                                  const transport::EventLoop& loop) {
+    absl::Duration timeout = context.timeout_;
+    const auto end_by = [&loop, &timeout](absl::Time deadline) {
+      if (deadline != absl::InfiniteFuture()) timeout = std::min(timeout, deadline - loop.WallNow());
+    };
+    end_by(context.deadline_);
+    if (timeout == absl::InfiniteDuration()) timeout = default_timeout;
+    if (context.parent_ != nullptr) end_by(context.parent_->deadline());
+    return timeout;
+  }
   static bool WaitsForReady(const ClientContext& context) { return context.wait_for_ready_; }
   static const std::optional<std::string>& HashKey(const ClientContext& context) { return context.hash_key_; }
   static const absl::Cord& RequestAttachment(const ClientContext& context) { return context.request_attachment_; }
@@ -40,7 +51,14 @@ class ClientCallBinding {
   static ResponseMetadata& ResponseMetadataOf(ClientContext& context) { return context.response_metadata_; }
 
   // From here on TryCancel and the call that this one follows reach it. True: it is cancelled already.
-  static bool Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller, uint64_t call_id);
+  static bool Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller, uint64_t call_id) {
+    ClearCord(context.response_attachment_);
+    context.response_metadata_.Clear();
+    // A context that is used again and again does not touch the canceller's count.
+    if (context.parent_ != nullptr || context.canceller_ != canceller) return BindAnew(context, canceller, call_id);
+    context.call_id_.store(call_id);
+    return context.cancelled_.load();
+  }
   // The call is complete, bound or not; before its completion runs.
   static void Unbind(ClientContext& context) {
     if (context.parent_ != nullptr) LeaveParent(context);
@@ -50,6 +68,7 @@ class ClientCallBinding {
   }
 
  private:
+  static bool BindAnew(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller, uint64_t call_id);
   static void LeaveParent(ClientContext& context);
 };
 

@@ -1,6 +1,5 @@
 #include "rpc/client_context.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/clear_cord.h"
@@ -56,27 +55,12 @@ void ClientCallBinding::FollowHandler(ClientContext& context) {
   if (const ServerContext* handled = HandlerScope::current()) context.FollowServerContext(*handled);
 }
 
-absl::Duration ClientCallBinding::TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
-                                            const transport::EventLoop& loop) {
-  absl::Duration timeout = context.timeout_;
-  const auto end_by = [&loop, &timeout](absl::Time deadline) {
-    if (deadline != absl::InfiniteFuture()) timeout = std::min(timeout, deadline - loop.WallNow());
-  };
-  end_by(context.deadline_);
-  if (timeout == absl::InfiniteDuration()) timeout = default_timeout;
-  if (context.parent_ != nullptr) end_by(context.parent_->deadline());
-  return timeout;
-}
-
-bool ClientCallBinding::Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
-                             uint64_t call_id) {
-  ClearCord(context.response_attachment_);
-  context.response_metadata_.Clear();
+bool ClientCallBinding::BindAnew(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
+                                 uint64_t call_id) {
   // A call that goes from one to the next is in one place only.
   if (context.parent_ != nullptr && context.canceller_ != nullptr) {
     context.parent_->Remove(context.canceller_, context.call_id_.load(std::memory_order_relaxed));
   }
-  // A context that is used again and again does not touch the canceller's count.
   if (context.canceller_ != canceller) {
     const std::lock_guard lock(context.canceller_mu_);
     context.canceller_ = canceller;

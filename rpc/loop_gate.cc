@@ -7,12 +7,7 @@
 
 namespace verbena::rpc {
 
-void LoopGate::Return(std::unique_ptr<ServerCall> call) {
-  LoopGate* gate = call->gate().get();
-  if (CallbackScope::current() == gate) {
-    gate->sink_->OnCallFinished(std::move(call));
-    return;
-  }
+void LoopGate::ReturnByTask(std::unique_ptr<ServerCall> call) {
   const std::shared_ptr<LoopGate> kept = call->gate();  // The call may be the last to hold it.
   transport::LoopHandle::Task task = [call = std::move(call)]() mutable {
     LoopGate* gate = call->gate().get();

@@ -14,9 +14,6 @@
 
 namespace verbena::rpc {
 
-// Messages that held more are not kept with their call: one large message must not hold memory for ever.
-constexpr size_t kRecycledMessageBytesMax = 16 << 10;
-
 constexpr absl::string_view kHandler = "the handler";
 constexpr absl::string_view kDropped = "the handler dropped its responder";
 
@@ -76,23 +73,6 @@ ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_
       gate_(std::move(gate)),
       request_(method->new_request()),
       reply_(method->new_reply()) {}
-
-void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::shared_ptr<const CallPeer>& peer,
-                       absl::Time deadline) {
-  connection_ = connection;
-  local_ = local;
-  if (context_.peer_ != peer) context_.peer_ = peer;  // Its count is the dearest of all that a call touches.
-  context_.deadline_ = deadline;
-}
-
-bool ServerCall::Parse(absl::Span<const std::byte> body) {
-  request_bytes_ = body.size();
-  return ParseMessage(body, request_.get());
-}
-
-void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
-  ReadMetadata(fields, HeaderFieldType::kMetadata, &context_.client_metadata_);
-}
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
   context_.stream_ = std::move(stream);
@@ -222,17 +202,6 @@ void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
   LoopGate::Return(std::move(call));
 }
 
-void ServerCall::MeasureReply(uint64_t message_bytes_max) {
-  const size_t attachment_bytes = context_.response_attachment_.size();
-  if (!ServerStreams(method_->kind)) {
-    reply_bytes_ = reply_->ByteSizeLong();
-    status_ = CheckMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
-  } else if (attachment_bytes > 0) {
-    status_ = absl::InternalError("the handler set an attachment; a stream of replies has them beside its messages");
-  }
-  SetCertainty(&status_, Certainty::kExecuted);
-}
-
 void ServerCall::FitSomeMetadata(size_t room) {
   if (initial_has_left_) context_.response_metadata_.initial.Clear();
   if (response_metadata().empty()) return;
@@ -251,25 +220,5 @@ void ServerCall::FitSomeMetadata(size_t room) {
 }
 
 void ServerCall::WriteTo(std::byte* to) { WriteMeasured(*reply_, to); }
-
-bool ServerCall::Recycle() {
-  if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
-  connection_ = nullptr;
-  context_.stream_ = nullptr;
-  context_.initial_is_fixed_ = false;
-  initial_has_left_ = false;
-  initial_was_said_ = false;
-  chain_ = nullptr;
-  request_->Clear();
-  reply_->Clear();
-  reply_bytes_ = 0;
-  status_ = absl::OkStatus();
-  ClearCord(context_.request_attachment_);
-  ClearCord(context_.response_attachment_);
-  context_.client_metadata_.Clear();
-  context_.response_metadata_.Clear();
-  context_.signal_.Reset();
-  return true;
-}
 
 }  // namespace verbena::rpc

@@ -17,11 +17,15 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "base/clear_cord.h"
+#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/core/metadata_codec.h"
 #include "rpc/executor/handler_queue.h"
 #include "rpc/interceptor/interceptor_chain.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
+#include "rpc/protobuf_bytes.h"
 #include "rpc/server_context.h"
 #include "rpc/service.h"
 #include "transport/connection.h"
@@ -105,6 +109,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   uint32_t method_index() const { return method_index_; }
 
  private:
+  // Messages that held more are not kept with their call: one large message must not hold memory for ever.
+  static constexpr size_t kRecycledMessageBytesMax = 16 << 10;
+
   friend class HandlerToken;
   bool InitialMetadataFits();
   void FitSomeMetadata(size_t room);
@@ -132,6 +139,62 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   bool initial_was_said_ = false;                           // By itself.
   std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
 };
+
+// --- What every call passes.
+
+inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::shared_ptr<const CallPeer>& peer,
+                              absl::Time deadline) {
+  connection_ = connection;
+  local_ = local;
+  if (context_.peer_ != peer) context_.peer_ = peer;  // Its count is the dearest of all that a call touches.
+  context_.deadline_ = deadline;
+}
+
+inline bool ServerCall::Parse(absl::Span<const std::byte> body) {
+  request_bytes_ = body.size();
+  return ParseMessage(body, request_.get());
+}
+
+inline void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
+  ReadMetadata(fields, HeaderFieldType::kMetadata, &context_.client_metadata_);
+}
+
+inline void ServerCall::MeasureReply(uint64_t message_bytes_max) {
+  const size_t attachment_bytes = context_.response_attachment_.size();
+  if (!ServerStreams(method_->kind)) {
+    reply_bytes_ = reply_->ByteSizeLong();
+    status_ = CheckMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
+  } else if (attachment_bytes > 0) {
+    status_ = absl::InternalError("the handler set an attachment; a stream of replies has them beside its messages");
+  }
+  SetCertainty(&status_, Certainty::kExecuted);
+}
+
+inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
+  LoopGate* const gate = call->gate().get();
+  if (CallbackScope::current() == gate) return gate->sink_->OnCallFinished(std::move(call));
+  ReturnByTask(std::move(call));
+}
+
+inline bool ServerCall::Recycle() {
+  if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
+  connection_ = nullptr;
+  context_.stream_ = nullptr;
+  context_.initial_is_fixed_ = false;
+  initial_has_left_ = false;
+  initial_was_said_ = false;
+  chain_ = nullptr;
+  request_->Clear();
+  reply_->Clear();
+  reply_bytes_ = 0;
+  status_ = absl::OkStatus();
+  ClearCord(context_.request_attachment_);
+  ClearCord(context_.response_attachment_);
+  context_.client_metadata_.Clear();
+  context_.response_metadata_.Clear();
+  context_.signal_.Reset();
+  return true;
+}
 
 }  // namespace verbena::rpc
 

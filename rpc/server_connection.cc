@@ -111,7 +111,8 @@ inline void ServerConnection::OnRequest(const transport::MessageHead& head, tran
   }
 }
 
-[[gnu::always_inline]] inline void ServerConnection::Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload) {
+[[gnu::always_inline]] inline void ServerConnection::Run(const ServerSession::Decision& decision,
+                                                         transport::ReceivedPayload& payload) {
   std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
@@ -184,7 +185,7 @@ void ServerConnection::RespondWithoutReply(uint64_t local) {
   absl::Status status = absl::ResourceExhaustedError("the server has no payload memory to send the response from");
   SetCertainty(&status, Certainty::kExecuted);
   Slot& slot = SlotOf(local);
-  slot.send_id = SendResponse(local, session_.CallIdOf(local), status, {}, nullptr);
+  slot.send_id = SendStatus(local, session_.CallIdOf(local), status);
   if (slot.send_id == transport::Connection::kLeft) OnResponseLeft(local, std::move(slot.responding));
 }
 
@@ -195,11 +196,17 @@ inline void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<Ser
 
 void ServerConnection::Reject(uint64_t call_id, const absl::Status& status) {
   if (sends_over_) return session_.OnRejectionSent();
-  if (SendResponse(0, call_id, status, {}, nullptr) == transport::Connection::kLeft) session_.OnRejectionSent();
+  if (SendStatus(0, call_id, status) == transport::Connection::kLeft) session_.OnRejectionSent();
 }
 
-uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status,
-                                        const ResponseMetadata& metadata, ServerCall* reply) {
+uint64_t ServerConnection::SendStatus(uint64_t local, uint64_t call_id, const absl::Status& status) {
+  return SendResponse(local, call_id, status, {}, nullptr);
+}
+
+[[gnu::always_inline]] inline uint64_t ServerConnection::SendResponse(uint64_t local, uint64_t call_id,
+                                                                      const absl::Status& status,
+                                                                      const ResponseMetadata& metadata,
+                                                                      ServerCall* reply) {
   size_t header_bytes = EncodeStatus(status, reply == nullptr ? 0 : reply->size(), header_, metadata);
   const absl::Time now = loop_.event_loop().Now();
   if (load_report_.IsDue(now)) header_bytes += AppendLoad(now, header_.subspan(header_bytes));

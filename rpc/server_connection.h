@@ -100,7 +100,8 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   // `local`: of the call that it ends; 0: of none, it is a rejection. Returns what Send does.
   uint64_t SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
                         ServerCall* reply);
-  size_t AppendLoad(absl::Time now, absl::Span<std::byte> to);  // If it is news.
+  uint64_t SendStatus(uint64_t local, uint64_t call_id, const absl::Status& status);  // And no reply.
+  size_t AppendLoad(absl::Time now, absl::Span<std::byte> to);                        // If it is news.
   void Abort(absl::Status status);
   void AskForDrain();
   void OnDrainTime();

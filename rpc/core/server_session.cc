@@ -211,16 +211,4 @@ ServerSession::Decision ServerSession::OnStreamFailed(uint64_t local, const absl
   return decision;
 }
 
-bool ServerSession::OnHandlerDone(uint64_t local) {
-  Call& call = calls_.At(local);
-  assert(call.state == State::kRunning || call.state == State::kAbandoned);
-  if (call.state == State::kAbandoned) {
-    Release(local, call);
-    return false;
-  }
-  call.state = State::kResponding;
-  deadlines_.Remove(local);
-  return true;
-}
-
 }  // namespace verbena::rpc

@@ -17,6 +17,7 @@
 #ifndef VERBENA_RPC_CORE_SERVER_SESSION_H_
 #define VERBENA_RPC_CORE_SERVER_SESSION_H_
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -134,7 +135,17 @@ class ServerSession {
 
   // The handler of an admitted call is done, and all that it wrote is under way. True: answer it, and report the
   // answer's departure by OnResponseSent. False: nobody waits; the call is released.
-  bool OnHandlerDone(uint64_t local);
+  bool OnHandlerDone(uint64_t local) {
+    Call& call = calls_.At(local);
+    assert(call.state == State::kRunning || call.state == State::kAbandoned);
+    if (call.state == State::kAbandoned) {
+      Release(local, call);
+      return false;
+    }
+    call.state = State::kResponding;
+    deadlines_.Remove(local);
+    return true;
+  }
   void OnResponseSent(uint64_t local) {
     Call* const call = calls_.Find(local);
     if (call != nullptr && call->state == State::kResponding) Release(local, *call);
