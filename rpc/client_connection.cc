@@ -202,7 +202,7 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   FinishCall(std::move(call), std::move(status), unread);
 }
 
-void ClientConnection::SendRequest(uint64_t call_id) {
+[[gnu::always_inline]] inline void ClientConnection::SendRequest(uint64_t call_id) {
   absl::Status sent = TrySendRequest(call_id, CallOf(call_id));
   if (!sent.ok()) session_.OnSendRejected(call_id, std::move(sent));
 }
@@ -219,9 +219,9 @@ void ClientConnection::SendRequest(uint64_t call_id) {
   if (ClientStreams(user.kind) && !attachment.empty()) {
     return absl::InvalidArgumentError("a stream of requests has its attachments beside its messages");
   }
-  absl::Status checked =
-      CheckMessageBytes("request", call.size(), attachment.size(), options_.transport.message_bytes_max);
-  if (!checked.ok()) return checked;
+  if (const uint64_t most = options_.transport.message_bytes_max; !MessageFits(call.size(), attachment.size(), most)) {
+    return TooManyMessageBytes("request", call.size(), attachment.size(), most);
+  }
 
   RequestHeader header;
   header.kind = user.kind;
@@ -258,7 +258,7 @@ void ClientConnection::SendRequest(uint64_t call_id) {
 void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
                                   transport::ReceivedPayload& payload) {
   if (HasStream(head.call_id) && HoldResponse(epoch, head)) return;
-  if (!session_.OnResponse(epoch, head.call_id)) return HearLoad(DecodeResponseHeader(head.header, head.payload_bytes));
+  if (!session_.OnResponse(epoch, head.call_id)) return HearLoadOf(head);
   ClientCall& call = CallOf(head.call_id);
   absl::Status status = ReadResponse(head, payload, call.user());
   constexpr auto kUnread = MessageStream::Unread::kKeep;
@@ -268,41 +268,48 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
   FinishCall(std::move(call.TakeInPlace()), std::move(status), kUnread);
 }
 
-void ClientConnection::HearLoad(const absl::StatusOr<ResponseHeader>& header) {
-  const std::optional<double> load = header.ok() ? ReadLoad(header->fields) : std::nullopt;
+void ClientConnection::HearLoadOf(const transport::MessageHead& head) {
+  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
+  if (header.ok()) HearLoad(header->fields);
+}
+
+void ClientConnection::HearLoad(absl::Span<const std::byte> fields) {
+  const std::optional<double> load = ReadLoad(fields);
   if (load.has_value()) observer_.OnLoad(*this, *load);
 }
 
 [[gnu::always_inline]] inline absl::Status ClientConnection::ReadResponse(const transport::MessageHead& head,
-                                                   transport::ReceivedPayload& payload, const UserCall& call) {
-  const absl::StatusOr<ResponseHeader> header = DecodeResponseHeader(head.header, head.payload_bytes);
-  if (!header.ok()) {
-    return absl::InternalError(absl::StrCat("the server's response is malformed: ", header.status().message()));
+                                                                          transport::ReceivedPayload& payload,
+                                                                          const UserCall& call) {
+  const absl::StatusOr<ResponseHeader> decoded = DecodeResponseHeader(head.header, head.payload_bytes);
+  if (!decoded.ok()) {
+    return absl::InternalError(absl::StrCat("the server's response is malformed: ", decoded.status().message()));
   }
+  const ResponseHeader& header = *decoded;
   if (head.payload_bytes > options_.transport.message_bytes_max) {
     return WithCertainty(absl::ResourceExhaustedError(absl::StrCat(
                              "the response has ", head.payload_bytes,
                              " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
                          Certainty::kExecuted);
   }
-  HearLoad(header);
+  HearLoad(header.fields);
   ResponseMetadata& metadata = ClientCallBinding::ResponseMetadataOf(*call.context);
   if (call.stream != nullptr && call.stream->has_initial_metadata()) {
-    ReadMetadata(header->fields, HeaderFieldType::kMetadata, &metadata.trailing);  // The user may look at the other.
+    ReadMetadata(header.fields, HeaderFieldType::kMetadata, &metadata.trailing);  // The user may look at the other.
   } else {
-    DecodeMetadata(*header, &metadata);
+    DecodeMetadata(header, &metadata);
   }
-  absl::Status status = DecodeStatus(*header);
+  absl::Status status = DecodeStatus(header);
   if (status.ok() && ServerStreams(call.kind) && !call.stream->complete()) {
     status =
         WithCertainty(absl::InternalError("the server answered before it had ended its stream"), Certainty::kExecuted);
   }
-  if (status.ok() && call.reply != nullptr && !ParseMessage(payload.bytes().first(header->body_bytes), call.reply)) {
+  if (status.ok() && call.reply != nullptr && !ParseMessage(payload.bytes().first(header.body_bytes), call.reply)) {
     status = WithCertainty(absl::InternalError("the response's bytes are not the method's reply message"),
                            Certainty::kExecuted);
   }
-  if (head.payload_bytes > header->body_bytes) {
-    ClientCallBinding::SetResponseAttachment(*call.context, payload.Share(header->body_bytes));
+  if (head.payload_bytes > header.body_bytes) {
+    ClientCallBinding::SetResponseAttachment(*call.context, payload.Share(header.body_bytes));
   }
   return status;
 }

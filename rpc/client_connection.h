@@ -109,7 +109,9 @@ class ClientConnection {
   absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
   absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
                             const UserCall& call);
-  void HearLoad(const absl::StatusOr<ResponseHeader>& header);  // Of any response: also of one that nobody awaits.
+  // Of any response: also of one that nobody awaits.
+  void HearLoadOf(const transport::MessageHead& head);
+  void HearLoad(absl::Span<const std::byte> fields);
   // The peer chooses the id.
   bool HasStream(uint64_t call_id) const {
     return CallIndex(call_id) < calls_.size() && calls_[CallIndex(call_id)]->user().stream != nullptr;

@@ -56,11 +56,15 @@ inline void WriteMeasured(const google::protobuf::MessageLite& message, std::byt
 }
 
 // Whether a message may be sent. ResourceExhausted says how large `what` is and what the limit is.
+inline bool MessageFits(size_t body_bytes, size_t attachment_bytes, uint64_t message_bytes_max) {
+  return body_bytes <= kProtobufBytesMax && attachment_bytes <= message_bytes_max &&
+         body_bytes <= message_bytes_max - attachment_bytes;
+}
 inline absl::Status CheckMessageBytes(absl::string_view what, size_t body_bytes, size_t attachment_bytes,
                                       uint64_t message_bytes_max) {
-  const bool fits = body_bytes <= kProtobufBytesMax && attachment_bytes <= message_bytes_max &&
-                    body_bytes <= message_bytes_max - attachment_bytes;
-  return fits ? absl::OkStatus() : TooManyMessageBytes(what, body_bytes, attachment_bytes, message_bytes_max);
+  return MessageFits(body_bytes, attachment_bytes, message_bytes_max)
+             ? absl::OkStatus()
+             : TooManyMessageBytes(what, body_bytes, attachment_bytes, message_bytes_max);
 }
 
 }  // namespace verbena::rpc

@@ -163,7 +163,8 @@ inline void ServerCall::MeasureReply(uint64_t message_bytes_max) {
   const size_t attachment_bytes = context_.response_attachment_.size();
   if (!ServerStreams(method_->kind)) {
     reply_bytes_ = reply_->ByteSizeLong();
-    status_ = CheckMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
+    if (MessageFits(reply_bytes_, attachment_bytes, message_bytes_max)) return;
+    status_ = TooManyMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
   } else if (attachment_bytes > 0) {
     status_ = absl::InternalError("the handler set an attachment; a stream of replies has them beside its messages");
   }
@@ -184,8 +185,7 @@ inline bool ServerCall::Recycle() {
   initial_has_left_ = false;
   initial_was_said_ = false;
   chain_ = nullptr;
-  request_->Clear();
-  reply_->Clear();
+  reply_->Clear();  // The request is, when the next one is parsed.
   reply_bytes_ = 0;
   status_ = absl::OkStatus();
   ClearCord(context_.request_attachment_);

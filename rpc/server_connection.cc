@@ -96,7 +96,8 @@ void ServerConnection::OnMessage(const transport::MessageHead& head, transport::
 
 absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckPlace(method, client_); }
 
-inline void ServerConnection::OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload) {
+[[gnu::always_inline]] inline void ServerConnection::OnRequest(const transport::MessageHead& head,
+                                                               transport::ReceivedPayload& payload) {
   const ServerSession::Decision decision =
       session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
   switch (decision.admission) {
@@ -189,7 +190,7 @@ void ServerConnection::RespondWithoutReply(uint64_t local) {
   if (slot.send_id == transport::Connection::kLeft) OnResponseLeft(local, std::move(slot.responding));
 }
 
-inline void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call) {
+[[gnu::always_inline]] inline void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call) {
   session_.OnResponseSent(local);
   loop_.RecycleCall(std::move(call));
 }

@@ -90,7 +90,9 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
  private:
   // Posts a message that need not wait, if it is such: false if not.
   bool SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message, uint64_t source_bytes);
-  void PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content);
+  void JoinEagerFrame(const wire::FrameHeader& header, const EagerContent& content, bool reported);
+  void PostEagerFrame(const wire::FrameHeader& header, const EagerContent& content, bool reported);
+  void CountPayload(const EagerContent& content);
   void Perform();
   // Whether frames that need a send buffer have to wait.
   bool MessagesHeld() const { return link_->ending() || !link_->MayTakeSendBuffer(); }

@@ -24,9 +24,9 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
   if (!machine_.quiet()) Perform();  // What completed before is reported before.
   machine_.OnSendArrived();
   wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
+  wire::FrameView frame;
   while (!frames.done()) {
     group_.counters().frames_received.Add(1);
-    wire::FrameView frame;
     if (absl::Status status = frames.Next(&frame); !status.ok()) {
       machine_.OnMalformedFrame(std::move(status), now);
       Perform();

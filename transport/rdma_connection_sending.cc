@@ -24,13 +24,20 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
   return send_id;
 }
 
-// Of this file alone: inline, so that it goes into its caller. So is the next.
-[[gnu::always_inline]] inline bool RdmaConnection::SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message,
-                                       uint64_t source_bytes) {
-  machine_.HoldMessages(MessagesHeld());
-  const std::optional<protocol::PostEager> frame = machine_.SendAtOnce(head, link_->room());
-  if (!frame.has_value()) return false;
-  PostEagerFrame(*frame, {message.header, message.payload, source_bytes, message.attachment});
+// Into its caller: every small message passes here.
+[[gnu::always_inline]] inline bool RdmaConnection::SendAtOnce(const protocol::SendHead& head,
+                                                              const OutboundMessage& message, uint64_t source_bytes) {
+  wire::FrameHeader header = head.EagerHeader();
+  const EagerContent content{message.header, message.payload, source_bytes, message.attachment};
+  if (machine_.JoinAtOnce(head, link_->room())) {
+    JoinEagerFrame(header, content, /*reported=*/false);
+  } else {
+    machine_.HoldMessages(MessagesHeld());
+    const std::optional<uint16_t> grant = machine_.PostAtOnce(head);
+    if (!grant.has_value()) return false;
+    header.credit_grant = *grant;
+    PostEagerFrame(header, content, /*reported=*/false);
+  }
   if (message.ends_burst && std::exchange(answer_rings_, false)) {
     link_->Flush();
   } else {
@@ -39,20 +46,31 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
   return true;
 }
 
-[[gnu::always_inline]] inline void RdmaConnection::PostEagerFrame(const protocol::PostEager& frame, const EagerContent& content) {
+[[gnu::always_inline]] inline void RdmaConnection::JoinEagerFrame(const wire::FrameHeader& header,
+                                                                  const EagerContent& content, bool reported) {
+  CountPayload(content);
+  link_->JoinFrame(WriteEagerFrame(header, content, link_->room_begin()), reported);
+}
+
+void RdmaConnection::PostEagerFrame(const wire::FrameHeader& header, const EagerContent& content, bool reported) {
+  CountPayload(content);
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
+  const uint32_t length = WriteEagerFrame(header, content, buffer.data());
+  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0, reported);
+}
+
+inline void RdmaConnection::CountPayload(const EagerContent& content) {
   group_.counters().payload_bytes_serialized.Add(content.source_bytes);
   if (!content.attachment.empty()) group_.counters().payload_bytes_copied.Add(content.attachment.size());
-  const bool reported = frame.send_id != protocol::SendSlots::kNoSend;
-  RegisteredPool::Buffer buffer;
-  if (!frame.joins) buffer = group_.TakeSendBuffer();
-  const uint32_t length = WriteEagerFrame(frame.header, content, frame.joins ? link_->room_begin() : buffer.data());
-  if (frame.joins) return link_->JoinFrame(length, reported);
-  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0, reported);
 }
 
 void RdmaConnection::Do(const protocol::PostEager& action) {
   Outbound& outbound = *outbound_.Find(action.send_id);
-  PostEagerFrame(action, outbound.content());
+  if (action.joins) {
+    JoinEagerFrame(action.header, outbound.content(), /*reported=*/true);
+  } else {
+    PostEagerFrame(action.header, outbound.content(), /*reported=*/true);
+  }
   ClearCord(outbound.attachment);  // Its memory is its owner's again.
   if (outbound.awaited) link_->AwaitSends();
   if (outbound.payload != nullptr) outbound.payload->OnWritten();

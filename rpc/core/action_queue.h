@@ -16,12 +16,12 @@ class ActionQueue {
  public:
   void Push(Action action) { actions_.push_back(std::move(action)); }
 
-  bool empty() const { return next_ == actions_.size(); }
+  bool empty() const { return actions_.empty(); }
   // The oldest. Not empty.
   Action Take() {
     assert(!empty());
     Action action = std::move(actions_[next_++]);
-    if (empty()) {
+    if (next_ == actions_.size()) {
       actions_.clear();
       next_ = 0;
     }
@@ -31,7 +31,7 @@ class ActionQueue {
 
  private:
   std::vector<Action> actions_;  // Those before next_ have been taken.
-  size_t next_ = 0;
+  size_t next_ = 0;              // Below actions_.size(), unless that is 0.
 };
 
 }  // namespace verbena::rpc

@@ -1,7 +1,6 @@
 #include "rpc/core/server_session.h"
 
 #include <cassert>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,24 +13,6 @@ namespace {
 // Answers to rejected calls that may be under way beyond the calls in flight, before the peer is taken for a flooder.
 // As many as the calls that a client has in flight at most by default: an honest one, all of whose calls are rejected.
 constexpr uint32_t kRejectionsBeyondCallsMax = 16384;
-
-absl::Duration TimeoutOf(const RequestHeader& header) {
-  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-  return header.timeout_ns == 0 || header.timeout_ns > kMax ? absl::InfiniteDuration()
-                                                            : absl::Nanoseconds(header.timeout_ns);
-}
-
-absl::Status CheckKind(const RequestHeader& header, MethodKind kind, uint64_t payload_bytes) {
-  if (header.kind != kind) {
-    return absl::UnimplementedError(absl::StrCat(header.method, " is ", ToString(kind),
-                                                 " at the server; the client calls it as ", ToString(header.kind)));
-  }
-  if (ClientStreams(kind) && payload_bytes > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the request of the ", ToString(kind), " ", header.method, " has a payload of its own"));
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -83,33 +64,14 @@ ServerSession::Decision ServerSession::FinishFetch(uint64_t local, Call& call, a
           call.deadline - now, absl::OkStatus()};
 }
 
-ServerSession::Decision ServerSession::Admit(uint64_t call_id, absl::Span<const std::byte> header,
-                                             uint64_t payload_bytes, State state, absl::Time now) {
-  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_.name);
-  if (!decoded.ok()) return Reject(decoded.status());
-  if (absl::Status found = FindMethod(decoded->method); !found.ok()) return Reject(std::move(found));
-  const uint32_t method = last_method_.index;
-  if (absl::Status kind = CheckKind(*decoded, last_method_.kind, payload_bytes); !kind.ok()) {
-    return Reject(std::move(kind));
+absl::Status ServerSession::WhyNotOfItsKind(const RequestHeader& request) const {
+  const MethodKind kind = last_method_.kind;
+  if (request.kind != kind) {
+    return absl::UnimplementedError(absl::StrCat(request.method, " is ", ToString(kind),
+                                                 " at the server; the client calls it as ", ToString(request.kind)));
   }
-  if (gate_ != nullptr) {
-    if (absl::Status verdict = gate_->Check(decoded->method, decoded->fields); !verdict.ok()) {
-      return Reject(std::move(verdict));
-    }
-  }
-  if (!WithinLimits(payload_bytes)) return Reject(WhyBeyondLimits(payload_bytes));
-  if (places_ != nullptr && state == State::kFetching) {
-    if (absl::Status place = places_->CheckPlace(method); !place.ok()) return Reject(std::move(place));
-  }
-
-  const absl::Duration timeout = TimeoutOf(*decoded);
-  const absl::Time deadline = now + timeout;
-  const uint64_t local = *calls_.Emplace(Call{state, call_id, deadline});
-  locals_.Add(call_id, local);
-  share_.Take();
-  ++tally_->accepted;
-  deadlines_.Set(local, deadline);
-  return {Admission::kAdmit, local, method, decoded->body_bytes, decoded->fields, timeout, absl::OkStatus()};
+  return absl::InvalidArgumentError(
+      absl::StrCat("the request of the ", ToString(kind), " ", request.method, " has a payload of its own"));
 }
 
 absl::Status ServerSession::WhyBeyondLimits(uint64_t payload_bytes) const {

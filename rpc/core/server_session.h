@@ -20,8 +20,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -115,11 +117,7 @@ class ServerSession {
                 CallGate* gate = nullptr, CallPlaces* places = nullptr);
 
   Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
-  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now) {
-    const std::optional<uint64_t> local = locals_.Find(call_id);
-    if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
-    return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
-  }
+  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
   // kReject if memory ran short, and with it the call; else kDrop.
   Decision OnFetchFailed(uint64_t call_id, const absl::Status& status);
   void OnCancel(uint64_t call_id);
@@ -184,8 +182,12 @@ class ServerSession {
     absl::Time deadline = absl::InfiniteFuture();
   };
 
+  static constexpr uint64_t kTimeoutMax = std::numeric_limits<int64_t>::max();  // What Abseil can count.
+
   Decision Admit(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, State state,
                  absl::Time now);
+  absl::Status Judge(const RequestHeader& request, uint64_t payload_bytes, State state);
+  absl::Status WhyNotOfItsKind(const RequestHeader& request) const;
   Decision FinishFetch(uint64_t local, Call& call, absl::Span<const std::byte> header, uint64_t payload_bytes,
                        absl::Time now);
   Decision Reject(absl::Status status);
@@ -229,6 +231,48 @@ class ServerSession {
   uint32_t rejections_ = 0;  // Answers under way to calls that were rejected.
   bool draining_ = false;
 };
+
+// --- What every call passes.
+
+inline ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<const std::byte> header,
+                                                        uint64_t payload_bytes, absl::Time now) {
+  const std::optional<uint64_t> local = locals_.Find(call_id);
+  if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
+  return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
+}
+
+[[gnu::always_inline]] inline ServerSession::Decision ServerSession::Admit(uint64_t call_id,
+                                                                           absl::Span<const std::byte> header,
+                                                                           uint64_t payload_bytes, State state,
+                                                                           absl::Time now) {
+  const absl::StatusOr<RequestHeader> decoded = DecodeRequestHeader(header, payload_bytes, last_method_.name);
+  if (!decoded.ok()) return Reject(decoded.status());
+  const RequestHeader& request = *decoded;
+  if (absl::Status verdict = Judge(request, payload_bytes, state); !verdict.ok()) return Reject(std::move(verdict));
+  const absl::Duration timeout = request.timeout_ns == 0 || request.timeout_ns > kTimeoutMax
+                                     ? absl::InfiniteDuration()
+                                     : absl::Nanoseconds(request.timeout_ns);
+  const absl::Time deadline = now + timeout;
+  const uint64_t local = *calls_.Emplace(Call{state, call_id, deadline});
+  locals_.Add(call_id, local);
+  share_.Take();
+  ++tally_->accepted;
+  deadlines_.Set(local, deadline);
+  return {Admission::kAdmit, local, last_method_.index, request.body_bytes, request.fields, timeout, absl::OkStatus()};
+}
+
+// Whether it may come in; it is of the last method then.
+inline absl::Status ServerSession::Judge(const RequestHeader& request, uint64_t payload_bytes, State state) {
+  if (absl::Status found = FindMethod(request.method); !found.ok()) return found;
+  const MethodKind kind = last_method_.kind;
+  if (request.kind != kind || (ClientStreams(kind) && payload_bytes > 0)) return WhyNotOfItsKind(request);
+  if (gate_ != nullptr) {
+    if (absl::Status verdict = gate_->Check(request.method, request.fields); !verdict.ok()) return verdict;
+  }
+  if (!WithinLimits(payload_bytes)) return WhyBeyondLimits(payload_bytes);
+  if (places_ == nullptr || state != State::kFetching) return absl::OkStatus();
+  return places_->CheckPlace(last_method_.index);
+}
 
 }  // namespace verbena::rpc
 

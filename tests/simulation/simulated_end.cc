@@ -128,11 +128,15 @@ void SimulatedEnd::SendMessage() {
 
 // If it may leave unreported: its place in the ledger is that of a message whose connection may end before it arrives.
 bool SimulatedEnd::SendAtOnce(const protocol::SendHead& head) {
-  const std::optional<protocol::PostEager> frame = machine_->SendAtOnce(head, Room());
-  if (!frame.has_value()) return false;
+  protocol::PostEager frame{protocol::SendSlots::kNoSend, machine_->JoinAtOnce(head, Room()), head.EagerHeader()};
+  if (!frame.joins) {
+    const std::optional<uint16_t> grant = machine_->PostAtOnce(head);
+    if (!grant.has_value()) return false;
+    frame.header.credit_grant = *grant;
+  }
   world_.Trace("end ", number_, " sends message ", head.call_id, " of ", head.payload_bytes, " bytes at once");
   ledger_.OnSent(head.call_id, protocol::SendOutcome::kDelivered);
-  Perform(*frame);
+  Perform(frame);
   return true;
 }
 

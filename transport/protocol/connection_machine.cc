@@ -172,9 +172,7 @@ void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
 void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
   now_ = now;
   for (; count > 0 && state_ != State::kClosed; --count) {
-    slots_.Complete([this](uint64_t send_id) {
-      if (send_id != SendSlots::kNoSend) eager_.EndPosted(send_id, SendOutcome::kDelivered);
-    });
+    slots_.Complete([this](uint64_t send_id) { eager_.EndPosted(send_id, SendOutcome::kDelivered); });
   }
   if (state_ == State::kGoodbye && !control_.due(ControlFrames::kGoodbye) && slots_.posted() == 0)
     StartDisconnect(goodbye_.status());
@@ -262,9 +260,7 @@ absl::Time ConnectionMachine::NextDeadline() const {
 // --- The end.
 
 void ConnectionMachine::EndPosted(SendOutcome outcome) {
-  slots_.ForEach([this, outcome](uint64_t send_id) {
-    if (send_id != SendSlots::kNoSend) eager_.EndPosted(send_id, outcome);
-  });
+  slots_.ForEach([this, outcome](uint64_t send_id) { eager_.EndPosted(send_id, outcome); });
 }
 
 bool ConnectionMachine::DrainedBothWays() const {

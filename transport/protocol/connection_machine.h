@@ -83,10 +83,22 @@ class ConnectionMachine {
   // Eager where the frame fits the peer's receive buffer, else a rendezvous. Exactly one Sent follows, at once
   // (kNotSent) if the connection is draining or closing or a limit is passed.
   uint64_t Send(const SendHead& head);
-  // Instead of a Send: the frame to post at once, before the next call to the machine; no Sent follows, and its send_id
-  // is 0. Nullopt, and nothing has happened, if the message must wait, for a gate or behind others, is not eager, or
-  // may not be sent at all: Send it. `room`: as NextAction's.
-  std::optional<PostEager> SendAtOnce(const SendHead& head, size_t room);
+  // Instead of a Send: true, or a value, if the message leaves at once, in an eager frame that the driver posts before
+  // the next call to the machine; no Sent follows. Else nothing has happened: it must wait, for a gate or behind
+  // others, is not eager, or may not be sent at all. Send it.
+  //
+  // It joins the frame that was given out last; its header is head.EagerHeader(). `room`: as NextAction's.
+  bool JoinAtOnce(const SendHead& head, size_t room) {
+    if (!MayLeave(head) || head.eager_frame_bytes() > room || !slots_.MayJoin()) return false;
+    slots_.Join(SendSlots::kNoSend);
+    return true;
+  }
+  // It leaves in a SEND of its own, whose header grants so many credits.
+  std::optional<uint16_t> PostAtOnce(const SendHead& head) {
+    if (!MayLeave(head) || messages_held_ || !slots_.HasRoomForMessage() || !credits_.MaySpend()) return std::nullopt;
+    slots_.Post(SendSlots::kNoSend);
+    return credits_.SpendOnMessage();
+  }
   void CancelSend(uint64_t send_id, absl::Time now);  // Sent follows, unless it was posted eagerly already.
   void CancelFetch(uint64_t call_id);  // Every fetch of this call; FetchFailed follows when its READs are done.
   void Drain(absl::Time now);
@@ -148,7 +160,7 @@ class ConnectionMachine {
   // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
   bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasRead(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
-  // own, its sender knows.) If it is false when a frame of SendAtOnce was given out, that frame's completion may come
+  // own, its sender knows.) If it is false when a frame of PostAtOnce was given out, that frame's completion may come
   // with a later one's.
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
@@ -157,7 +169,7 @@ class ConnectionMachine {
 
   // The longest call header that any message can have.
   size_t header_bytes_max() const;
-  // No message is queued, in flight or in quarantine in either direction, but for what left by SendAtOnce; SENDs may
+  // No message is queued, in flight or in quarantine in either direction, but for what left at once; SENDs may
   // not have completed.
   bool idle() const;
   bool closed() const { return state_ == State::kClosed; }
@@ -199,6 +211,9 @@ class ConnectionMachine {
     return state_ == State::kOpen && !eager_.HasFrame() && !announcer_.HasAnnounce() && !announcer_.HasWithdraw() &&
            !fetcher_.HasFinish() && control_.empty() && !drain_.requested();
   }
+  bool MayLeave(const SendHead& head) const {
+    return NoFrameWaits() && IsEager(head) && head.payload_bytes <= config_.message_bytes_max;
+  }
   // The usual case, when no action is queued: no frame, no READ and no end is due.
   bool NothingDue() { return NoFrameWaits() && !fetcher_.HasRead() && !credits_.GrantDue(); }
   // When none is queued: a frame, a READ or an end that is due now.
@@ -239,20 +254,6 @@ class ConnectionMachine {
   bool announce_next_ = false;  // Announcements and eager messages take turns.
   Goodbye goodbye_;             // Decided when the end is; its status is the connection's.
 };
-
-inline std::optional<PostEager> ConnectionMachine::SendAtOnce(const SendHead& head, size_t room) {
-  assert(head.header_bytes <= header_bytes_max());
-  if (!NoFrameWaits() || !IsEager(head) || head.payload_bytes > config_.message_bytes_max) return std::nullopt;
-  if (head.eager_frame_bytes() <= room && slots_.MayJoin()) {
-    slots_.Join(SendSlots::kNoSend);
-    return PostEager{SendSlots::kNoSend, true, head.EagerHeader()};
-  }
-  if (messages_held_ || !slots_.HasRoomForMessage() || !credits_.MaySpend()) return std::nullopt;
-  PostEager frame{SendSlots::kNoSend, false, head.EagerHeader()};
-  frame.header.credit_grant = credits_.SpendOnMessage();
-  slots_.Post(SendSlots::kNoSend);
-  return frame;
-}
 
 inline bool ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
   now_ = now;

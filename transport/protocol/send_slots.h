@@ -4,8 +4,8 @@
 // two are never derived from each other. The last kControlSendSlots slots are for control frames: a queue full of
 // messages never stops a grant, a finish or a goodbye.
 //
-// Remembers what was posted, in order: SENDs of one queue pair complete in the order of posting. A frame that joins the
-// SEND posted last shares its slot and its completion.
+// Remembers whose frames were posted, in order: SENDs of one queue pair complete in the order of posting. A frame that
+// joins the SEND posted last shares its slot and its completion.
 //
 // Owner: the connection machine. Thread: its loop's. Invariant: posted SENDs <= slots.
 
@@ -32,56 +32,51 @@ class SendSlots {
   // `slots` >= kSendSlotsMin.
   explicit SendSlots(uint32_t slots) : slots_(slots) { assert(slots >= kSendSlotsMin); }
 
-  bool HasRoomForControl() const { return posted_ < slots_; }
-  bool HasRoomForMessage() const { return posted_ + kControlSendSlots < slots_; }
+  bool HasRoomForControl() const { return posted() < slots_; }
+  bool HasRoomForMessage() const { return posted() + kControlSendSlots < slots_; }
   // Of those for messages more than half are taken.
-  bool HalfFull() const { return 2 * posted_ + kControlSendSlots > slots_; }
+  bool HalfFull() const { return 2 * posted() + kControlSendSlots > slots_; }
 
   // A frame takes a slot. `send_id`: who is told of its completion, or kNoSend.
   void Post(uint64_t send_id) {
     assert(HasRoomForControl());
-    frames_.Push(Frame{send_id, false});
-    ++posted_;
-    newest_frames_ = 1;
+    awaited_in_.Push(uint8_t{0});
+    newest_frames_ = 0;
+    Join(send_id);
   }
   // Whether the SEND posted last may carry one frame more.
   bool MayJoin() const { return newest_frames_ < wire::kFramesPerSendMax; }
   // A frame joins the one posted last, which has not left yet.
   void Join(uint64_t send_id) {
-    assert(posted_ > 0 && MayJoin());
-    frames_.Push(Frame{send_id, true});
+    assert(posted() > 0 && MayJoin());
     ++newest_frames_;
+    if (send_id == kNoSend) return;
+    ++awaited_in_.back();
+    awaited_.Push(send_id);
   }
 
-  // The oldest SEND has completed; calls `function` with what was given to Post, and to Join, for each of its frames.
-  // Not when nothing is posted.
+  // The oldest SEND has completed; calls `function` with the send id of each of its frames that somebody waits for. Not
+  // when nothing is posted.
   template <typename Function>
   void Complete(Function function) {
-    --posted_;
-    do {
-      function(frames_.Pop().send_id);
-    } while (!frames_.empty() && frames_.front().joined);
+    for (uint8_t left = awaited_in_.Pop(); left > 0; --left) function(awaited_.Pop());
   }
 
-  // What was given to Post and Join for each frame that has not completed, the oldest first.
+  // The same for each SEND that has not completed, the oldest first.
   template <typename Function>
   void ForEach(Function function) const {
-    frames_.ForEach([&function](const Frame& frame) { function(frame.send_id); });
+    awaited_.ForEach(function);
   }
 
-  size_t posted() const { return posted_; }  // SENDs.
+  size_t posted() const { return awaited_in_.size(); }  // SENDs.
 
  private:
-  struct Frame {
-    uint64_t send_id = kNoSend;
-    bool joined = false;
-  };
-
   const uint32_t slots_;
-  uint32_t posted_ = 0;
   size_t newest_frames_ = 0;  // Of the SEND posted last.
-  Ring<Frame> frames_;
+  Ring<uint8_t> awaited_in_;  // By SEND: how many of its frames somebody waits for.
+  Ring<uint64_t> awaited_;    // Their send ids.
 };
+static_assert(wire::kFramesPerSendMax <= 0xff);
 
 }  // namespace verbena::protocol
 
