@@ -150,7 +150,7 @@ void ChannelLane::Start(UserCall&& call) {
     }
   }
   const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout, loop_);
-  call.deadline = loop_.Now() + timeout;
+  call.deadline = timeout == absl::InfiniteDuration() ? absl::InfiniteFuture() : loop_.Now() + timeout;
   const HedgingPolicy* const hedging =
       call.kind == MethodKind::kUnary ? NearestPolicy(options_.hedging, call.method) : nullptr;
   if (hedging != nullptr && !hedged_->full()) return hedged_->Start(std::move(call), hedging);
@@ -165,10 +165,14 @@ void ChannelLane::EndLater(UserCall call, absl::Status status) {
   });
 }
 
-void ChannelLane::Attempt(UserCall&& call) {
+inline void ChannelLane::Attempt(UserCall&& call) {
   ++call.attempts;
   if (only_ == nullptr || call.retry != nullptr) call.router = this;
   if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
+  AttemptAtAny(std::move(call));
+}
+
+void ChannelLane::AttemptAtAny(UserCall&& call) {
   const bool patient =
       ClientCallBinding::WaitsForReady(*call.context) || options_.connect_timeout == absl::ZeroDuration();
   call.wait_until = patient ? call.deadline : std::min(call.deadline, loop_.Now() + options_.connect_timeout);

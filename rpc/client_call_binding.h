@@ -18,6 +18,7 @@
 #include "rpc/cancel/call_canceller.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_context.h"
+#include "rpc/handler_scope.h"
 #include "transport/event_loop.h"
 
 namespace verbena::rpc {
@@ -26,7 +27,10 @@ class ClientCallBinding {
  public:
   // When a call is made, on the caller's thread: if that is within a handler, the call follows the handler's, unless
   // the context says otherwise.
-  static void FollowHandler(ClientContext& context);
+  static void FollowHandler(ClientContext& context) {
+    if (!context.propagate_ || context.parent_ != nullptr) return;
+    if (const ServerContext* handled = HandlerScope::current()) context.FollowServerContext(*handled);
+  }
 
   // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
   // has that this one follows. `loop` is the call's, and says what time it is.

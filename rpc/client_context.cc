@@ -5,7 +5,6 @@
 #include "base/clear_cord.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_call_binding.h"
-#include "rpc/handler_scope.h"
 #include "rpc/server_context.h"
 
 namespace verbena {
@@ -49,11 +48,6 @@ void ClientContext::Reset() {
 }
 
 namespace rpc {
-
-void ClientCallBinding::FollowHandler(ClientContext& context) {
-  if (!context.propagate_ || context.parent_ != nullptr) return;
-  if (const ServerContext* handled = HandlerScope::current()) context.FollowServerContext(*handled);
-}
 
 bool ClientCallBinding::BindAnew(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
                                  uint64_t call_id) {

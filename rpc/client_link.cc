@@ -34,13 +34,6 @@ ClientLink::ClientLink(ClientConnection* owner, ClientSession::Epoch epoch,
   connection_->set_handler(this);
 }
 
-uint64_t ClientLink::SendRequest(uint64_t call_id, transport::OutboundMessage&& message) {
-  message.tag = call_id;
-  const uint64_t send_id = connection_->Send(std::move(message));
-  if (send_id != transport::Connection::kLeft) ++requests_;
-  return send_id;
-}
-
 void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
   if (aborted_) return;
   transport::OutboundMessage message;

@@ -26,7 +26,12 @@ class ClientLink : public transport::ConnectionHandler {
   ClientLink(ClientConnection* owner, ClientSession::Epoch epoch, std::unique_ptr<transport::Connection> connection);
 
   // Sends the request of a call. Returns the send's id, whose OnSent is reported to the session, or Connection::kLeft.
-  uint64_t SendRequest(uint64_t call_id, transport::OutboundMessage&& message);
+  uint64_t SendRequest(uint64_t call_id, transport::OutboundMessage&& message) {
+    message.tag = call_id;
+    const uint64_t send_id = connection_->Send(std::move(message));
+    if (send_id != transport::Connection::kLeft) ++requests_;
+    return send_id;
+  }
   void SendCancel(uint64_t call_id) { SendControl(MessageKind::kCancel, call_id); }
   // Of a call's streams. The first tells `stream` what becomes of it, by OnSent.
   uint64_t SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,

@@ -159,7 +159,7 @@ inline void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
   ReadMetadata(fields, HeaderFieldType::kMetadata, &context_.client_metadata_);
 }
 
-inline void ServerCall::MeasureReply(uint64_t message_bytes_max) {
+[[gnu::always_inline]] inline void ServerCall::MeasureReply(uint64_t message_bytes_max) {
   const size_t attachment_bytes = context_.response_attachment_.size();
   if (!ServerStreams(method_->kind)) {
     reply_bytes_ = reply_->ByteSizeLong();
@@ -177,7 +177,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
   ReturnByTask(std::move(call));
 }
 
-inline bool ServerCall::Recycle() {
+[[gnu::always_inline]] inline bool ServerCall::Recycle() {
   if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
   connection_ = nullptr;
   context_.stream_ = nullptr;

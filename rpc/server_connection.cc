@@ -138,18 +138,6 @@ inline absl::Status ServerConnection::Intercept(ServerCall& call) {
   return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
 }
 
-void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
-  Slot& slot = SlotOf(call->local());
-  slot.running = nullptr;
-  if (call->was_refused()) ++loop_.tally().refused;
-  if (call->stream() == nullptr || FinishStream(*call)) {
-    Answer(std::move(call));
-  } else {
-    slot.finishing = std::move(call);
-  }
-  Settle();
-}
-
 void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   if (call->stream() != nullptr) call->TakeStreamsEnd();
   if (!session_.OnHandlerDone(call->local())) {
@@ -181,13 +169,13 @@ void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   slot.responding = std::move(call);
 }
 
-// The reply found no memory to be sent from; a status alone needs none.
-void ServerConnection::RespondWithoutReply(uint64_t local) {
+// The reply found no memory to be sent from; a status alone needs none. True: it has left.
+bool ServerConnection::RespondWithoutReply(uint64_t local) {
   absl::Status status = absl::ResourceExhaustedError("the server has no payload memory to send the response from");
   SetCertainty(&status, Certainty::kExecuted);
   Slot& slot = SlotOf(local);
   slot.send_id = SendStatus(local, session_.CallIdOf(local), status);
-  if (slot.send_id == transport::Connection::kLeft) OnResponseLeft(local, std::move(slot.responding));
+  return slot.send_id == transport::Connection::kLeft;
 }
 
 [[gnu::always_inline]] inline void ServerConnection::OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call) {
@@ -255,9 +243,7 @@ void ServerConnection::OnResponseSent(uint64_t local, transport::SendOutcome out
   if (outcome != transport::SendOutcome::kDelivered) load_report_.OnResponseLost();
   if (local == 0) {
     session_.OnRejectionSent();
-  } else if (outcome == transport::SendOutcome::kNoMemory && !sends_over_) {
-    RespondWithoutReply(local);
-  } else {
+  } else if (outcome != transport::SendOutcome::kNoMemory || sends_over_ || RespondWithoutReply(local)) {
     OnResponseLeft(local, std::move(SlotOf(local).responding));
   }
   Settle();

@@ -93,7 +93,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
   void Reject(uint64_t call_id, const absl::Status& status);
   void Respond(std::unique_ptr<ServerCall> call);
-  void RespondWithoutReply(uint64_t local);
+  bool RespondWithoutReply(uint64_t local);
   void OnResponseSent(uint64_t local, transport::SendOutcome outcome);
   // Nothing more is to come of the answer, or of sending it.
   void OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call);
@@ -119,7 +119,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void SettleNow();
   void Perform(const ServerSession::Action& action);
   void OnTime();
-  Slot& SlotOf(uint64_t local) {
+  [[gnu::always_inline]] Slot& SlotOf(uint64_t local) {
     const uint32_t index = CallIndex(local);
     if (index >= slots_.size()) GrowSlots(index + size_t{1});
     return slots_[index];

@@ -121,14 +121,26 @@ inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method) {
   return call;
 }
 
-inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
+[[gnu::always_inline]] inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
   if (idle.size() < kRecycledCallsMax && call->Recycle()) idle.push_back(std::move(call));
 }
 
-inline void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
+[[gnu::always_inline]] inline void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
   if (!IsBlocking(methods_.method(call->method_index()))) return ServerCall::Run(std::move(call));
   overdue_timer_.SetBy(handlers_->Submit(client, ServerCall::RunLater(std::move(call))));
+}
+
+inline void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
+  Slot& slot = SlotOf(call->local());
+  slot.running = nullptr;
+  if (call->was_refused()) ++loop_.tally().refused;
+  if (call->stream() == nullptr || FinishStream(*call)) {
+    Answer(std::move(call));
+  } else {
+    slot.finishing = std::move(call);
+  }
+  Settle();
 }
 
 }  // namespace verbena::rpc

@@ -36,8 +36,9 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
       answer_rings_ = last && frames.done();
       Deliver(frame);
       answer_rings_ = false;
+    } else if (!machine_.quiet()) {
+      Perform();  // At once: actions point into the frame.
     }
-    if (!machine_.quiet()) Perform();  // At once: actions point into the frame, and may end the connection.
   }
   MarkDirty();  // One doorbell for what all frames of this turn ask for, if none of them was the last.
   return true;

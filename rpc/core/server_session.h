@@ -144,7 +144,7 @@ class ServerSession {
     deadlines_.Remove(local);
     return true;
   }
-  void OnResponseSent(uint64_t local) {
+  [[gnu::always_inline]] void OnResponseSent(uint64_t local) {
     Call* const call = calls_.Find(local);
     if (call != nullptr && call->state == State::kResponding) Release(local, *call);
   }
@@ -234,8 +234,9 @@ class ServerSession {
 
 // --- What every call passes.
 
-inline ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::Span<const std::byte> header,
-                                                        uint64_t payload_bytes, absl::Time now) {
+[[gnu::always_inline]] inline ServerSession::Decision ServerSession::OnRequest(uint64_t call_id,
+                                                                               absl::Span<const std::byte> header,
+                                                                               uint64_t payload_bytes, absl::Time now) {
   const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
   return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
@@ -249,10 +250,9 @@ inline ServerSession::Decision ServerSession::OnRequest(uint64_t call_id, absl::
   if (!decoded.ok()) return Reject(decoded.status());
   const RequestHeader& request = *decoded;
   if (absl::Status verdict = Judge(request, payload_bytes, state); !verdict.ok()) return Reject(std::move(verdict));
-  const absl::Duration timeout = request.timeout_ns == 0 || request.timeout_ns > kTimeoutMax
-                                     ? absl::InfiniteDuration()
-                                     : absl::Nanoseconds(request.timeout_ns);
-  const absl::Time deadline = now + timeout;
+  const bool limited = request.timeout_ns != 0 && request.timeout_ns <= kTimeoutMax;
+  const absl::Duration timeout = limited ? absl::Nanoseconds(request.timeout_ns) : absl::InfiniteDuration();
+  const absl::Time deadline = limited ? now + timeout : absl::InfiniteFuture();
   const uint64_t local = *calls_.Emplace(Call{state, call_id, deadline});
   locals_.Add(call_id, local);
   share_.Take();

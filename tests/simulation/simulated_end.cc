@@ -186,9 +186,12 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
     }
     world_.Trace("end ", number_, " receives ", wire::ToString(frame.header.type), " of call ", frame.header.call_id,
                  ", grant ", frame.header.credit_grant);
-    if (machine_->OnFrame(frame, world_.now())) Deliver(frame);
-    if (machine_->quiet() && world_.random.OneIn(2)) continue;  // It may be left to the end of the turn.
-    Pump();                                                     // Before the next: what it asks for may be the end.
+    const bool delivered = machine_->OnFrame(frame, world_.now());
+    if (delivered) Deliver(frame);
+    // What a message asked for, or a quiet machine, may be left to the end of the turn. Else before the next frame:
+    // actions point into this one.
+    if ((delivered || machine_->quiet()) && world_.random.OneIn(2)) continue;
+    Pump();
   }
   Pump();
   loop_.OnPolled();
