@@ -8,9 +8,8 @@
 namespace verbena {
 namespace {
 
-[[gnu::always_inline]] inline rpc::UserCall Unary(absl::string_view method, ClientContext* context,
-                                                  const google::protobuf::MessageLite* request,
-                                                  google::protobuf::MessageLite* reply, CallDone&& done) {
+rpc::UserCall Unary(absl::string_view method, ClientContext* context, const google::protobuf::MessageLite* request,
+                    google::protobuf::MessageLite* reply, CallDone&& done) {
   return {.method = method, .context = context, .request = request, .reply = reply, .done = std::move(done)};
 }
 
