@@ -93,7 +93,7 @@ class ChannelLane : public CallRouter,
   void Park(UserCall call);
   void RerouteWaiting();
   void EndLater(UserCall call, absl::Status status);
-  void Attempt(UserCall&& call);
+  inline void Attempt(UserCall&& call);
   void AttemptAtAny(UserCall&& call);  // Of several servers.
   bool GoElsewhere(UserCall& call, const absl::Status& status);
   bool Retry(UserCall& call, const absl::Status& status);

@@ -105,10 +105,10 @@ class ClientConnection {
   void PublishCalls() { calls_in_flight_.store(session_.calls(), std::memory_order_relaxed); }
   void SettleNow();
   void Perform(ClientSession::Action&& action);
-  void SendRequest(uint64_t call_id);
-  absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
-  absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
-                            const UserCall& call);
+  inline void SendRequest(uint64_t call_id);
+  inline absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
+  inline absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
+                                   const UserCall& call);
   // Of any response: also of one that nobody awaits.
   void HearLoadOf(const transport::MessageHead& head);
   void HearLoad(absl::Span<const std::byte> fields);
@@ -138,7 +138,7 @@ class ClientConnection {
     assert(CallIndex(call_id) < calls_.size());
     return *calls_[CallIndex(call_id)];
   }
-  ClientCall& MakeCallOf(uint64_t call_id);
+  inline ClientCall& MakeCallOf(uint64_t call_id);
   void Publish(std::string state);
 
   // Constant after construction.

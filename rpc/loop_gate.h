@@ -29,7 +29,7 @@ class LoopGate {
 
   // Hands `call` to its gate's sink: at once within a CallbackScope of the gate, else by a task of the loop. The call
   // dies if the gate is shut. Any thread.
-  static void Return(std::unique_ptr<ServerCall> call);  // Inline in server_call.h.
+  static inline void Return(std::unique_ptr<ServerCall> call);  // In server_call.h.
 
   // Nothing reaches the sink any more. The loop's thread.
   void Shut();

@@ -55,11 +55,12 @@ inline void WriteMeasured(const google::protobuf::MessageLite& message, std::byt
                                                    "; together at most message_bytes_max = ", message_bytes_max));
 }
 
-// Whether a message may be sent. ResourceExhausted says how large `what` is and what the limit is.
+// Whether a message may be sent.
 inline bool MessageFits(size_t body_bytes, size_t attachment_bytes, uint64_t message_bytes_max) {
   return body_bytes <= kProtobufBytesMax && attachment_bytes <= message_bytes_max &&
          body_bytes <= message_bytes_max - attachment_bytes;
 }
+// The same; ResourceExhausted says how large `what` is and what the limit is.
 inline absl::Status CheckMessageBytes(absl::string_view what, size_t body_bytes, size_t attachment_bytes,
                                       uint64_t message_bytes_max) {
   return MessageFits(body_bytes, attachment_bytes, message_bytes_max)

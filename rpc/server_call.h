@@ -1,6 +1,6 @@
 // One call at the server: its messages, its context, its outcome. And its way: out to the handler, back to the loop.
 //
-// Recycled: a loop keeps the calls of each method with their messages.
+// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next.
 //
 // Owner: the handler's side from Run to Finish (the responder, or the executor's task); before and after, the
 // connection that took it. Thread: its owner's; MarkCancelled the loop's, while the connection has it or it is out.

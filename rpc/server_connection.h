@@ -37,7 +37,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   ~ServerConnection() override;
 
   // A call of this connection is back from its handler. May destroy this.
-  void OnCallFinished(std::unique_ptr<ServerCall> call);
+  inline void OnCallFinished(std::unique_ptr<ServerCall> call);  // In server_loop.h.
   // Asks the client to make no new call, takes those that it makes before it can know, rejects what comes later all the
   // same, and closes the connection when those in flight have been answered. May destroy this.
   void StartDraining();
@@ -88,20 +88,20 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   bool FinishStream(ServerCall& call);  // There is one; its handler is done. False: AnswerLater follows.
   void Answer(std::unique_ptr<ServerCall> call);
   void CancelFetches(const ServerCall& call);
-  void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
-  absl::Status Intercept(ServerCall& call);
-  void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
+  inline void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
+  inline absl::Status Intercept(ServerCall& call);
+  inline void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
   void Reject(uint64_t call_id, const absl::Status& status);
-  void Respond(std::unique_ptr<ServerCall> call);
+  inline void Respond(std::unique_ptr<ServerCall> call);
   bool RespondWithoutReply(uint64_t local);
   void OnResponseSent(uint64_t local, transport::SendOutcome outcome);
   // Nothing more is to come of the answer, or of sending it.
-  void OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call);
+  inline void OnResponseLeft(uint64_t local, std::unique_ptr<ServerCall> call);
   // `local`: of the call that it ends; 0: of none, it is a rejection. Returns what Send does.
-  uint64_t SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status, const ResponseMetadata& metadata,
-                        ServerCall* reply);
+  inline uint64_t SendResponse(uint64_t local, uint64_t call_id, const absl::Status& status,
+                               const ResponseMetadata& metadata, ServerCall* reply);
   uint64_t SendStatus(uint64_t local, uint64_t call_id, const absl::Status& status);  // And no reply.
-  size_t AppendLoad(absl::Time now, absl::Span<std::byte> to);                        // If it is news.
+  inline size_t AppendLoad(absl::Time now, absl::Span<std::byte> to);                 // If it is news.
   void Abort(absl::Status status);
   void AskForDrain();
   void OnDrainTime();

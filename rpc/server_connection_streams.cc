@@ -67,8 +67,10 @@ void ServerConnection::FailStreamLater(uint64_t local, absl::Status status) {
   loop_.event_loop().Post([weak = weak_self_, local, status = std::move(status)] {
     ServerConnection* const connection = *weak;
     if (connection == nullptr) return;
+    const std::optional<uint64_t> call_id = connection->session_.FindCallId(local);
+    if (!call_id.has_value()) return;  // It has ended meanwhile.
     const CallbackScope scope(connection->loop_.gate());
-    connection->FailStream(connection->session_.CallIdOf(local), status);  // 0, which is no call's, if it has ended.
+    connection->FailStream(*call_id, status);
     connection->Settle();
   });
 }

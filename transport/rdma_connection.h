@@ -89,10 +89,10 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
 
  private:
   // Posts a message that need not wait, if it is such: false if not.
-  bool SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message, uint64_t source_bytes);
-  void JoinEagerFrame(const wire::FrameHeader& header, const EagerContent& content, bool reported);
+  inline bool SendAtOnce(const protocol::SendHead& head, const OutboundMessage& message, uint64_t source_bytes);
+  inline void JoinEagerFrame(const wire::FrameHeader& header, const EagerContent& content, bool reported);
   void PostEagerFrame(const wire::FrameHeader& header, const EagerContent& content, bool reported);
-  void CountPayload(const EagerContent& content);
+  inline void CountPayload(const EagerContent& content);
   void Perform();
   // Whether frames that need a send buffer have to wait.
   bool MessagesHeld() const { return link_->ending() || !link_->MayTakeSendBuffer(); }
@@ -105,7 +105,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void AwaitIfWanted() {
     if (machine_.awaits_sends()) link_->AwaitSends();
   }
-  void Deliver(const wire::FrameView& eager);
+  inline void Deliver(const wire::FrameView& eager);
   void HandleEarlySends();
   void MarkDirty();
   void ArmTimer();

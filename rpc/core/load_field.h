@@ -15,8 +15,8 @@ namespace verbena::rpc {
 // Returns its length; 0: there is no room, and the header stays without it.
 size_t AppendLoad(double load, absl::Span<std::byte> to);
 
+std::optional<double> ReadLoadAmong(absl::Span<const std::byte> fields);  // A list that is not empty.
 // What a list that CheckHeaderFields found whole says. Nullopt: nothing.
-std::optional<double> ReadLoadAmong(absl::Span<const std::byte> fields);
 inline std::optional<double> ReadLoad(absl::Span<const std::byte> fields) {
   return fields.empty() ? std::nullopt : ReadLoadAmong(fields);
 }

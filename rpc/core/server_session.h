@@ -159,7 +159,12 @@ class ServerSession {
   bool has_actions() const { return !actions_.empty(); }
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
-  uint64_t CallIdOf(uint64_t local) { return calls_.At(local).call_id; }  // The peer's.
+  // The peer's id of a call that is there. FindCallId: of one that may be over; nullopt: it is.
+  uint64_t CallIdOf(uint64_t local) { return calls_.At(local).call_id; }
+  std::optional<uint64_t> FindCallId(uint64_t local) {
+    const Call* const call = calls_.Find(local);
+    return call == nullptr ? std::nullopt : std::optional(call->call_id);
+  }
   size_t calls() const { return calls_.size(); }
   // More than half of the calls that it, or the loop, may have are there: the places of those that are answered are
   // wanted.

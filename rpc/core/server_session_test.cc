@@ -115,7 +115,7 @@ TEST_F(ServerSessionTest, UnknownMethodIsRejectedUnfetched) {
 }
 
 TEST_F(ServerSessionTest, MalformedHeaderIsRejectedForThatCallOnly) {
-  const std::array<std::byte, 3> garbage = {};
+  const auto garbage = absl::MakeConstSpan(header_).first(3);
   const ServerSession::Decision decision = session_.OnRequest(1, garbage, 0, now_);
   EXPECT_EQ(decision.admission, Admission::kReject);
   EXPECT_EQ(Arrive(2, {}).admission, Admission::kAdmit);

@@ -31,19 +31,21 @@ inline constexpr size_t kResponseHeaderRoomMax = 2 * kMetadataBytesMax + kStatus
 // limit is: kMetadataBytesMax for each list, for both together what the room leaves beyond kResponseHeaderRoomMin.
 absl::Status CheckMetadataRoom(const ResponseMetadata& metadata, size_t room);
 
+// EncodeStatus of an error, or with metadata.
+size_t EncodeAnyStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
+                       const ResponseMetadata& metadata);
 // Writes the response header that says `status` at the start of `to` and returns its length. `to` is what the
 // connection's header limit leaves, at least kResponseHeaderRoomMin bytes, and `metadata` has room in it. An OK status
 // takes kResponseHeaderFixedBytes. Does not allocate unless the message must be cut.
-size_t EncodeAnyStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
-                       const ResponseMetadata& metadata);
 inline size_t EncodeStatus(const absl::Status& status, uint64_t body_bytes, absl::Span<std::byte> to,
                            const ResponseMetadata& metadata = {}) {
   return status.ok() && metadata.empty() ? EncodeOkResponseHeader(body_bytes, to)
                                          : EncodeAnyStatus(status, body_bytes, to, metadata);
 }
 
+// DecodeStatus of an error.
+absl::Status DecodeError(const ResponseHeader& header);
 // The status that a decoded response says, with its certainty (GetCertainty) and payloads.
-absl::Status DecodeError(const ResponseHeader& header);  // Not OK.
 inline absl::Status DecodeStatus(const ResponseHeader& header) {
   return header.code == absl::StatusCode::kOk ? absl::OkStatus() : DecodeError(header);
 }

@@ -216,6 +216,26 @@ TEST_F(HostileStreamTest, FetchOfAnEarlierCallFailsNobodyElses) {
   EXPECT_EQ(server_->tally().calls(), 0u);
 }
 
+// What is wrong with a message is acted upon in a task, when its call may be over and its place another's.
+TEST_F(HostileStreamTest, MessageOfACallThatEndsMeanwhileFailsNobodyElses) {
+  ConnectRawClient();
+  served().context->SetCancelCallback([done = &served().done] { (*done)(absl::OkStatus()); });
+  std::array<std::byte, 256> bytes;
+  rpc::RequestHeader header;
+  header.method = "test.Lambda/bidirectional-streaming";
+  header.kind = MethodKind::kBidiStreaming;
+  const std::string request =
+      AsString(absl::MakeConstSpan(bytes).first(*rpc::EncodeRequestHeader(header, absl::MakeSpan(bytes))));
+  peer_->Send(MessageKind::kStreamMessage, kCall, StreamHeaderOf(0, 3), "\xff\xff\xff");
+  peer_->Send(MessageKind::kCancel, kCall, "", "");
+  peer_->Send(MessageKind::kRequest, kCall + 1, request, "");
+  loop_.RunUntilIdle();
+  ASSERT_EQ(served_.size(), 2u);
+  EXPECT_EQ(server_->tally().calls(), 1u);
+  EXPECT_FALSE(served_.back()->context->IsCancelled());
+  EXPECT_TRUE(Responses().empty());
+}
+
 TEST_F(HostileStreamTest, MessagesOfNoCallAreForNobody) {
   ConnectRawClient();
   call_id_ = kCall + 1;

@@ -33,7 +33,7 @@ enum class SendOutcome {
 // header is complete: grant included.
 
 // Post header | call header | payload of this send. `joins`: append it to the frame posted last, in the same SEND; it
-// takes no slot of its own, and is reported when that one has completed. `send_id` 0: of ConnectionMachine::SendAtOnce.
+// takes no slot of its own, and is reported when that one has completed. `send_id` 0: nobody waits for it.
 struct PostEager {
   uint64_t send_id;
   bool joins;

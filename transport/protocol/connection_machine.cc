@@ -23,6 +23,10 @@ uint16_t AnnounceFlags(const ConnectionConfig& config) {
   return config.Agreed(wire::kFeatureChecksum) ? wire::kFlagChecksum : 0;
 }
 
+absl::Status MessageAfterDrain() {
+  return absl::InvalidArgumentError("protocol error: the peer sent a message after its kDrain");
+}
+
 }  // namespace
 
 ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare share, absl::Time now)
@@ -104,8 +108,9 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
   }
   switch (frame.header.type) {
     case FrameType::kEager:
+      return MessageAfterDrain();  // The others go from OnFrame to the driver.
     case FrameType::kAnnounce:
-      return OnPeerMessage(frame, now);
+      return OnPeerAnnounce(frame, now);
     case FrameType::kFinish:
       return OnPeerFinish(frame.header, now);
     case FrameType::kWithdraw:
@@ -133,13 +138,10 @@ absl::Status ConnectionMachine::Dispatch(const wire::FrameView& frame, absl::Tim
   return absl::InvalidArgumentError("protocol error: a frame of an unknown type");
 }
 
-// Of this file alone: inline, so that it goes into its caller.
-inline absl::Status ConnectionMachine::OnPeerMessage(const wire::FrameView& frame, absl::Time now) {
-  if (drain_.peer_drained()) {
-    return absl::InvalidArgumentError("protocol error: the peer sent a message after its kDrain");
-  }
+absl::Status ConnectionMachine::OnPeerAnnounce(const wire::FrameView& frame, absl::Time now) {
+  if (drain_.peer_drained()) return MessageAfterDrain();
   credits_.OnMessage(now);
-  return frame.header.type == FrameType::kAnnounce ? fetcher_.OnAnnounce(frame) : absl::OkStatus();
+  return fetcher_.OnAnnounce(frame);
 }
 
 absl::Status ConnectionMachine::OnPeerFinish(const FrameHeader& finish, absl::Time now) {

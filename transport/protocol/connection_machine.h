@@ -8,10 +8,11 @@
 // Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
 // nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
 // and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
-// what it returns. After OnFrame do so at once, unless quiet(): AskVerdict points into the frame. An eager message that
-// OnFrame lets through goes ahead of actions that were not taken before. Performing an action may call the machine
-// again (a handler that sends): such calls only queue, but for SendAtOnce. Frames are made by NextAction and SendAtOnce
-// at the moment they are called, with the grants of that moment. Call OnDeadline at NextDeadline. The end: Disconnect
+// what it returns. After OnFrame do so at once, unless quiet(): AskVerdict points into the frame. Where it returns true
+// that may wait for the end of the turn: an eager message that OnFrame lets through goes ahead of actions that were not
+// taken before. Performing an action may call the machine again (a handler that sends): such calls only queue, but for
+// JoinAtOnce and PostAtOnce. Frames are made by these and NextAction at the moment they are called, with the grants of
+// that moment. Call OnDeadline at NextDeadline. The end: Disconnect
 // is asked for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more
 // bytes; the remaining actions come out, the last being Closed; then destroy the machine.
 //
@@ -197,7 +198,7 @@ class ConnectionMachine {
   void OnAuthenticated(absl::Time now);
   void NextAuthentication(std::optional<Action>& action);
   absl::Status Dispatch(const wire::FrameView& frame, absl::Time now);
-  absl::Status OnPeerMessage(const wire::FrameView& frame, absl::Time now);
+  absl::Status OnPeerAnnounce(const wire::FrameView& frame, absl::Time now);
   absl::Status OnPeerFinish(const wire::FrameHeader& finish, absl::Time now);
   void OnPeerDrain(absl::Time now);
   void OnPeerGoodbye(const wire::FrameView& frame);

@@ -55,7 +55,6 @@ void ConnectionMachine::OnAuthenticated(absl::Time now) {
   state_ = State::kOpen;
   keepalive_.OnFrame(now);
   actions_.Push(Authenticated());
-  OnBudgetWakeup();
 }
 
 }  // namespace verbena::protocol

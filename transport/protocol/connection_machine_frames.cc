@@ -69,8 +69,8 @@ void ConnectionMachine::NextControl(std::optional<Action>& action) {
   if (control_.Take(ControlFrames::kReclaim)) return PostHeader(HeaderOf(FrameType::kReclaim), action);
   if (!control_.Take(ControlFrames::kReturn)) return;
   const bool busy = eager_.HasFrame() || announcer_.HasUnannounced();
-  const uint32_t count = busy ? 0 : credits_.Returnable();
-  if (count == 0) return;
+  if (busy || !credits_.HasReturnable()) return;
+  const uint32_t count = credits_.Returnable();
   credits_.GiveUp(count);
   FrameHeader header = HeaderOf(FrameType::kReturn);
   header.aux = count;

@@ -349,6 +349,21 @@ TEST_F(ConnectionMachineTest, CreditsThatWereWantedBackDuringTheSetUpAreAskedFor
   EXPECT_TRUE(FindControl(FrameType::kReclaim).has_value());
 }
 
+TEST_F(ConnectionMachineTest, OfThreeCreditsTheOneThatTheAnswerSpendsIsGivenBack) {
+  Restart(/*peer_credits=*/kCreditsPerConnectionMin + 1);
+  Receive(FrameType::kReclaim);
+  const std::optional<wire::FrameHeader> given = FindControl(FrameType::kReturn);
+  ASSERT_TRUE(given.has_value());
+  EXPECT_EQ(given->aux, 0u);
+  EXPECT_EQ(machine_->credits_held(), kCreditsPerConnectionMin);
+}
+
+TEST_F(ConnectionMachineTest, TheMinimumIsKept) {
+  Restart(/*peer_credits=*/kCreditsPerConnectionMin);
+  Receive(FrameType::kReclaim);
+  EXPECT_EQ(FindControl(FrameType::kReturn), std::nullopt);
+}
+
 TEST_F(ConnectionMachineTest, ABusyOneKeepsThem) {
   machine_->HoldMessages(true);
   SendEager();

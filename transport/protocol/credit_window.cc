@@ -41,11 +41,6 @@ absl::Status CreditWindow::OnReturned(uint32_t count) {
       absl::StrCat("protocol error: the peer gave back ", count, " credits and was granted ", share_.granted()));
 }
 
-uint32_t CreditWindow::Returnable() const {
-  constexpr uint32_t kKept = kCreditsPerConnectionMin + 1;  // One is spent on the frame.
-  return held_ > kKept ? held_ - kKept : 0;
-}
-
 void CreditWindow::GiveUp(uint32_t count) {
   assert(count <= held_);
   held_ -= count;

@@ -96,8 +96,10 @@ class CreditWindow {
   bool TakeReclaimWanted() { return share_.TakeReclaimWanted(); }
   // The peer gives back `count`. Error: more than it held.
   absl::Status OnReturned(uint32_t count);
-  // Credits that an idle side can do without, the frame that returns them accounted for.
-  uint32_t Returnable() const;
+  // Whether an idle side can do without some of the credits that it holds, and, beside the one that the frame which
+  // returns them spends, how many.
+  bool HasReturnable() const { return held_ > kCreditsPerConnectionMin; }
+  uint32_t Returnable() const { return HasReturnable() ? held_ - kCreditsPerConnectionMin - 1 : 0; }
   // Gives up that many, after the frame that says so was spent.
   void GiveUp(uint32_t count);
 

@@ -154,8 +154,9 @@ void GrantBudget::ExpireActive(absl::Time now) {
     const uint32_t index = active_.oldest;
     Unlink(index);
     SetActiveCount(active_count_ - 1);
-    // The answer to a reclaim costs a credit itself: of a third there is nothing to gain.
-    if (table_[index].granted > kThird) PushNewest(ListName::kIdleRich, index);
+    const uint32_t granted = table_[index].granted;
+    const bool one_third_too_many = granted == kThird && idle_thirds_ + kept_for_active_ > spare_;
+    if (granted > kThird || one_third_too_many) PushNewest(ListName::kIdleRich, index);
   }
   next_expiry_ = (active_.oldest == kNone ? now : table_[active_.oldest].last_active) + options_.idle_after;
 }

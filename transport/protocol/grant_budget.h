@@ -9,8 +9,9 @@
 // none has arrived for `idle_after`. When it becomes active it may hold what it held, at least one beyond its minimum,
 // and one more with each further SEND of messages that arrives, up to a fair share of what is spare. What idle members
 // hold beyond that one they are asked for when others are short. That one itself, the third, they keep: to ask for it
-// costs as much as it saves. But no more of them keep a third than leave half of what is divided among active members
-// free for those: a member with messages now and then makes do with its minimum then, until there are more receives.
+// costs as much as it saves. But only so many of them do as leave half of what is divided among active members free for
+// those. Where that is so, a member with messages now and then makes do with its minimum until there are more receives;
+// and those that were active together, and hold more thirds than that, are asked for them.
 //
 // A peer that sends more frames than it was granted consumes receives that others were granted; its machine disconnects
 // it at the first such frame, and the budget grants nothing until the receives are back.
@@ -194,10 +195,10 @@ class GrantBudget {
   uint64_t kept_for_active_ = 0;                                 // Of those, what no idle member keeps.
   uint64_t idle_thirds_ = 0;                                     // Members that are not active and hold kThird.
   bool shortage_ = false;      // An active member got less than its share because nothing was spare.
-  bool lacked_spare_ = false;  // It got none, and others hold all that it may have of.
+  bool lacked_spare_ = false;  // It got none, and more receives would have helped: what is consumed comes back.
   List active_;                // Members with traffic in the last `idle_after`, newest first.
   absl::Time next_expiry_ = absl::InfinitePast();  // Before it no active member has been silent for `idle_after`.
-  List idle_rich_;                                 // Members without, that hold more than their minimum.
+  List idle_rich_;  // Members without, that hold more than they keep, newcomers included.
   uint32_t starving_head_ = kNone, starving_tail_ = kNone;
   absl::Time now_ = absl::InfinitePast();  // The latest that it was told.
   std::vector<Member> table_;
@@ -251,7 +252,9 @@ class GrantShare {
   void OnMessageArrived(absl::Time now) {  // One or several, in the SEND that has arrived last.
     budget_->now_ = now;
     GrantBudget::Member& member = budget_->table_[index_];
-    if (kCreditsPerConnectionMin + member.earned < budget_->fair_share_) ++member.earned;
+    // Two at least: what it uses again and again is no third that it may be refused.
+    const uint32_t most = std::max(budget_->fair_share_, GrantBudget::kThird + 1);
+    if (kCreditsPerConnectionMin + member.earned < most) ++member.earned;
     budget_->Touch(index_, member.granted + 1);
   }
 

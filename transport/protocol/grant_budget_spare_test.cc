@@ -98,6 +98,40 @@ TEST_F(ManyNowAndThen, WithoutMoreReceivesHalfOfThemIsLeftForOneThatIsBusy) {
   EXPECT_EQ(busy.granted(), kCreditsPerConnectionMin + kSpare / 2);
 }
 
+TEST_F(ManyNowAndThen, WhatThoseThatWereActiveTogetherKeepTooManyOfIsAskedBackForOneThatIsBusy) {
+  for (GrantShare& share : shares_) {
+    for (int call = 0; call < 2; ++call) CallOnce(budget_, share, now_);
+  }
+  now_ += absl::Milliseconds(30);
+  GrantShare& busy = shares_.back();
+  CallOnce(budget_, busy, now_);
+  ASSERT_EQ(busy.granted(), kCreditsPerConnectionMin) << "the others have all";
+  uint32_t asked = 0;
+  while (const std::optional<uint32_t> number = budget_.NextWakeup(now_)) {
+    GrantShare& share = shares_[*number];
+    ASSERT_TRUE(share.TakeReclaimWanted());
+    ASSERT_TRUE(share.OnSendArrived()) << "the answer, which spends a credit";
+    budget_.OnReceivesReposted(1);
+    ++asked;
+  }
+  EXPECT_EQ(asked, kSpare / 2);
+  for (uint32_t i = 0; i < kSpare; ++i) CallOnce(budget_, busy, now_);
+  EXPECT_EQ(busy.granted(), kCreditsPerConnectionMin + kSpare / 2);
+}
+
+TEST_F(ManyNowAndThen, ManyThatAreBusyUseAllThatIsFree) {
+  constexpr uint32_t kBusy = 25;
+  EXPECT_EQ(CallRound(/*more_receives=*/false), kSpare / 2);
+  now_ += absl::Milliseconds(30);
+  ASSERT_EQ(budget_.NextWakeup(now_), std::nullopt);
+  for (int round = 0; round < 3; ++round) {
+    for (uint32_t i = 0; i < kBusy; ++i) CallOnce(budget_, shares_[kMembers - 1 - i], now_);
+  }
+  uint32_t thirds = 0;
+  for (const GrantShare& share : shares_) thirds += share.granted() > kCreditsPerConnectionMin;
+  EXPECT_EQ(thirds, kSpare);
+}
+
 TEST(GrantBudgetSpare, WhatANewcomerGotAndNeverUsedIsAskedBackWhenAnotherIsShort) {
   GrantBudget budget;
   budget.OnReceivesAdded(14);

@@ -71,6 +71,7 @@ void FuzzPacked(absl::Span<const std::byte> bytes) {
     if (const absl::Status status = reader.Next(&frame); !status.ok()) return Require(!status.message().empty());
     Require(again.empty() || frame.header.type == FrameType::kEager);
     const Bytes one = EncodeAgain(frame);
+    Require(DecodeFrame(one).ok());
     again.insert(again.end(), one.begin(), one.end());
   }
   Require(SameBytes(again, bytes));
