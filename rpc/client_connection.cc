@@ -250,8 +250,7 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   if (!attachment.empty()) message.attachment = attachment;
   const uint64_t send_id = link_->SendRequest(call_id, std::move(message));
   call.OnSend(link_, call_id, send_id);
-  if (send_id == transport::Connection::kLeft)
-    session_.OnLeft(call_id);  // It has no streams, whose writes would begin.
+  if (send_id == transport::Connection::kLeft) session_.OnLeft(call_id);  // A unary call: no writes begin by it.
   return absl::OkStatus();
 }
 
