@@ -89,7 +89,7 @@ void SharedReceives::ProvideForFewer(uint64_t connections) {
   const uint64_t needed = std::max<uint64_t>(connections, supply_->grants().members());
   if (needed < provided_ && supply_->ProvideForFewer(static_cast<uint32_t>(needed))) provided_ = needed;
   const uint64_t spare = supply_->grants().spare(),
-                 spare_needed = std::max<uint64_t>(needed + SpareAtFirst() / 2, SpareAtFirst());
+                 spare_needed = std::max<uint64_t>(supply_->grants().SpareOfUse(needed), SpareAtFirst());
   supply_->TakeSpare(static_cast<uint32_t>(spare - std::min(spare, spare_needed)));
   while (supply_->LetSlabLeave()) {
   }

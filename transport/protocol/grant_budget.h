@@ -65,8 +65,10 @@ class GrantBudget {
   // alone (credit_window.h). Reading it clears it.
   bool TakeSpareWanted() {
     const bool lacked = std::exchange(lacked_spare_, false);
-    return spare_ < member_count_ + kept_for_active_ && (lacked || active_count_ > spare_);
+    return spare_ < SpareOfUse(member_count_) && (lacked || active_count_ > spare_);
   }
+  // So much of spare() is of use to so many members.
+  uint64_t SpareOfUse(uint64_t members) const { return members + kept_for_active_; }
   // Of spare(), no more than `most` are divided among the active members; what is beyond is for one credit each. At
   // first all of it. A share that is large while few are active is to be asked back when others are.
   void DivideAtMost(uint32_t most);
