@@ -231,13 +231,13 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
     header.timeout_ns = absl::ToInt64Nanoseconds(user.deadline - loop_.Now());
   }
   std::array<std::byte, kRequestHeaderRoomMax> room;
-  const bool known = user.method == last_method_;
+  const bool known = user.method.data() == last_method_.data() && user.method.size() == last_method_.size();
   const absl::StatusOr<size_t> header_bytes =
       EncodeRequest(header, ClientCallBinding::RequestMetadata(*user.context),
                     absl::MakeSpan(room).first(std::min(room.size(), link_->header_bytes_max())),
                     known ? user.method : absl::string_view());
   if (!header_bytes.ok()) return header_bytes.status();
-  if (!known) last_method_.assign(user.method.data(), user.method.size());
+  last_method_ = user.method;
 
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(MessageKind::kRequest);

@@ -153,7 +153,8 @@ class ClientConnection {
 
   // Owned by the loop's thread.
   ClientSession session_;
-  std::string last_method_;  // Of the request that was sent last: most are of the one before.
+  // Of the request that was sent last, known by its place: most are of the one before. Never read.
+  absl::string_view last_method_;
   Reconnect reconnect_;
   std::vector<std::unique_ptr<ClientCall>> calls_;  // By the index of the call's id; made when first used.
   ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.
