@@ -3,14 +3,18 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rpc/testing/call_fixture.h"
 
 namespace verbena {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Text;
 
@@ -144,6 +148,31 @@ TEST_F(CallTest, HeldResponderAnswersLaterAndOnlyOnce) {
   loop_.RunUntilIdle();
   ASSERT_EQ(call->completions.size(), 1u);
   EXPECT_EQ(call->reply.value(), "late");
+}
+
+TEST(ResponderTest, MadeOfALambdaItTellsItOnce) {
+  std::vector<absl::Status> ends;
+  Responder done = [&ends](absl::Status status) { ends.push_back(std::move(status)); };
+  EXPECT_TRUE(done);
+  Responder moved = std::move(done);
+  EXPECT_TRUE(done == nullptr);
+  done(absl::AbortedError("nobody's any more"));
+  moved(absl::NotFoundError("first"));
+  moved(absl::AbortedError("again"));
+  EXPECT_THAT(ends, ElementsAre(absl::NotFoundError("first")));
+}
+
+TEST(ResponderTest, DroppedOrReplacedItLetsItsLambdaGo) {
+  const auto kept = std::make_shared<int>();
+  const auto responder_that_keeps_it = [&kept] { return Responder([kept](const absl::Status&) {}); };
+  {
+    const Responder dropped = responder_that_keeps_it();
+    EXPECT_EQ(kept.use_count(), 2);
+  }
+  EXPECT_EQ(kept.use_count(), 1);
+  Responder replaced = responder_that_keeps_it();
+  replaced = nullptr;
+  EXPECT_EQ(kept.use_count(), 1);
 }
 
 TEST_F(CallTest, TooLargeRequestIsRefusedByTheClientSayingBothNumbers) {

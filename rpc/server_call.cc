@@ -47,21 +47,17 @@ class DropScope {
 
 thread_local DropScope* DropScope::innermost = nullptr;
 
-// The handler's side of a call: a call that is not finished when its token dies ends as INTERNAL. One pointer, so that
-// it fits into an AnyInvocable without allocation.
-class HandlerToken {
+// The executor's task for a call: what is not run when its token dies ends as INTERNAL. One pointer, so that it fits
+// into an AnyInvocable without allocation.
+class ServerCall::HandlerToken {
  public:
   explicit HandlerToken(std::unique_ptr<ServerCall> call) : call_(std::move(call)) {}
   HandlerToken(HandlerToken&&) noexcept = default;
   ~HandlerToken() {
-    if (call_ == nullptr || DropScope::Catch(call_)) return;
-    ServerCall::Finish(std::move(call_), absl::InternalError(kDropped));
+    if (call_ != nullptr) call_.release()->Drop();
   }
 
-  void operator()(absl::Status status) {
-    if (call_ != nullptr) ServerCall::Finish(std::move(call_), std::move(status));
-  }
-  void RunBlocking(absl::Status admitted) { ServerCall::RunBlocking(std::move(call_), std::move(admitted)); }
+  void operator()(absl::Status admitted) { ServerCall::RunBlocking(std::move(call_), std::move(admitted)); }
 
  private:
   std::unique_ptr<ServerCall> call_;
@@ -141,11 +137,7 @@ void ServerCall::TakeStreamsEnd() {
   if (stream()->leaving() == 0) initial_has_left_ = false;  // It was to go with that message.
 }
 
-HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) {
-  return [token = HandlerToken(std::move(call))](absl::Status admitted) mutable {
-    token.RunBlocking(std::move(admitted));
-  };
-}
+HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) { return HandlerToken(std::move(call)); }
 
 void ServerCall::Refuse(std::unique_ptr<ServerCall> call, absl::Status why) {
   SetCertainty(&why, Certainty::kNotSent);
@@ -175,7 +167,7 @@ void ServerCall::Run(std::unique_ptr<ServerCall> call) {
   absl::Status status = RunCatching(kHandler, [running, &call] {
     const HandlerScope handler(&running->context_);
     const Method& method = *running->method_;
-    Responder done(HandlerToken(std::move(call)));
+    Responder done(call.release());
     if (method.callback != nullptr) {
       method.callback(&running->context_, *running->request_, running->reply_.get(), std::move(done));
     } else {
@@ -200,6 +192,13 @@ void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
   SetCertainty(&status, Certainty::kExecuted);
   call->status_ = std::move(status);
   LoopGate::Return(std::move(call));
+}
+
+void ServerCall::Finish(absl::Status status) { Finish(std::unique_ptr<ServerCall>(this), std::move(status)); }
+
+void ServerCall::Drop() {
+  std::unique_ptr<ServerCall> self(this);
+  if (!DropScope::Catch(self)) Finish(std::move(self), absl::InternalError(kDropped));
 }
 
 void ServerCall::FitSomeMetadata(size_t room) {

@@ -34,7 +34,7 @@ namespace verbena::rpc {
 
 class ServerConnection;
 
-class ServerCall : public transport::PayloadSource, public StreamWire {
+class ServerCall : public transport::PayloadSource, public StreamWire, private Responder::Target {
  public:
   ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate);
   ~ServerCall() override = default;
@@ -112,7 +112,10 @@ class ServerCall : public transport::PayloadSource, public StreamWire {
   // Messages that held more are not kept with their call: one large message must not hold memory for ever.
   static constexpr size_t kRecycledMessageBytesMax = 16 << 10;
 
-  friend class HandlerToken;
+  class HandlerToken;
+  // The handler's side of a call, its responder or the executor's task, finishes or drops it.
+  void Finish(absl::Status status) override;
+  void Drop() override;
   bool InitialMetadataFits();
   void FitSomeMetadata(size_t room);
   void EndChain();

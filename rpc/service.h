@@ -4,12 +4,14 @@
 #ifndef VERBENA_RPC_SERVICE_H_
 #define VERBENA_RPC_SERVICE_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "google/protobuf/message_lite.h"
 #include "rpc/core/method_kind.h"
@@ -21,9 +23,67 @@ namespace rpc {
 class MessageStream;
 }  // namespace rpc
 
-// Finishes a call that a callback handler was given. Call it exactly once, from any thread; dropped uncalled, the call
-// ends as INTERNAL.
-using Responder = absl::AnyInvocable<void(absl::Status)>;
+// Finishes a call that a callback handler was given. Call it exactly once, from any thread (later calls do nothing);
+// dropped uncalled, the call ends as INTERNAL. Moves only; one pointer.
+//
+// A test of a handler makes one of anything that takes a status.
+class Responder {
+ public:
+  // Who is told: one of the two is called, once, and ends the target's life when it likes.
+  class Target {
+   public:
+    virtual void Finish(absl::Status status) = 0;
+    virtual void Drop() = 0;
+
+   protected:
+    ~Target() = default;
+  };
+
+  Responder() = default;
+  Responder(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): `responder = nullptr`.
+  explicit Responder(Target* target) : target_(target) {}  // Takes it.
+  template <typename Function, std::enable_if_t<!std::is_same_v<std::decay_t<Function>, Responder> &&
+                                                    std::is_invocable_v<std::decay_t<Function>&, absl::Status>,
+                                                int> = 0>
+  Responder(Function&& function)  // NOLINT(google-explicit-constructor): a lambda is one.
+      : target_(new FunctionTarget<std::decay_t<Function>>(std::forward<Function>(function))) {}
+
+  Responder(Responder&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
+  Responder& operator=(Responder&& other) noexcept {
+    Responder(std::move(other)).Swap(*this);
+    return *this;
+  }
+  ~Responder() {
+    if (target_ != nullptr) target_->Drop();
+  }
+
+  void operator()(absl::Status status) {
+    if (Target* const target = std::exchange(target_, nullptr)) target->Finish(std::move(status));
+  }
+  // Whether it is still to be called.
+  explicit operator bool() const { return target_ != nullptr; }
+  friend bool operator==(const Responder& responder, std::nullptr_t) { return responder.target_ == nullptr; }
+
+ private:
+  template <typename Function>
+  class FunctionTarget final : public Target {
+   public:
+    template <typename From>
+    explicit FunctionTarget(From&& from) : function_(std::forward<From>(from)) {}
+    void Finish(absl::Status status) override {
+      const std::unique_ptr<FunctionTarget> self(this);
+      function_(std::move(status));
+    }
+    void Drop() override { delete this; }
+
+   private:
+    Function function_;
+  };
+
+  void Swap(Responder& other) { std::swap(target_, other.target_); }
+
+  Target* target_ = nullptr;
+};
 
 // One method. Immutable after the service is registered.
 struct Method {
