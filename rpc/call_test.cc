@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -160,6 +161,12 @@ TEST(ResponderTest, MadeOfALambdaItTellsItOnce) {
   moved(absl::NotFoundError("first"));
   moved(absl::AbortedError("again"));
   EXPECT_THAT(ends, ElementsAre(absl::NotFoundError("first")));
+}
+
+TEST(ResponderTest, MadeOfNoFunctionItIsNone) {
+  EXPECT_TRUE(Responder(CallDone()) == nullptr);
+  EXPECT_TRUE(Responder(std::function<void(absl::Status)>()) == nullptr);
+  EXPECT_TRUE(Responder(static_cast<void (*)(absl::Status)>(nullptr)) == nullptr);
 }
 
 TEST(ResponderTest, DroppedOrReplacedItLetsItsLambdaGo) {

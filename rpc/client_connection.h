@@ -153,7 +153,8 @@ class ClientConnection {
 
   // Owned by the loop's thread.
   ClientSession session_;
-  // Of the request that was sent last, known by its place: most are of the one before. Never read.
+  // Of the request that was sent last: most are of the one before. Names are in static storage, so that one is known by
+  // its place; its bytes are never read here, and where one is not, its server checks it all the same.
   absl::string_view last_method_;
   Reconnect reconnect_;
   std::vector<std::unique_ptr<ClientCall>> calls_;  // By the index of the call's id; made when first used.

@@ -17,8 +17,8 @@ namespace verbena::rpc {
 constexpr absl::string_view kHandler = "the handler";
 constexpr absl::string_view kDropped = "the handler dropped its responder";
 
-// Where a call lands whose token is dropped while the code that made the token is still on this thread's stack: that
-// code knows better why.
+// Where a call lands whose responder is dropped while the code that made it is still on this thread's stack: that code
+// knows better why.
 class DropScope {
  public:
   explicit DropScope(const ServerCall* call) : call_(call), outer_(std::exchange(innermost, this)) {}
@@ -26,7 +26,7 @@ class DropScope {
   DropScope(const DropScope&) = delete;
   DropScope& operator=(const DropScope&) = delete;
 
-  // Null: the token was not dropped, or elsewhere.
+  // Null: the responder was not dropped, or elsewhere.
   std::unique_ptr<ServerCall> TakeDropped() { return std::move(dropped_); }
 
   static bool Catch(std::unique_ptr<ServerCall>& call) {
@@ -47,7 +47,7 @@ class DropScope {
 
 thread_local DropScope* DropScope::innermost = nullptr;
 
-// The executor's task for a call: what is not run when its token dies ends as INTERNAL. One pointer, so that it fits
+// The executor's task for a call: one that is not run when it dies ends as INTERNAL. One pointer, so that it fits
 // into an AnyInvocable without allocation.
 class ServerCall::HandlerToken {
  public:

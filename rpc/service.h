@@ -26,7 +26,7 @@ class MessageStream;
 // Finishes a call that a callback handler was given. Call it exactly once, from any thread (later calls do nothing);
 // dropped uncalled, the call ends as INTERNAL. Moves only; one pointer.
 //
-// A test of a handler makes one of anything that takes a status.
+// Anything that takes a status can be made one, as a test of a handler does; then it is called once at most.
 class Responder {
  public:
   // Who is told: one of the two is called, once, and ends the target's life when it likes.
@@ -43,10 +43,15 @@ class Responder {
   Responder(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): `responder = nullptr`.
   explicit Responder(Target* target) : target_(target) {}  // Takes it.
   template <typename Function, std::enable_if_t<!std::is_same_v<std::decay_t<Function>, Responder> &&
+                                                    std::is_constructible_v<std::decay_t<Function>, Function> &&
                                                     std::is_invocable_v<std::decay_t<Function>&, absl::Status>,
                                                 int> = 0>
-  Responder(Function&& function)  // NOLINT(google-explicit-constructor): a lambda is one.
-      : target_(new FunctionTarget<std::decay_t<Function>>(std::forward<Function>(function))) {}
+  Responder(Function&& function) {  // NOLINT(google-explicit-constructor): a lambda is one.
+    if constexpr (std::is_constructible_v<std::decay_t<Function>, std::nullptr_t>) {
+      if (function == nullptr) return;  // One of no function is none.
+    }
+    target_ = new FunctionTarget<std::decay_t<Function>>(std::forward<Function>(function));
+  }
 
   Responder(Responder&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
   Responder& operator=(Responder&& other) noexcept {
@@ -72,7 +77,7 @@ class Responder {
     explicit FunctionTarget(From&& from) : function_(std::forward<From>(from)) {}
     void Finish(absl::Status status) override {
       const std::unique_ptr<FunctionTarget> self(this);
-      function_(std::move(status));
+      std::invoke(function_, std::move(status));
     }
     void Drop() override { delete this; }
 

@@ -25,7 +25,7 @@ namespace verbena::rpc {
 class CallRouter;
 
 struct UserCall {
-  absl::string_view method;
+  absl::string_view method;  // In static storage.
   ClientContext* context = nullptr;
   const google::protobuf::MessageLite* request = nullptr;  // Null: the client streams.
   google::protobuf::MessageLite* reply = nullptr;          // Null: the server streams.
