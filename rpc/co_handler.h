@@ -22,9 +22,10 @@ inline void RunCoHandler(const ServerContext* context, Task<absl::Status> handle
 template <typename Streams>
 void RunCoHandler(const ServerContext* context, Task<absl::Status> handler, std::unique_ptr<Streams> streams,
                   Responder done) {
-  RunCoHandler(
+  coroutine::StartTaskFor(
       context, std::move(handler),
-      [streams = std::move(streams), done = std::move(done)](absl::Status status) mutable { done(std::move(status)); });
+      [streams = std::move(streams), done = std::move(done)](absl::Status status) mutable { done(std::move(status)); })
+      .Detach();
 }
 
 }  // namespace verbena::rpc
