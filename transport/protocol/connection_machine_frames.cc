@@ -31,9 +31,8 @@ std::optional<Action> ConnectionMachine::NextDueAction(size_t room) {
   else if (state_ == State::kOpen || state_ == State::kGoodbye)
     NextFrame(action);
   if (action || state_ != State::kOpen) return action;
-  if (std::optional<PostRead> read = fetcher_.NextRead()) {
-    action.emplace(*read);
-  } else if (DrainedBothWays()) {
+  action = fetcher_.NextRead();
+  if (!action && DrainedBothWays()) {
     SayGoodbye(absl::OkStatus(), GoodbyeReason::kClosed, now_);
     NextFrame(action);
   }

@@ -375,6 +375,7 @@ TEST_F(ConnectionMachineTest, AFailedReadEndsTheConnection) {
   Receive(AnnouncementOf(0, 5, 2000));
   const uint64_t fetch = Find<AskVerdict>()->fetch_id;
   machine_->OnVerdict(fetch, Verdict::kFetch);
+  ASSERT_TRUE(Find<AllocateLanding>().has_value());
   machine_->OnLanding(fetch);
   ASSERT_TRUE(Find<PostRead>().has_value());
   machine_->OnReadCompleted(fetch, false);

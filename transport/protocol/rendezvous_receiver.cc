@@ -37,6 +37,7 @@ void RendezvousReceiver::CopyAnnouncement(const wire::FrameView& frame, Fetch& f
   fetch.flags = frame.header.flags;
   fetch.transfer = frame.header.aux;
   fetch.call_id = frame.header.call_id;
+  fetch.arrival = arrivals_++;
   fetch.payload_bytes = frame.header.payload_bytes;
   fetch.segment = 0;
   fetch.segment_offset = 0;
@@ -90,8 +91,8 @@ void RendezvousReceiver::OnVerdict(uint64_t fetch_id, bool fetch) {
     ReportFailure(index);
     Finish(index, offered.reason);
   } else {
-    offered.state = State::kAllocating;
-    actions_->Push(AllocateLanding{fetch_id, offered.payload_bytes + wire::kIdentityBytes});
+    offered.state = State::kAccepted;
+    AddPending(index);
   }
 }
 
@@ -99,7 +100,7 @@ void RendezvousReceiver::OnLanding(uint64_t fetch_id) {
   const uint32_t index = Find(fetch_id, State::kAllocating);
   if (index == kNone) return;
   table_[index].state = State::kReading;
-  table_.PushBack(reading_, index);
+  AddPending(index);
 }
 
 void RendezvousReceiver::OnLandingFailed(uint64_t fetch_id) {
@@ -110,29 +111,58 @@ void RendezvousReceiver::OnLandingFailed(uint64_t fetch_id) {
   Finish(index, wire::FinishReason::kNoMemory);
 }
 
-std::optional<PostRead> RendezvousReceiver::NextRead() {
-  if (reading_.empty() || reads_.size() >= limits_.read_depth) return std::nullopt;
-  const uint32_t index = reading_.head;
+void RendezvousReceiver::AddPending(uint32_t index) {
+  const Fetch& fetch = table_[index];
+  table_.Insert(pending_, index, [&fetch](const Fetch& other) {
+    return other.bytes_left() > fetch.bytes_left() ||
+           (other.bytes_left() == fetch.bytes_left() && other.arrival > fetch.arrival);
+  });
+}
+
+uint32_t RendezvousReceiver::Turn() const {
+  uint32_t turn = pending_.head;
+  if (reads_made_ % kOldestsTurn != kOldestsTurn - 1) return turn;
+  for (uint32_t index = turn; index != kNone; index = table_.Next(index)) {
+    if (table_[index].arrival < table_[turn].arrival) turn = index;
+  }
+  return turn;
+}
+
+std::optional<Action> RendezvousReceiver::NextRead() {
+  const uint64_t bytes_max = uint64_t{kReadChunksInFlightMax} * limits_.read_chunk_bytes;
+  if (pending_.empty() || reads_.size() >= limits_.read_depth || read_bytes_in_flight_ == bytes_max) {
+    return std::nullopt;
+  }
+  const uint32_t index = Turn();
+  Fetch& fetch = table_[index];
+  if (fetch.state == State::kAccepted) {
+    table_.Remove(pending_, index);
+    fetch.state = State::kAllocating;
+    return AllocateLanding{table_.IdOf(index), fetch.bytes_left()};
+  }
+  const uint32_t bytes = static_cast<uint32_t>(
+      std::min<uint64_t>(fetch.segments[fetch.segment].length - fetch.segment_offset, limits_.read_chunk_bytes));
+  if (read_bytes_in_flight_ + bytes > bytes_max) return std::nullopt;
+  return ReadOf(index, bytes);
+}
+
+PostRead RendezvousReceiver::ReadOf(uint32_t index, uint32_t bytes) {
   Fetch& fetch = table_[index];
   const wire::Segment& segment = fetch.segments[fetch.segment];
-  const uint32_t bytes =
-      static_cast<uint32_t>(std::min<uint64_t>(segment.length - fetch.segment_offset, limits_.read_chunk_bytes));
-  const uint64_t bytes_max = uint64_t{kReadChunksInFlightMax} * limits_.read_chunk_bytes;
-  if (read_bytes_in_flight_ + bytes > bytes_max) return std::nullopt;
-
   const PostRead read{table_.IdOf(index), segment.address + fetch.segment_offset, segment.key, fetch.landing_offset,
                       bytes};
   reads_.Push(Read{index, bytes});
+  ++reads_made_;
   read_bytes_in_flight_ += bytes;
   ++fetch.reads_in_flight;
+  table_.Remove(pending_, index);
   fetch.landing_offset += bytes;
   fetch.segment_offset += bytes;
   if (fetch.segment_offset == segment.length) {
     ++fetch.segment;
     fetch.segment_offset = 0;
   }
-  table_.Remove(reading_, index);
-  if (fetch.segment < fetch.segments.size()) table_.PushBack(reading_, index);  // Behind the others: their turn.
+  if (fetch.segment < fetch.segments.size()) AddPending(index);
   return read;
 }
 
@@ -194,11 +224,15 @@ void RendezvousReceiver::Stop(uint32_t index, wire::FinishReason reason, FetchFa
     case State::kStopping:
     case State::kFinishing:
       return;
+    case State::kAccepted:
+      table_.Remove(pending_, index);
+      Abandon(index);
+      return;
     case State::kAllocating:
       Abandon(index);
       return;
     case State::kReading:
-      if (fetch.segment < fetch.segments.size()) table_.Remove(reading_, index);
+      if (fetch.segment < fetch.segments.size()) table_.Remove(pending_, index);
       fetch.state = State::kStopping;
       if (fetch.reads_in_flight == 0) Abandon(index);
       return;
@@ -206,7 +240,7 @@ void RendezvousReceiver::Stop(uint32_t index, wire::FinishReason reason, FetchFa
 }
 
 void RendezvousReceiver::Abandon(uint32_t index) {
-  actions_->Push(ReleaseLanding{table_.IdOf(index)});
+  if (table_[index].state != State::kAccepted) actions_->Push(ReleaseLanding{table_.IdOf(index)});
   ReportFailure(index);
   Finish(index, table_[index].reason);
 }
@@ -238,7 +272,7 @@ wire::FrameHeader RendezvousReceiver::NextFinish() {
 void RendezvousReceiver::Close() {
   reads_ = Ring<Read>();
   read_bytes_in_flight_ = 0;
-  reading_ = SlotQueue();
+  pending_ = SlotQueue();
   for (uint32_t index = 0; index < table_.capacity(); ++index) {
     if (!table_.in_use(index)) continue;
     Fetch& fetch = table_[index];

@@ -1,9 +1,14 @@
 // Large messages of the peer: asked about, fetched by READs into landing memory, checked, delivered, finished.
 //
-// READs are made in chunks, one chunk per fetch in turn, so that a small fetch waits for a few chunks and not for a
-// large fetch; at most `read_depth` of them and kReadChunksInFlightMax chunks' worth of bytes are in flight. A fetch
-// that ends early (withdrawn, cancelled, failed) is finished and its landing given up only when its READs in flight
-// have completed: not before may either side reuse its memory.
+// READs are made in chunks; at most `read_depth` of them and kReadChunksInFlightMax chunks' worth of bytes are in
+// flight. The next is of the fetch that has the fewest bytes left: a small one waits for a few chunks and not for a
+// large one, and of many of one size one is finished after another, so that the first is there early and its landing
+// serves the next, still in the cache. Landing is asked for when a fetch's turn has come, not before. Each
+// kOldestsTurn-th READ is of the oldest, which would wait for ever else while smaller ones come. (Shortest remaining
+// first: Homa, Montazeri et al., SIGCOMM 2018; the oldest's share: Ousterhout, USENIX ATC 2021.)
+//
+// A fetch that ends early (withdrawn, cancelled, failed) is finished and its landing given up only when its READs in
+// flight have completed: not before may either side reuse its memory.
 //
 // Owner: the connection machine. Thread: its loop's. Invariants: exactly one kFinish per announcement; exactly one
 // Deliver or FetchFailed per Verdict::kFetch; exactly one Deliver, ReleaseLanding or OnLandingFailed per
@@ -30,6 +35,8 @@ namespace verbena::protocol {
 
 class RendezvousReceiver {
  public:
+  static constexpr uint64_t kOldestsTurn = 8;  // Of so many READs one is the oldest fetch's.
+
   struct Limits {
     uint64_t message_bytes_max = 0;  // Longer ones are asked about, for the layer above to say why, and never fetched.
     uint32_t read_chunk_bytes = 0;
@@ -51,10 +58,11 @@ class RendezvousReceiver {
   // Ends every fetch of this call.
   void Cancel(uint64_t call_id);
 
-  // Whether there is one to be made; perhaps not within the budget yet.
-  bool HasRead() const { return !reading_.empty(); }
-  // The next READ within the budget, if there is one.
-  std::optional<PostRead> NextRead();
+  // Whether there is a READ to be made; perhaps not within the budget yet.
+  bool HasRead() const { return !pending_.empty(); }
+  // The next READ within the budget, or the landing that it needs (PostRead, AllocateLanding), if there is one. Asked
+  // for when all actions before are performed: whose landing is not there by then waits for memory, and others go on.
+  std::optional<Action> NextRead();
   // The next answer to an announcement. HasFinish() must hold.
   bool HasFinish() const { return !finishing_.empty(); }
   wire::FrameHeader NextFinish();
@@ -71,8 +79,9 @@ class RendezvousReceiver {
  private:
   enum class State : uint8_t {
     kOffered,     // The layer above is asked. Woken by OnVerdict.
+    kAccepted,    // In pending_, and has no landing. Woken by NextRead.
     kAllocating,  // Woken by OnLanding or OnLandingFailed.
-    kReading,     // In reading_ while there are chunks to post. Woken by OnReadCompleted.
+    kReading,     // In pending_ while there are chunks to post. Woken by NextRead and OnReadCompleted.
     kChecking,    // All has landed. Woken by OnIdentity.
     kStopping,    // Ended early; READs are in flight. Woken by OnReadCompleted.
     kFinishing,   // In finishing_ until both gates are open.
@@ -84,12 +93,15 @@ class RendezvousReceiver {
     uint16_t flags = 0;
     uint32_t transfer = 0;
     uint64_t call_id = 0;
+    uint64_t arrival = 0;  // Its number among all that came.
     uint64_t payload_bytes = 0;
     std::vector<wire::Segment> segments;
     size_t segment = 0;           // Where the next READ starts.
     uint64_t segment_offset = 0;  // In bytes.
     uint64_t landing_offset = 0;  // In bytes.
     uint32_t reads_in_flight = 0;
+
+    uint64_t bytes_left() const { return payload_bytes + wire::kIdentityBytes - landing_offset; }  // To be posted.
   };
   struct Read {
     uint32_t fetch;
@@ -100,8 +112,12 @@ class RendezvousReceiver {
   absl::Status CheckTransfer(uint32_t transfer) const;
   void CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch);
   uint32_t Find(uint64_t fetch_id, State state) const;
+  void AddPending(uint32_t index);
+  // Whose turn it is. pending_ is not empty.
+  uint32_t Turn() const;
+  PostRead ReadOf(uint32_t index, uint32_t bytes);
   void Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure);
-  // Ends a fetch that has landing memory (or waits for it) and no READ in flight.
+  // Ends a fetch that was accepted and has no READ in flight.
   void Abandon(uint32_t index);
   void ReportFailure(uint32_t index);
   void Finish(uint32_t index, wire::FinishReason reason);
@@ -111,9 +127,11 @@ class RendezvousReceiver {
   ActionQueue* const actions_;
   SlotTable<Fetch> table_;
   std::array<uint32_t, kTransfersMax> transfers_;  // The fetch of each transfer slot of the peer, or kNone.
-  SlotQueue reading_;
+  SlotQueue pending_;                              // Fewest bytes left first; of those with as many, the oldest.
   SlotQueue finishing_;
   Ring<Read> reads_;
+  uint64_t arrivals_ = 0;    // Ever.
+  uint64_t reads_made_ = 0;  // Ever.
   uint64_t read_bytes_in_flight_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "transport/protocol/rendezvous_receiver.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,17 +17,34 @@ constexpr uint32_t kChunk = 1000;
 
 class RendezvousReceiverTest : public testing::Test {
  protected:
-  // A fetch that is announced; in the second form, with its verdict and its landing.
+  // A fetch that is announced; in the second form, accepted.
   uint64_t Offered(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
     EXPECT_TRUE(receiver_.OnAnnounce(AnnouncementOf(transfer, call_id, payload_bytes).view()).ok());
     return Next<AskVerdict>().fetch_id;
   }
-  uint64_t Reading(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
+  uint64_t Accepted(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
     const uint64_t id = Offered(transfer, payload_bytes, call_id);
     receiver_.OnVerdict(id, true);
-    EXPECT_EQ(Next<AllocateLanding>().bytes, payload_bytes + wire::kIdentityBytes);
-    receiver_.OnLanding(id);
     return id;
+  }
+  // Whose landing is asked for next.
+  uint64_t AskedFor() { return std::get<AllocateLanding>(*receiver_.NextRead()).fetch_id; }
+  // The next READ, where there is memory for every landing.
+  std::optional<PostRead> NextRead() {
+    for (std::optional<Action> next = receiver_.NextRead(); next.has_value(); next = receiver_.NextRead()) {
+      if (const auto* read = std::get_if<PostRead>(&*next)) return *read;
+      receiver_.OnLanding(std::get<AllocateLanding>(*next).fetch_id);
+    }
+    return std::nullopt;
+  }
+  // The fetches of the next READs, each of which completes before the one after it is made.
+  std::vector<uint64_t> ReadOneByOne(int reads) {
+    std::vector<uint64_t> fetches;
+    for (; reads > 0; --reads) {
+      fetches.push_back(NextRead()->fetch_id);
+      receiver_.OnReadCompleted(fetches.back(), true);
+    }
+    return fetches;
   }
   void ExpectFinish(uint32_t transfer, wire::FinishReason reason) {
     ASSERT_TRUE(receiver_.HasFinish());
@@ -51,13 +69,17 @@ class RendezvousReceiverTest : public testing::Test {
 };
 
 TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
-  const uint64_t id = Reading(1, 1500);
-  const PostRead first = *receiver_.NextRead(), second = *receiver_.NextRead();
+  const uint64_t id = Accepted(1, 1500);
+  const auto landing = std::get<AllocateLanding>(*receiver_.NextRead());
+  EXPECT_EQ(landing.fetch_id, id);
+  EXPECT_EQ(landing.bytes, 1500 + wire::kIdentityBytes);
+  receiver_.OnLanding(id);
+  const PostRead first = *NextRead(), second = *NextRead();
   EXPECT_EQ(first.length, kChunk);
   EXPECT_EQ(second.length, 532u);
   EXPECT_EQ(second.remote_address, first.remote_address + kChunk);
   EXPECT_EQ(second.landing_offset, kChunk);
-  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+  EXPECT_FALSE(receiver_.NextRead().has_value());
   EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
   EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
   const CheckIdentity check = Next<CheckIdentity>();
@@ -85,17 +107,16 @@ TEST_F(RendezvousReceiverTest, AMessageBeyondTheLimitIsRefusedWhateverTheVerdict
 }
 
 TEST_F(RendezvousReceiverTest, AFetchWithoutMemoryIsFinishedSo) {
-  const uint64_t id = Offered(1, 1500);
-  receiver_.OnVerdict(id, true);
-  Next<AllocateLanding>();
+  const uint64_t id = Accepted(1, 1500);
+  EXPECT_EQ(AskedFor(), id);
   receiver_.OnLandingFailed(id);
   EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kNoMemory);
   ExpectFinish(1, wire::FinishReason::kNoMemory);
 }
 
 TEST_F(RendezvousReceiverTest, AnotherIdentityIsDataLoss) {
-  const uint64_t id = Reading(1, 100);
-  receiver_.NextRead();
+  const uint64_t id = Accepted(1, 100);
+  NextRead();
   receiver_.OnReadCompleted(id, true);
   Next<CheckIdentity>();
   receiver_.OnIdentity(id, false);
@@ -104,27 +125,70 @@ TEST_F(RendezvousReceiverTest, AnotherIdentityIsDataLoss) {
   ExpectFinish(1, wire::FinishReason::kFailed);
 }
 
-TEST_F(RendezvousReceiverTest, ASmallFetchTakesItsTurnBehindOneChunkOfALargeOne) {
-  const uint64_t large = Reading(1, 50000);
-  receiver_.NextRead();
-  const uint64_t small = Reading(2, 100);
-  receiver_.NextRead();
+TEST_F(RendezvousReceiverTest, ASmallFetchGoesAheadOfALargeOne) {
+  const uint64_t large = Accepted(1, 50000);
+  NextRead();
+  const uint64_t small = Accepted(2, 100);
+  EXPECT_EQ(NextRead()->fetch_id, small);
   receiver_.OnReadCompleted(large, true);
-  EXPECT_EQ(receiver_.NextRead()->fetch_id, small);
+  EXPECT_EQ(NextRead()->fetch_id, large);
+}
+
+TEST_F(RendezvousReceiverTest, FetchesOfOneSizeAreFinishedOneAfterAnother) {
+  const uint64_t first = Accepted(1, 1900), second = Accepted(2, 1900), third = Accepted(3, 1900);
+  EXPECT_EQ(ReadOneByOne(6), (std::vector<uint64_t>{first, first, second, second, third, third}));
+}
+
+TEST_F(RendezvousReceiverTest, TheOldestIsReadNowAndThenWhileSmallerOnesCome) {
+  const uint64_t large = Accepted(0, 50000);
+  for (uint32_t transfer = 1; transfer < kTransfersMax; ++transfer) Accepted(transfer, 900);
+  constexpr int kTurns = 3;
+  const std::vector<uint64_t> reads = ReadOneByOne(kTurns * RendezvousReceiver::kOldestsTurn);
+  EXPECT_EQ(std::count(reads.begin(), reads.end(), large), kTurns);
+}
+
+TEST_F(RendezvousReceiverTest, ALandingIsAskedForWhenItsTurnHasCome) {
+  const uint64_t first = Accepted(1, 2900), second = Accepted(2, 2900);
+  EXPECT_EQ(AskedFor(), first);
+  receiver_.OnLanding(first);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::get<PostRead>(*receiver_.NextRead()).fetch_id, first);
+    receiver_.OnReadCompleted(first, true);
+  }
+  EXPECT_EQ(AskedFor(), second);
+}
+
+TEST_F(RendezvousReceiverTest, WhileOneWaitsForMemoryOthersAreRead) {
+  const uint64_t first = Accepted(1, 2900), second = Accepted(2, 2900);
+  EXPECT_EQ(AskedFor(), first);
+  EXPECT_EQ(AskedFor(), second);  // All that was asked for before was performed, and the first has no landing.
+  receiver_.OnLanding(second);
+  EXPECT_EQ(ReadOneByOne(2), (std::vector<uint64_t>{second, second}));
+  receiver_.OnLanding(first);
+  EXPECT_EQ(ReadOneByOne(2), (std::vector<uint64_t>{second, first}));
 }
 
 TEST_F(RendezvousReceiverTest, ReadsInFlightAreBoundedByTheDepth) {
-  for (uint32_t transfer = 0; transfer < 6; ++transfer) Reading(transfer, 10);
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(receiver_.NextRead().has_value());
-  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+  for (uint32_t transfer = 0; transfer < 6; ++transfer) Accepted(transfer, 10);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(NextRead().has_value());
+  EXPECT_FALSE(receiver_.NextRead().has_value());
+}
+
+TEST_F(RendezvousReceiverTest, AFetchThatIsCancelledBeforeItsTurnHasNoLandingToGiveUp) {
+  Accepted(1, 1500);
+  receiver_.Cancel(7);
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kCancelled);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_FALSE(receiver_.HasRead());
+  ExpectFinish(1, wire::FinishReason::kRefused);
 }
 
 TEST_F(RendezvousReceiverTest, AWithdrawnFetchHoldsItsLandingUntilItsReadsAreBack) {
-  const uint64_t id = Reading(1, 5000);
-  receiver_.NextRead();
-  receiver_.NextRead();
+  const uint64_t id = Accepted(1, 5000);
+  NextRead();
+  NextRead();
   ASSERT_TRUE(receiver_.OnWithdraw(WithdrawOf(1)).ok());
-  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+  EXPECT_FALSE(receiver_.NextRead().has_value());
   receiver_.OnReadCompleted(id, true);
   EXPECT_TRUE(actions_.empty());
   EXPECT_FALSE(receiver_.HasFinish());
@@ -145,19 +209,18 @@ TEST_F(RendezvousReceiverTest, AFetchWithdrawnBeforeItsVerdictFailsAtTheVerdict)
 }
 
 TEST_F(RendezvousReceiverTest, ACancelledWaitForMemoryIsGivenUp) {
-  const uint64_t id = Offered(1, 1500);
-  receiver_.OnVerdict(id, true);
-  Next<AllocateLanding>();
+  const uint64_t id = Accepted(1, 1500);
+  EXPECT_EQ(AskedFor(), id);
   receiver_.Cancel(7);
   Next<ReleaseLanding>();
   Next<FetchFailed>();
   receiver_.OnLanding(id);  // Too late: ignored.
-  EXPECT_EQ(receiver_.NextRead(), std::nullopt);
+  EXPECT_FALSE(receiver_.NextRead().has_value());
 }
 
 TEST_F(RendezvousReceiverTest, ACancelDuringTheCheckFailsTheFetchAfterIt) {
-  const uint64_t id = Reading(1, 100);
-  receiver_.NextRead();
+  const uint64_t id = Accepted(1, 100);
+  NextRead();
   receiver_.OnReadCompleted(id, true);
   Next<CheckIdentity>();
   receiver_.Cancel(7);
@@ -168,8 +231,8 @@ TEST_F(RendezvousReceiverTest, ACancelDuringTheCheckFailsTheFetchAfterIt) {
 }
 
 TEST_F(RendezvousReceiverTest, AFailedReadIsTold) {
-  const uint64_t id = Reading(1, 100);
-  receiver_.NextRead();
+  const uint64_t id = Accepted(1, 100);
+  NextRead();
   EXPECT_FALSE(receiver_.OnReadCompleted(id, false));
 }
 
@@ -191,8 +254,8 @@ TEST_F(RendezvousReceiverTest, AWithdrawalOfAnotherCallIsAProtocolError) {
 
 TEST_F(RendezvousReceiverTest, ACloseEndsEveryAcceptedFetchOnce) {
   Offered(1, 1500);  // No verdict yet: nothing to report.
-  const uint64_t reading = Reading(2, 5000);
-  receiver_.NextRead();
+  const uint64_t reading = Accepted(2, 5000);
+  NextRead();
   receiver_.Close();
   EXPECT_EQ(Next<ReleaseLanding>().fetch_id, reading);
   const FetchFailed failed = Next<FetchFailed>();

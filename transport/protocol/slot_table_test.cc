@@ -1,6 +1,7 @@
 #include "transport/protocol/slot_table.h"
 
 #include <cstdint>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -39,6 +40,20 @@ TEST(SlotTable, AQueueKeepsOrderWhenAnInnerSlotLeaves) {
   EXPECT_EQ(table.PopFront(queue), 0u);
   EXPECT_EQ(table.PopFront(queue), 2u);
   EXPECT_TRUE(queue.empty());
+}
+
+TEST(SlotTable, AnInsertedSlotStandsInFrontOfThoseAtTheEndThatItGoesBefore) {
+  SlotTable<int> table;
+  SlotQueue queue;
+  for (const int value : {5, 7, 3, 7, 9, 3}) {
+    const uint32_t index = table.Allocate();
+    table[index] = value;
+    table.Insert(queue, index, [value](int other) { return other > value; });
+  }
+  std::vector<int> order;
+  for (uint32_t index = queue.head; index != SlotQueue::kNone; index = table.Next(index)) order.push_back(table[index]);
+  EXPECT_EQ(order, (std::vector<int>{3, 3, 5, 7, 7, 9}));
+  EXPECT_EQ(table.PopFront(queue), 2u);  // Of equal ones that which came first.
 }
 
 }  // namespace
