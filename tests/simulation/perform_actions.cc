@@ -183,7 +183,7 @@ void SimulatedEnd::Perform(const protocol::AllocateLanding& action) {
   if (fetch.landing_bytes != 0) return world_.Violation("a fetch asks for landing memory twice");
   fetch.landing_bytes = action.bytes;
   const bool fails = world_.random.OneIn(world_.scenario.no_landing_one_in);
-  world_.After(world_.Latency(), [this, fetch_id, fails] {
+  const auto answer = [this, fetch_id, fails] {
     FetchState& waiting = fetches_[fetch_id];
     if (waiting.landing_bytes == 0) return;  // Released meanwhile.
     if (fails) {
@@ -192,6 +192,10 @@ void SimulatedEnd::Perform(const protocol::AllocateLanding& action) {
     } else {
       machine_->OnLanding(fetch_id);
     }
+  };
+  if (world_.random.OneIn(2)) return answer();
+  world_.After(world_.Latency(), [this, answer] {
+    answer();
     Pump();
   });
 }

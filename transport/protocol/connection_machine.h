@@ -159,7 +159,7 @@ class ConnectionMachine {
     return action;
   }
   // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
-  bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasRead(); }
+  bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
   // own, its sender knows.) If it is false when a frame of PostAtOnce was given out, that frame's completion may come
   // with a later one's.
@@ -215,9 +215,9 @@ class ConnectionMachine {
   bool MayLeave(const SendHead& head) const {
     return NoFrameWaits() && IsEager(head) && head.payload_bytes <= config_.message_bytes_max;
   }
-  // The usual case, when no action is queued: no frame, no READ and no end is due.
-  bool NothingDue() { return NoFrameWaits() && !fetcher_.HasRead() && !credits_.GrantDue(); }
-  // When none is queued: a frame, a READ or an end that is due now.
+  // The usual case, when no action is queued: no frame, no READ, no landing and no end is due.
+  bool NothingDue() { return NoFrameWaits() && !fetcher_.HasPending() && !credits_.GrantDue(); }
+  // When none is queued: a frame, a READ, a landing or an end that is due now.
   std::optional<Action> NextDueAction(size_t room);
   // Each fills `action` if there is something of its kind to post.
   void NextFrame(std::optional<Action>& action);

@@ -1,4 +1,4 @@
-// Which frame or READ a connection machine posts next.
+// Which frame or READ a connection machine posts next, or which landing it asks for.
 
 #include <cassert>
 #include <utility>
@@ -31,7 +31,7 @@ std::optional<Action> ConnectionMachine::NextDueAction(size_t room) {
   else if (state_ == State::kOpen || state_ == State::kGoodbye)
     NextFrame(action);
   if (action || state_ != State::kOpen) return action;
-  action = fetcher_.NextRead();
+  action = fetcher_.NextAction();
   if (!action && DrainedBothWays()) {
     SayGoodbye(absl::OkStatus(), GoodbyeReason::kClosed, now_);
     NextFrame(action);

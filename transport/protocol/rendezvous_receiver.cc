@@ -120,30 +120,27 @@ void RendezvousReceiver::AddPending(uint32_t index) {
 }
 
 uint32_t RendezvousReceiver::Turn() const {
+  const bool of_oldest = reads_made_ % kOldestsTurn == kOldestsTurn - 1;
   uint32_t turn = pending_.head;
-  if (reads_made_ % kOldestsTurn != kOldestsTurn - 1) return turn;
-  for (uint32_t index = turn; index != kNone; index = table_.Next(index)) {
-    if (table_[index].arrival < table_[turn].arrival) turn = index;
+  for (uint32_t index = table_.Next(turn); index != kNone; index = table_.Next(index)) {
+    const bool rival = of_oldest || table_[index].call_id == table_[turn].call_id;
+    if (rival && table_[index].arrival < table_[turn].arrival) turn = index;
   }
   return turn;
 }
 
-std::optional<Action> RendezvousReceiver::NextRead() {
-  const uint64_t bytes_max = uint64_t{kReadChunksInFlightMax} * limits_.read_chunk_bytes;
-  if (pending_.empty() || reads_.size() >= limits_.read_depth || read_bytes_in_flight_ == bytes_max) {
-    return std::nullopt;
-  }
+std::optional<Action> RendezvousReceiver::NextAction() {
+  if (pending_.empty() || reads_.size() >= limits_.read_depth) return std::nullopt;
   const uint32_t index = Turn();
   Fetch& fetch = table_[index];
-  if (fetch.state == State::kAccepted) {
-    table_.Remove(pending_, index);
-    fetch.state = State::kAllocating;
-    return AllocateLanding{table_.IdOf(index), fetch.bytes_left()};
-  }
   const uint32_t bytes = static_cast<uint32_t>(
       std::min<uint64_t>(fetch.segments[fetch.segment].length - fetch.segment_offset, limits_.read_chunk_bytes));
+  const uint64_t bytes_max = uint64_t{kReadChunksInFlightMax} * limits_.read_chunk_bytes;
   if (read_bytes_in_flight_ + bytes > bytes_max) return std::nullopt;
-  return ReadOf(index, bytes);
+  if (fetch.state == State::kReading) return ReadOf(index, bytes);
+  table_.Remove(pending_, index);
+  fetch.state = State::kAllocating;
+  return AllocateLanding{table_.IdOf(index), fetch.landing_bytes()};
 }
 
 PostRead RendezvousReceiver::ReadOf(uint32_t index, uint32_t bytes) {

@@ -4,16 +4,20 @@
 // flight. The next is of the fetch that has the fewest bytes left: a small one waits for a few chunks and not for a
 // large one, and of many of one size one is finished after another, so that the first is there early and its landing
 // serves the next, still in the cache. Landing is asked for when a fetch's turn has come, not before. Each
-// kOldestsTurn-th READ is of the oldest, which would wait for ever else while smaller ones come. (Shortest remaining
-// first: Homa, Montazeri et al., SIGCOMM 2018; the oldest's share: Ousterhout, USENIX ATC 2021.)
+// kOldestsTurn-th READ is of the oldest of those that do not wait for memory, so that each is finished when all before
+// it are, however many smaller ones come. (Shortest remaining first: Homa, Montazeri et al., SIGCOMM 2018; the oldest's
+// share: Ousterhout, USENIX ATC 2021.)
+//
+// None goes before an older one of its own call, nor asks for landing before it: the layer above may have to keep it,
+// and its memory, until the older one is there.
 //
 // A fetch that ends early (withdrawn, cancelled, failed) is finished and its landing given up only when its READs in
 // flight have completed: not before may either side reuse its memory.
 //
 // Owner: the connection machine. Thread: its loop's. Invariants: exactly one kFinish per announcement; exactly one
 // Deliver or FetchFailed per Verdict::kFetch; exactly one Deliver, ReleaseLanding or OnLandingFailed per
-// AllocateLanding. Errors: a transfer that is in use or out of bounds (what an announcement says is valid: it was
-// decoded).
+// AllocateLanding, if there was one. Errors: a transfer that is in use or out of bounds (what an announcement says is
+// valid: it was decoded).
 
 #ifndef VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
 #define VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
@@ -58,11 +62,11 @@ class RendezvousReceiver {
   // Ends every fetch of this call.
   void Cancel(uint64_t call_id);
 
-  // Whether there is a READ to be made; perhaps not within the budget yet.
-  bool HasRead() const { return !pending_.empty(); }
-  // The next READ within the budget, or the landing that it needs (PostRead, AllocateLanding), if there is one. Asked
-  // for when all actions before are performed: whose landing is not there by then waits for memory, and others go on.
-  std::optional<Action> NextRead();
+  // Whether there is a READ to be made, perhaps not within the budget yet, or the landing for one to be asked for.
+  bool HasPending() const { return !pending_.empty(); }
+  // The next PostRead within the budget, or the AllocateLanding that it needs, if there is one. The actions before have
+  // been performed: a fetch whose landing is not there by then waits for memory, and others go on.
+  std::optional<Action> NextAction();
   // The next answer to an announcement. HasFinish() must hold.
   bool HasFinish() const { return !finishing_.empty(); }
   wire::FrameHeader NextFinish();
@@ -79,9 +83,9 @@ class RendezvousReceiver {
  private:
   enum class State : uint8_t {
     kOffered,     // The layer above is asked. Woken by OnVerdict.
-    kAccepted,    // In pending_, and has no landing. Woken by NextRead.
+    kAccepted,    // In pending_, and has no landing. Woken by NextAction.
     kAllocating,  // Woken by OnLanding or OnLandingFailed.
-    kReading,     // In pending_ while there are chunks to post. Woken by NextRead and OnReadCompleted.
+    kReading,     // In pending_ while there are chunks to post. Woken by NextAction, OnReadCompleted.
     kChecking,    // All has landed. Woken by OnIdentity.
     kStopping,    // Ended early; READs are in flight. Woken by OnReadCompleted.
     kFinishing,   // In finishing_ until both gates are open.
@@ -101,7 +105,8 @@ class RendezvousReceiver {
     uint64_t landing_offset = 0;  // In bytes.
     uint32_t reads_in_flight = 0;
 
-    uint64_t bytes_left() const { return payload_bytes + wire::kIdentityBytes - landing_offset; }  // To be posted.
+    uint64_t landing_bytes() const { return payload_bytes + wire::kIdentityBytes; }
+    uint64_t bytes_left() const { return landing_bytes() - landing_offset; }  // To be posted.
   };
   struct Read {
     uint32_t fetch;
@@ -115,7 +120,7 @@ class RendezvousReceiver {
   void AddPending(uint32_t index);
   // Whose turn it is. pending_ is not empty.
   uint32_t Turn() const;
-  PostRead ReadOf(uint32_t index, uint32_t bytes);
+  PostRead ReadOf(uint32_t index, uint32_t bytes);  // The next of this fetch.
   void Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure);
   // Ends a fetch that was accepted and has no READ in flight.
   void Abandon(uint32_t index);

@@ -27,11 +27,15 @@ class RendezvousReceiverTest : public testing::Test {
     receiver_.OnVerdict(id, true);
     return id;
   }
+  // One of a call of its own.
+  uint64_t AcceptedAlone(uint32_t transfer, uint64_t payload_bytes) {
+    return Accepted(transfer, payload_bytes, /*call_id=*/100 + transfer);
+  }
   // Whose landing is asked for next.
-  uint64_t AskedFor() { return std::get<AllocateLanding>(*receiver_.NextRead()).fetch_id; }
+  uint64_t AskedFor() { return std::get<AllocateLanding>(*receiver_.NextAction()).fetch_id; }
   // The next READ, where there is memory for every landing.
   std::optional<PostRead> NextRead() {
-    for (std::optional<Action> next = receiver_.NextRead(); next.has_value(); next = receiver_.NextRead()) {
+    for (std::optional<Action> next = receiver_.NextAction(); next.has_value(); next = receiver_.NextAction()) {
       if (const auto* read = std::get_if<PostRead>(&*next)) return *read;
       receiver_.OnLanding(std::get<AllocateLanding>(*next).fetch_id);
     }
@@ -70,7 +74,7 @@ class RendezvousReceiverTest : public testing::Test {
 
 TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
   const uint64_t id = Accepted(1, 1500);
-  const auto landing = std::get<AllocateLanding>(*receiver_.NextRead());
+  const auto landing = std::get<AllocateLanding>(*receiver_.NextAction());
   EXPECT_EQ(landing.fetch_id, id);
   EXPECT_EQ(landing.bytes, 1500 + wire::kIdentityBytes);
   receiver_.OnLanding(id);
@@ -79,7 +83,7 @@ TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
   EXPECT_EQ(second.length, 532u);
   EXPECT_EQ(second.remote_address, first.remote_address + kChunk);
   EXPECT_EQ(second.landing_offset, kChunk);
-  EXPECT_FALSE(receiver_.NextRead().has_value());
+  EXPECT_FALSE(receiver_.NextAction().has_value());
   EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
   EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
   const CheckIdentity check = Next<CheckIdentity>();
@@ -126,40 +130,40 @@ TEST_F(RendezvousReceiverTest, AnotherIdentityIsDataLoss) {
 }
 
 TEST_F(RendezvousReceiverTest, ASmallFetchGoesAheadOfALargeOne) {
-  const uint64_t large = Accepted(1, 50000);
+  const uint64_t large = AcceptedAlone(1, 50000);
   NextRead();
-  const uint64_t small = Accepted(2, 100);
+  const uint64_t small = AcceptedAlone(2, 100);
   EXPECT_EQ(NextRead()->fetch_id, small);
   receiver_.OnReadCompleted(large, true);
   EXPECT_EQ(NextRead()->fetch_id, large);
 }
 
 TEST_F(RendezvousReceiverTest, FetchesOfOneSizeAreFinishedOneAfterAnother) {
-  const uint64_t first = Accepted(1, 1900), second = Accepted(2, 1900), third = Accepted(3, 1900);
+  const uint64_t first = AcceptedAlone(1, 1900), second = AcceptedAlone(2, 1900), third = AcceptedAlone(3, 1900);
   EXPECT_EQ(ReadOneByOne(6), (std::vector<uint64_t>{first, first, second, second, third, third}));
 }
 
 TEST_F(RendezvousReceiverTest, TheOldestIsReadNowAndThenWhileSmallerOnesCome) {
-  const uint64_t large = Accepted(0, 50000);
-  for (uint32_t transfer = 1; transfer < kTransfersMax; ++transfer) Accepted(transfer, 900);
+  const uint64_t large = AcceptedAlone(0, 50000);
+  for (uint32_t transfer = 1; transfer < kTransfersMax; ++transfer) AcceptedAlone(transfer, 900);
   constexpr int kTurns = 3;
   const std::vector<uint64_t> reads = ReadOneByOne(kTurns * RendezvousReceiver::kOldestsTurn);
   EXPECT_EQ(std::count(reads.begin(), reads.end(), large), kTurns);
 }
 
 TEST_F(RendezvousReceiverTest, ALandingIsAskedForWhenItsTurnHasCome) {
-  const uint64_t first = Accepted(1, 2900), second = Accepted(2, 2900);
+  const uint64_t first = AcceptedAlone(1, 2900), second = AcceptedAlone(2, 2900);
   EXPECT_EQ(AskedFor(), first);
   receiver_.OnLanding(first);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(std::get<PostRead>(*receiver_.NextRead()).fetch_id, first);
+    EXPECT_EQ(std::get<PostRead>(*receiver_.NextAction()).fetch_id, first);
     receiver_.OnReadCompleted(first, true);
   }
   EXPECT_EQ(AskedFor(), second);
 }
 
 TEST_F(RendezvousReceiverTest, WhileOneWaitsForMemoryOthersAreRead) {
-  const uint64_t first = Accepted(1, 2900), second = Accepted(2, 2900);
+  const uint64_t first = AcceptedAlone(1, 2900), second = AcceptedAlone(2, 2900);
   EXPECT_EQ(AskedFor(), first);
   EXPECT_EQ(AskedFor(), second);  // All that was asked for before was performed, and the first has no landing.
   receiver_.OnLanding(second);
@@ -169,9 +173,38 @@ TEST_F(RendezvousReceiverTest, WhileOneWaitsForMemoryOthersAreRead) {
 }
 
 TEST_F(RendezvousReceiverTest, ReadsInFlightAreBoundedByTheDepth) {
-  for (uint32_t transfer = 0; transfer < 6; ++transfer) Accepted(transfer, 10);
+  for (uint32_t transfer = 0; transfer < 6; ++transfer) AcceptedAlone(transfer, 10);
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(NextRead().has_value());
-  EXPECT_FALSE(receiver_.NextRead().has_value());
+  EXPECT_FALSE(receiver_.NextAction().has_value());
+}
+
+TEST_F(RendezvousReceiverTest, AMessageIsNotOvertakenByALaterOneOfItsCall) {
+  const uint64_t first = Accepted(1, 5000), second = Accepted(2, 100);
+  EXPECT_EQ(AskedFor(), first);
+  receiver_.OnLanding(first);
+  const std::vector<uint64_t> reads = ReadOneByOne(7);
+  EXPECT_EQ(reads, (std::vector<uint64_t>{first, first, first, first, first, first, second}));
+}
+
+TEST_F(RendezvousReceiverTest, NorWhileItWaitsForMemory) {
+  const uint64_t first = Accepted(1, 5000);
+  Accepted(2, 100);
+  EXPECT_EQ(AskedFor(), first) << "who asks first is served first";
+}
+
+TEST_F(RendezvousReceiverTest, NoLandingIsAskedForWhileNoReadCouldBeMade) {
+  AcceptedAlone(1, 1500);
+  NextRead();
+  NextRead();
+  AcceptedAlone(2, 600);
+  EXPECT_FALSE(receiver_.NextAction().has_value()) << "1,532 bytes are in flight, of 2,000";
+}
+
+TEST_F(RendezvousReceiverTest, ARefusedLandingLetsOthersBeRead) {
+  const uint64_t first = AcceptedAlone(1, 900), second = AcceptedAlone(2, 900);
+  EXPECT_EQ(AskedFor(), first);
+  receiver_.OnLandingFailed(first);
+  EXPECT_EQ(NextRead()->fetch_id, second);
 }
 
 TEST_F(RendezvousReceiverTest, AFetchThatIsCancelledBeforeItsTurnHasNoLandingToGiveUp) {
@@ -179,7 +212,7 @@ TEST_F(RendezvousReceiverTest, AFetchThatIsCancelledBeforeItsTurnHasNoLandingToG
   receiver_.Cancel(7);
   EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kCancelled);
   EXPECT_TRUE(actions_.empty());
-  EXPECT_FALSE(receiver_.HasRead());
+  EXPECT_FALSE(receiver_.HasPending());
   ExpectFinish(1, wire::FinishReason::kRefused);
 }
 
@@ -188,7 +221,7 @@ TEST_F(RendezvousReceiverTest, AWithdrawnFetchHoldsItsLandingUntilItsReadsAreBac
   NextRead();
   NextRead();
   ASSERT_TRUE(receiver_.OnWithdraw(WithdrawOf(1)).ok());
-  EXPECT_FALSE(receiver_.NextRead().has_value());
+  EXPECT_FALSE(receiver_.NextAction().has_value());
   receiver_.OnReadCompleted(id, true);
   EXPECT_TRUE(actions_.empty());
   EXPECT_FALSE(receiver_.HasFinish());
@@ -215,7 +248,7 @@ TEST_F(RendezvousReceiverTest, ACancelledWaitForMemoryIsGivenUp) {
   Next<ReleaseLanding>();
   Next<FetchFailed>();
   receiver_.OnLanding(id);  // Too late: ignored.
-  EXPECT_FALSE(receiver_.NextRead().has_value());
+  EXPECT_FALSE(receiver_.NextAction().has_value());
 }
 
 TEST_F(RendezvousReceiverTest, ACancelDuringTheCheckFailsTheFetchAfterIt) {
@@ -252,15 +285,30 @@ TEST_F(RendezvousReceiverTest, AWithdrawalOfAnotherCallIsAProtocolError) {
   EXPECT_FALSE(receiver_.OnWithdraw(WithdrawOf(1, /*call_id=*/8)).ok());
 }
 
+TEST_F(RendezvousReceiverTest, AFetchThatIsWithdrawnBeforeItsTurnIsFinishedSo) {
+  Accepted(1, 1500);
+  ASSERT_TRUE(receiver_.OnWithdraw(WithdrawOf(1)).ok());
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kWithdrawn);
+  EXPECT_TRUE(actions_.empty());
+  ExpectFinish(1, wire::FinishReason::kWithdrawn);
+}
+
 TEST_F(RendezvousReceiverTest, ACloseEndsEveryAcceptedFetchOnce) {
   Offered(1, 1500);  // No verdict yet: nothing to report.
-  const uint64_t reading = Accepted(2, 5000);
+  const uint64_t reading = AcceptedAlone(2, 5000);
   NextRead();
+  const uint64_t allocating = AcceptedAlone(3, 50);
+  EXPECT_EQ(AskedFor(), allocating);
+  const uint64_t accepted = AcceptedAlone(4, 5000);
   receiver_.Close();
-  EXPECT_EQ(Next<ReleaseLanding>().fetch_id, reading);
-  const FetchFailed failed = Next<FetchFailed>();
-  EXPECT_EQ(failed.fetch_id, reading);
-  EXPECT_EQ(failed.why, FetchFailure::kConnectionEnded);
+  for (const uint64_t fetch : {reading, allocating, accepted}) {
+    if (fetch != accepted) {
+      EXPECT_EQ(Next<ReleaseLanding>().fetch_id, fetch);
+    }
+    const FetchFailed failed = Next<FetchFailed>();
+    EXPECT_EQ(failed.fetch_id, fetch);
+    EXPECT_EQ(failed.why, FetchFailure::kConnectionEnded);
+  }
   EXPECT_TRUE(actions_.empty());
   EXPECT_TRUE(receiver_.empty());
 }
