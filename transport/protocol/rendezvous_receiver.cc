@@ -92,7 +92,7 @@ void RendezvousReceiver::OnVerdict(uint64_t fetch_id, bool fetch) {
     Finish(index, offered.reason);
   } else {
     offered.state = State::kAccepted;
-    AddPending(index);
+    table_.PushBack(pending_, index);
   }
 }
 
@@ -100,7 +100,7 @@ void RendezvousReceiver::OnLanding(uint64_t fetch_id) {
   const uint32_t index = Find(fetch_id, State::kAllocating);
   if (index == kNone) return;
   table_[index].state = State::kReading;
-  AddPending(index);
+  table_.PushBack(pending_, index);
 }
 
 void RendezvousReceiver::OnLandingFailed(uint64_t fetch_id) {
@@ -111,22 +111,23 @@ void RendezvousReceiver::OnLandingFailed(uint64_t fetch_id) {
   Finish(index, wire::FinishReason::kNoMemory);
 }
 
-void RendezvousReceiver::AddPending(uint32_t index) {
-  const Fetch& fetch = table_[index];
-  table_.Insert(pending_, index, [&fetch](const Fetch& other) {
-    return other.bytes_left() > fetch.bytes_left() ||
-           (other.bytes_left() == fetch.bytes_left() && other.arrival > fetch.arrival);
-  });
+template <typename GoesBefore>
+uint32_t RendezvousReceiver::FirstPending(uint32_t first, GoesBefore goes_before) const {
+  for (uint32_t index = pending_.head; index != kNone; index = table_.Next(index)) {
+    if (goes_before(table_[index], table_[first])) first = index;
+  }
+  return first;
 }
 
 uint32_t RendezvousReceiver::Turn() const {
-  const bool of_oldest = reads_made_ % kOldestsTurn == kOldestsTurn - 1;
-  uint32_t turn = pending_.head;
-  for (uint32_t index = table_.Next(turn); index != kNone; index = table_.Next(index)) {
-    const bool rival = of_oldest || table_[index].call_id == table_[turn].call_id;
-    if (rival && table_[index].arrival < table_[turn].arrival) turn = index;
-  }
-  return turn;
+  const auto is_older = [](const Fetch& one, const Fetch& other) { return one.arrival < other.arrival; };
+  if (reads_made_ % kOldestsTurn == kOldestsTurn - 1) return FirstPending(pending_.head, is_older);
+  const uint32_t smallest = FirstPending(pending_.head, [&is_older](const Fetch& one, const Fetch& other) {
+    return one.bytes_left() < other.bytes_left() || (one.bytes_left() == other.bytes_left() && is_older(one, other));
+  });
+  return FirstPending(smallest, [&is_older](const Fetch& one, const Fetch& other) {
+    return one.call_id == other.call_id && is_older(one, other);
+  });
 }
 
 std::optional<Action> RendezvousReceiver::NextAction() {
@@ -152,14 +153,13 @@ PostRead RendezvousReceiver::ReadOf(uint32_t index, uint32_t bytes) {
   ++reads_made_;
   read_bytes_in_flight_ += bytes;
   ++fetch.reads_in_flight;
-  table_.Remove(pending_, index);
   fetch.landing_offset += bytes;
   fetch.segment_offset += bytes;
   if (fetch.segment_offset == segment.length) {
     ++fetch.segment;
     fetch.segment_offset = 0;
   }
-  if (fetch.segment < fetch.segments.size()) AddPending(index);
+  if (fetch.segment == fetch.segments.size()) table_.Remove(pending_, index);
   return read;
 }
 

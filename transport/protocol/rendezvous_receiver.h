@@ -117,9 +117,11 @@ class RendezvousReceiver {
   absl::Status CheckTransfer(uint32_t transfer) const;
   void CopyAnnouncement(const wire::FrameView& frame, Fetch& fetch);
   uint32_t Find(uint64_t fetch_id, State state) const;
-  void AddPending(uint32_t index);
   // Whose turn it is. pending_ is not empty.
   uint32_t Turn() const;
+  // Of `first`, which is in pending_, and all others there, the one that goes before the others.
+  template <typename GoesBefore>
+  uint32_t FirstPending(uint32_t first, GoesBefore goes_before) const;
   PostRead ReadOf(uint32_t index, uint32_t bytes);  // The next of this fetch.
   void Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure);
   // Ends a fetch that was accepted and has no READ in flight.
@@ -132,7 +134,7 @@ class RendezvousReceiver {
   ActionQueue* const actions_;
   SlotTable<Fetch> table_;
   std::array<uint32_t, kTransfersMax> transfers_;  // The fetch of each transfer slot of the peer, or kNone.
-  SlotQueue pending_;                              // Fewest bytes left first; of those with as many, the oldest.
+  SlotQueue pending_;                              // In no order: Turn says whose turn it is.
   SlotQueue finishing_;
   Ring<Read> reads_;
   uint64_t arrivals_ = 0;    // Ever.

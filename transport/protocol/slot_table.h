@@ -87,20 +87,6 @@ class SlotTable {
     queue.tail = index;
   }
 
-  // Puts it in front of those at the queue's end that it goes before: of whose values `goes_before` is true.
-  template <typename GoesBefore>
-  void Insert(SlotQueue& queue, uint32_t index, GoesBefore goes_before) {
-    uint32_t previous = queue.tail;
-    uint32_t next = SlotQueue::kNone;
-    for (; previous != SlotQueue::kNone && goes_before(slots_[previous].value); previous = slots_[previous].previous) {
-      next = previous;
-    }
-    slots_[index].previous = previous;
-    slots_[index].next = next;
-    (previous == SlotQueue::kNone ? queue.head : slots_[previous].next) = index;
-    (next == SlotQueue::kNone ? queue.tail : slots_[next].previous) = index;
-  }
-
   // The slot behind this one in its queue, or kNone.
   uint32_t Next(uint32_t index) const { return slots_[index].next; }
 
