@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/counters.h"
+#include "transport/payload_mapper.h"
 
 namespace verbena::transport {
 namespace {
@@ -55,7 +56,8 @@ absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
     if (BlockRef kept = TakeKeptLocked(capacity)) return kept;
     if (absl::Status status = ReserveLocked(capacity); !status.ok()) return status;
   }
-  absl::StatusOr<MappedMemory> memory = MappedMemory::Map(capacity, "payload memory");  // May take long.
+  absl::StatusOr<MappedMemory> memory =
+      MappedMemory::Map(capacity, "payload memory", PayloadMapper());  // May take long.
   const std::lock_guard lock(mu_);
   if (!memory.ok()) {
     mapped_ -= capacity;

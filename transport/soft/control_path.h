@@ -29,6 +29,9 @@ ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access)
 int ReregisterMemory(ibv_mr* region, int flags, ibv_pd* domain, void* address, size_t length, int access);
 // EBUSY while windows are bound.
 int DeregisterMemory(ibv_mr* region);
+// Of the process' SharedHeap; the device need not be in use.
+void* MapMemory(size_t bytes);
+int UnmapMemory(void* address, size_t bytes);
 // Type 2 only (and it is 2B: see key_table.h); type 1 is EOPNOTSUPP.
 ibv_mw* AllocMemoryWindow(ibv_pd* domain, ibv_mw_type type);
 // Bound or not.

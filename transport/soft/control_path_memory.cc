@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "transport/soft/control_path.h"
+#include "transport/soft/heap/shared_heap.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/soft_device.h"
 
@@ -89,6 +90,12 @@ int DeregisterMemory(ibv_mr* region) {
   --ProtectionDomain::Of(region->pd).users;
   delete static_cast<Region*>(region);
   return 0;
+}
+
+void* MapMemory(size_t bytes) { return SharedHeap::OfProcess().Map(bytes); }
+
+int UnmapMemory(void* address, size_t bytes) {
+  return SharedHeap::OfProcess().Unmap(static_cast<std::byte*>(address), bytes) ? 0 : EINVAL;
 }
 
 ibv_mw* AllocMemoryWindow(ibv_pd* domain, ibv_mw_type type) {

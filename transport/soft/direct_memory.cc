@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "transport/soft/heap/copy_forward.h"
 #include "transport/soft/receive_queue.h"
 #include "transport/soft/unique_fd.h"
 
@@ -60,6 +61,14 @@ void CopyWithinProcess(DirectMemory::Direction direction, const LocalParts& loca
   }
 }
 
+void CopyFromMapping(const LocalParts& local, const std::byte* from) {
+  for (size_t i = 0; i < local.count; ++i) {
+    const iovec& part = local.parts[i];
+    CopyForward(static_cast<std::byte*>(part.iov_base), from, part.iov_len);
+    from += part.iov_len;
+  }
+}
+
 // Whether no thread of the process runs any more; false if the kernel does not say.
 bool HasEnded(pid_t process) {
   UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
@@ -95,7 +104,11 @@ int DirectMemory::Probe(pid_t peer, const Cookie& cookie) {
 }
 
 DirectMemory::DirectMemory(PeerProcess peer, const StateLine* state, HazardLine* hazard)
-    : peer_(std::move(peer)), same_process_(peer_.process == getpid()), state_(state), hazard_(hazard) {}
+    : peer_(std::move(peer)),
+      same_process_(peer_.process == getpid()),
+      state_(state),
+      hazard_(hazard),
+      heap_(peer_.process) {}
 
 WorkOutcome DirectMemory::Copy(const Request& request) {
   if (abandoned_) return OutcomeOfErrno(ESRCH);
@@ -128,14 +141,24 @@ WorkOutcome DirectMemory::Check(uint32_t key, MemoryRange range, uint32_t access
   return {};
 }
 
+const std::byte* DirectMemory::FindMapped(MemoryRange remote) {
+  return same_process_ ? nullptr : heap_.Find(peer_.regions->published().heap, remote);
+}
+
 WorkOutcome DirectMemory::MoveBytes(const Request& request) {
   LocalParts local(request.local, request.offset, request.part_length);
+  const uint64_t address = request.remote_address + request.offset;
   if (same_process_) {
-    CopyWithinProcess(request.direction, local, request.remote_address + request.offset);
+    CopyWithinProcess(request.direction, local, address);
     return {};
   }
-  iovec remote = {.iov_base = reinterpret_cast<void*>(request.remote_address + request.offset),
-                  .iov_len = request.part_length};
+  if (request.direction == Direction::kRead) {
+    if (const std::byte* from = FindMapped({.address = address, .length = request.part_length}); from != nullptr) {
+      CopyFromMapping(local, from);
+      return {};
+    }
+  }
+  iovec remote = {.iov_base = reinterpret_cast<void*>(address), .iov_len = request.part_length};
   ssize_t copied = request.direction == Direction::kRead
                        ? process_vm_readv(peer_.process, local.parts.data(), local.count, &remote, 1, 0)
                        : process_vm_writev(peer_.process, local.parts.data(), local.count, &remote, 1, 0);

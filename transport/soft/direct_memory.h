@@ -1,6 +1,8 @@
 // One-sided access to a peer's registered memory: the initiator checks the responder's published table of regions and
 // copies by itself, with process_vm_readv / process_vm_writev, or memcpy when both ends live in one process.
 //
+// What stands in the peer's heap (shared_heap.h) is READ from a mapping of that, without the kernel.
+//
 // Each part of a copy is announced in the hazard word of the pair, then the key is checked. Deregistering revokes the
 // key, then waits for the hazard words that name it; so no copy touches memory whose deregistration has returned.
 //
@@ -18,6 +20,7 @@
 
 #include "absl/types/span.h"
 #include "transport/soft/atomic_operation.h"
+#include "transport/soft/heap/peer_heap.h"
 #include "transport/soft/key_table.h"
 #include "transport/soft/shared_layout.h"
 #include "transport/soft/shared_mapping.h"
@@ -95,6 +98,9 @@ class DirectMemory {
   WorkOutcome Execute(const AtomicOperation& operation, uint64_t remote_address, uint32_t remote_key, uint64_t* before);
   bool same_process() const { return same_process_; }
 
+  // Whether a READ of that much needs no help of the kernel's: it stands in the peer's heap.
+  bool IsMapped(MemoryRange remote) { return FindMapped(remote) != nullptr; }
+
   // What Copy would say of a READ of that much without copying anything.
   WorkOutcome CheckRead(uint32_t remote_key, MemoryRange remote) const;
 
@@ -104,11 +110,14 @@ class DirectMemory {
  private:
   WorkOutcome Check(uint32_t key, MemoryRange range, uint32_t access) const;
   WorkOutcome MoveBytes(const Request& request);
+  // Where it is in this process; null: only in the peer's.
+  const std::byte* FindMapped(MemoryRange remote);
 
   const PeerProcess peer_;
   const bool same_process_;
   const StateLine* const state_;
   HazardLine* const hazard_;
+  PeerHeap heap_;
   bool abandoned_ = false;
 };
 

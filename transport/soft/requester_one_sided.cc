@@ -78,6 +78,7 @@ void Requester::LeaveToPeer(SendEntry& entry) {
 bool Requester::MayAsk(PairLink& link, const SendEntry& entry) const {
   return IsRead(entry.opcode) && link.asks_for_reads() && read_depth_ != 0 && !entry.planned.any() &&
          options_.completions->IsPolledSteadily() && link.ReceiverIsPolled() &&
+         !link.direct()->IsMapped({.address = entry.remote_address, .length = entry.length}) &&
          asking_.MayAsk(ReadAsking::Clock::now());
 }
 

@@ -1,11 +1,14 @@
 // What two ends of a link see of each other in shared memory, byte for byte.
 //
-// Four kinds of memory are shared, each a sealed memfd:
+// Five kinds of memory are shared, each a sealed memfd:
 //   pair     one for two linked queue pairs: control lines and four byte rings; both ends write it.
 //   ready    one for a completion queue: peers set a bit there for a queue pair that has something for it.
 //   queues   one for a process: how its completion queues want to be told of news. Peers' mappings are read-only.
 //   regions  one for a process: its table of memory regions. Read-only too, and passed on only to peers that may copy
 //            from and into this process' memory by themselves (see direct_memory.h).
+//   heap     one for a process that has asked for some: memory for its user, to be READ by peers that map it,
+//   read-only.
+//            Passed on to nobody: a peer fetches it if the kernel lets it (see shared_heap.h).
 //
 // The pair alone is enough for everything that two queue pairs do: each end's control lines and rings hold all that the
 // other end must know of it. So one end of a pair may be somebody who stands in for a queue pair far away, carrying
@@ -38,6 +41,7 @@ inline constexpr uint32_t kQueuePairsMax = 16384;       // Per process.
 inline constexpr uint32_t kCompletionQueuesMax = 1024;  // Per process.
 inline constexpr uint32_t kMemoryRegionsMax = 65536;    // Per process; windows count too.
 inline constexpr size_t kRingBytes = 128 * 1024;        // One direction of one pair.
+inline constexpr size_t kHeapBytes = size_t{64} << 30;  // Per process, of addresses and of the file, which has holes.
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
@@ -143,7 +147,15 @@ struct PublishedRegion {
   std::atomic<uint32_t> queue_pair;  // A window: the number of the one it is bound to. A region: 0.
 };
 
+// Where the heap is in its owner's process. Written once, the descriptor last.
+struct alignas(kCacheLineBytes) PublishedHeap {
+  std::atomic<uint64_t> address;
+  std::atomic<uint64_t> file;        // Its inode number.
+  std::atomic<uint32_t> descriptor;  // 1 + that of the file in the owner's process; 0: there is no heap yet.
+};
+
 struct PublishedMemory {
+  PublishedHeap heap;
   PublishedRegion regions[kMemoryRegionsMax];
 };
 

@@ -30,11 +30,13 @@ size_t FileBytes(Kind kind) {
       return sizeof(QueuesMemory);
     case Kind::kRegions:
       return sizeof(PublishedMemory);
+    case Kind::kHeap:
+      return kHeapBytes;
   }
   return 0;
 }
 
-bool OnlyOwnerWrites(Kind kind) { return kind == Kind::kQueues || kind == Kind::kRegions; }
+bool OnlyOwnerWrites(Kind kind) { return kind == Kind::kQueues || kind == Kind::kRegions || kind == Kind::kHeap; }
 
 const char* FileName(Kind kind) {
   switch (kind) {
@@ -46,6 +48,8 @@ const char* FileName(Kind kind) {
       return "verbena-soft-queues";
     case Kind::kRegions:
       return "verbena-soft-regions";
+    case Kind::kHeap:
+      return "verbena-soft-heap";
   }
   return "";
 }
@@ -65,6 +69,19 @@ absl::Status CheckPeerFile(Kind kind, int fd) {
   return absl::OkStatus();
 }
 
+// As mmap. The holes of a heap are not to be locked, which would fill them, nor dumped.
+void* MapFile(Kind kind, int fd, int protection) {
+  const size_t bytes = FileBytes(kind);
+  if (kind != Kind::kHeap) return mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
+  void* const base = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) return base;
+  munlock(base, bytes);
+  madvise(base, bytes, MADV_DONTDUMP);
+  if (mprotect(base, bytes, protection) == 0) return base;
+  munmap(base, bytes);
+  return MAP_FAILED;
+}
+
 // Mappings of this process by file. Never destroyed: mappings may outlive static destruction.
 struct Registry {
   std::mutex mu;
@@ -79,16 +96,29 @@ Registry& TheRegistry() {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Create(Kind kind) {
+  absl::StatusOr<UniqueFd> fd = CreateFile(kind);
+  if (!fd.ok()) return fd.status();
+  UniqueFd keep(fcntl(fd->get(), F_DUPFD_CLOEXEC, 0));
+  if (!keep.valid()) return StatusOfErrno(errno, "fcntl(F_DUPFD_CLOEXEC)");
+  absl::StatusOr<std::shared_ptr<SharedMapping>> mapping = Map(kind, *fd, true, std::move(keep));
+  if (!mapping.ok()) return mapping;
+  if (absl::Status status = Seal(kind, *fd); !status.ok()) return status;
+  return mapping;
+}
+
+absl::StatusOr<UniqueFd> SharedMapping::CreateFile(Kind kind) {
   UniqueFd fd(memfd_create(FileName(kind), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return StatusOfErrno(errno, "memfd_create");
   if (ftruncate(fd.get(), static_cast<off_t>(FileBytes(kind))) != 0) return absl::ErrnoToStatus(errno, "ftruncate");
-  UniqueFd keep(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!keep.valid()) return StatusOfErrno(errno, "fcntl(F_DUPFD_CLOEXEC)");
-  absl::StatusOr<std::shared_ptr<SharedMapping>> mapping = Map(kind, fd, true, std::move(keep));
-  if (!mapping.ok()) return mapping;
-  int seals = kSizeSeals | F_SEAL_SEAL | (OnlyOwnerWrites(kind) ? F_SEAL_FUTURE_WRITE : 0);
-  if (fcntl(fd.get(), F_ADD_SEALS, seals) != 0) return absl::ErrnoToStatus(errno, "fcntl(F_ADD_SEALS)");
-  return mapping;
+  return fd;
+}
+
+absl::Status SharedMapping::Seal(Kind kind, const UniqueFd& fd) {
+  // A heap's pages are given back by punching holes, which nobody may where nobody may write.
+  bool nobody_writes = OnlyOwnerWrites(kind) && kind != Kind::kHeap;
+  int seals = kSizeSeals | F_SEAL_SEAL | (nobody_writes ? F_SEAL_FUTURE_WRITE : 0);
+  if (fcntl(fd.get(), F_ADD_SEALS, seals) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "fcntl(F_ADD_SEALS)");
 }
 
 absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Attach(Kind kind, const UniqueFd& fd) {
@@ -111,7 +141,7 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
     return present;
   }
   int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* base = mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd.get(), 0);
+  void* base = MapFile(kind, fd.get(), protection);
   if (base == MAP_FAILED) return StatusOfErrno(errno, "mmap of a memory file");
   std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
   registry.by_file[id] = mapping;

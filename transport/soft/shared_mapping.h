@@ -22,10 +22,13 @@ namespace verbena::soft {
 
 class SharedMapping {
  public:
-  enum class Kind { kPair, kReady, kQueues, kRegions };
+  enum class Kind { kPair, kReady, kQueues, kRegions, kHeap };
 
   // A fresh file of zeros. Its size is sealed; one of queues or regions cannot be mapped for writing by anybody else.
   static absl::StatusOr<std::shared_ptr<SharedMapping>> Create(Kind kind);
+  // Its two halves, for an owner who maps the file by himself between them.
+  static absl::StatusOr<UniqueFd> CreateFile(Kind kind);
+  static absl::Status Seal(Kind kind, const UniqueFd& fd);
 
   // A peer's file. Refused unless it is memory of exactly this kind's size whose size is sealed: anything else could
   // raise SIGBUS when it is touched.
@@ -43,6 +46,7 @@ class SharedMapping {
   ReadyMemory& ready() const { return *static_cast<ReadyMemory*>(base_); }
   const QueuesMemory& queues() const { return *static_cast<const QueuesMemory*>(base_); }
   const PublishedMemory& published() const { return *static_cast<const PublishedMemory*>(base_); }
+  const std::byte* heap() const { return static_cast<const std::byte*>(base_); }  // kHeapBytes.
   // Only for the process that made it.
   QueuesMemory& own_queues() const { return *static_cast<QueuesMemory*>(base_); }
   PublishedMemory& own_published() const { return *static_cast<PublishedMemory*>(base_); }

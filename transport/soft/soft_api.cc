@@ -24,6 +24,8 @@ const verbs::VerbsApi& SoftApi() {
       .dealloc_pd = DeallocProtectionDomain,
       .register_memory = RegisterMemory,
       .deregister_memory = DeregisterMemory,
+      .map_memory = MapMemory,
+      .unmap_memory = UnmapMemory,
       .create_comp_channel = CreateCompletionChannel,
       .destroy_comp_channel = DestroyCompletionChannel,
       .create_cq = CreateCompletionQueue,

@@ -18,6 +18,7 @@
 #include "transport/soft/errno_status.h"
 #include "transport/soft/extended_calls.h"
 #include "transport/soft/forked_child.h"
+#include "transport/soft/heap/shared_heap.h"
 #include "transport/soft/process_faults.h"
 
 namespace verbena::soft {
@@ -116,6 +117,7 @@ SoftDevice::SoftDevice(const Profile& profile, Resources resources)
   context()->cmd_fd = -1;
   context()->async_fd = async_events_.fd();
   context()->num_comp_vectors = kCompletionVectors;
+  SharedHeap::OfProcess().Publish(&published_->own_published().heap);
   InstallDataPath(&context()->ops);
   InstallExtendedCalls(profile, &context_);
 }

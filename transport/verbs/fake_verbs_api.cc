@@ -207,6 +207,8 @@ VerbsApi MakeTable() {
   api.dealloc_pd = DeallocPd;
   api.register_memory = RegisterMemory;
   api.deregister_memory = DeregisterMemory;
+  api.map_memory = [](size_t) -> void* { return nullptr; };
+  api.unmap_memory = [](void*, size_t) { return EINVAL; };
   api.create_comp_channel = CreateCompChannel;
   api.destroy_comp_channel = DestroyCompChannel;
   api.create_cq = CreateCq;

@@ -14,6 +14,11 @@ ibv_mr* RegisterMemory(ibv_pd* pd, void* address, size_t length, int access) {
   return ibv_reg_mr(pd, address, length, access);
 }
 
+// A card reads any registered memory alike.
+void* MapNoMemory(size_t) { return nullptr; }
+
+int UnmapNoMemory(void*, size_t) { return EINVAL; }
+
 int NoPeerCredentials(rdma_cm_id*, ucred*) {
   errno = EOPNOTSUPP;
   return -1;
@@ -39,6 +44,8 @@ const VerbsApi& RdmaCoreApi() {
       .dealloc_pd = ibv_dealloc_pd,
       .register_memory = RegisterMemory,
       .deregister_memory = ibv_dereg_mr,
+      .map_memory = MapNoMemory,
+      .unmap_memory = UnmapNoMemory,
       .create_comp_channel = ibv_create_comp_channel,
       .destroy_comp_channel = ibv_destroy_comp_channel,
       .create_cq = ibv_create_cq,

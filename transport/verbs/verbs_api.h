@@ -7,7 +7,8 @@
 // (`ibv_create_qp` -> `create_qp`, `rdma_connect` -> `cm_connect`). The `ibv_` prefix is dropped because some of those
 // names are function-like macros in verbs.h.
 //
-// One call is none of rdma-core's: cm_get_peer_credentials, which only a device within one host can answer.
+// Three calls are none of rdma-core's: cm_get_peer_credentials, which only a device within one host can answer, and
+// map_memory with unmap_memory, where the processor is to be the card.
 //
 // Two tables exist: RdmaCoreApi() forwards to libibverbs and librdmacm, soft::SoftApi() (transport/soft/soft_api.h) is
 // the software device. An object must be destroyed through the table that made it. A table is immutable, process-wide
@@ -44,6 +45,11 @@ struct VerbsApi {
   int (*dealloc_pd)(ibv_pd* pd);
   ibv_mr* (*register_memory)(ibv_pd* pd, void* address, size_t length, int access);
   int (*deregister_memory)(ibv_mr* region);
+  // Zeros to be registered, from where peers READ at the least cost: whole pages, readable and writable. Null: any
+  // memory of the process is as good, or the system refuses. They may be given back in parts; EINVAL: these are none of
+  // them.
+  void* (*map_memory)(size_t bytes);
+  int (*unmap_memory)(void* address, size_t bytes);
 
   // Completion channels, completion queues, shared receive queues.
   ibv_comp_channel* (*create_comp_channel)(ibv_context* context);

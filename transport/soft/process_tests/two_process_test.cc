@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <tuple>
 
 #include "gtest/gtest.h"
+#include "transport/soft/control_path.h"
 #include "transport/soft/testing/linked_pair.h"
 #include "transport/soft/testing/must.h"
 #include "transport/soft/testing/offer_pipe.h"
@@ -80,6 +82,14 @@ void SendWhenTold(TestEnd& end) {
   pthread_exit(nullptr);
 }
 
+// A megabyte of its heap, each byte `fill`.
+std::byte* MapFilled(std::byte fill) {
+  auto* const memory = static_cast<std::byte*>(MapMemory(kMegabyte));
+  Must(memory != nullptr, "memory of the heap");
+  std::fill_n(memory, kMegabyte, fill);
+  return memory;
+}
+
 int RunPeer(const std::string& role) {
   if (role == "sender") setenv("VERBENA_SOFT_PROGRESS", "polls", 1);
   static TestEnd end({.with_channel = true, .memory_bytes = 2 * kMegabyte});  // Outlives this thread.
@@ -91,6 +101,11 @@ int RunPeer(const std::string& role) {
   if (role == "armed") ibv_req_notify_cq(end.receive_queue, 0);
   if (role == "one send") end.Send(1, kMegabyte, 100, 0);
   RemoteMemory memory = {.address = end.Address(0), .key = end.region->rkey};
+  if (role == "heap") {
+    std::byte* const mapped = MapFilled(std::byte{7});
+    memory = {.address = reinterpret_cast<uint64_t>(mapped),
+              .key = RegisterMemory(end.domain, mapped, kMegabyte, kFullAccess)->rkey};
+  }
   if (write(kPeerSocket, &memory, sizeof(memory)) != sizeof(memory)) return 1;
   if (role == "echo") Echo(end);
   if (role == "sender") SendWhenTold(end);
@@ -190,6 +205,41 @@ void WriteAndRead(PeerProcess& peer) {
   peer.end.OneSided(6, IBV_WR_RDMA_READ, 100, 7, peer.memory.address + 50, peer.memory.key);
   EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
   EXPECT_EQ(peer.end.Text(100, 7), "written");
+}
+
+// How many heaps of other processes this one has mapped.
+int MappedHeaps() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    count += line.find("r--s") != std::string::npos && line.find("verbena-soft-heap") != std::string::npos ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(TwoProcesses, WhatStandsInThePeersHeapIsReadFromAMapping) {
+  {
+    PeerProcess peer("heap");
+    peer.Stop();
+    EXPECT_EQ(MappedHeaps(), 0);
+    peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, kMegabyte, peer.memory.address, peer.memory.key);
+    EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(MappedHeaps(), 1);
+    for (size_t i = 0; i < kMegabyte; ++i) ASSERT_EQ(peer.end.memory[i], std::byte{7}) << i;
+    peer.Continue();
+  }
+  EXPECT_EQ(MappedHeaps(), 0);  // It goes with the link.
+}
+
+TEST(TwoProcesses, PeersHeapIsWrittenAndReadBack) {
+  PeerProcess peer("heap");
+  WriteAndRead(peer);
+}
+
+TEST(TwoProcesses, HeapIsReadNoFurtherThanItsKeyAllows) {
+  PeerProcess peer("heap");
+  peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, 64, peer.memory.address + kMegabyte - 63, peer.memory.key);
+  EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_REM_ACCESS_ERR);
 }
 
 TEST(TwoProcesses, WriteIsThereForALaterRead) {
