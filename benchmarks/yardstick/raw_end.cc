@@ -8,7 +8,7 @@ namespace verbena::benchmarks {
 
 struct RawEnd::Parts {
   verbs::CmEventChannel cm_channel;
-  std::unique_ptr<std::vector<std::byte>> memory;
+  RawMemory memory;
   verbs::ConnectionId id;
   std::unique_ptr<RawQueue> queue;
   verbs::MemoryRegion region;
@@ -17,14 +17,14 @@ struct RawEnd::Parts {
 
 absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Create(verbs::CmEventChannel channel, verbs::ConnectionId id,
                                                        const RawShape& shape) {
-  auto memory = std::make_unique<std::vector<std::byte>>(
-      RawAreaBytes(shape.message_bytes) * (shape.receives + 1 + shape.ring_areas), std::byte{0x5a});
+  RawMemory memory(id.api(), RawAreaBytes(shape.message_bytes) * (shape.receives + 1 + shape.ring_areas),
+                   std::byte{0x5a});
   const uint32_t sends_max = shape.sends + kRawSignalEvery + shape.ring_areas;
   absl::StatusOr<std::unique_ptr<RawQueue>> queue =
       RawQueue::Create(id, shape.wait, sends_max + shape.receives + shape.others);
   if (!queue.ok()) return queue.status();
   absl::StatusOr<verbs::MemoryRegion> region = verbs::MemoryRegion::Register(
-      (*queue)->domain(), absl::MakeSpan(*memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+      (*queue)->domain(), memory.bytes(), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
   if (!region.ok()) return region.status();
   absl::StatusOr<verbs::QueuePair> queue_pair = verbs::QueuePair::Create(id, (*queue)->domain(),
                                                                          {.send_completions = &(*queue)->queue(),
@@ -56,7 +56,7 @@ RawEnd::~RawEnd() { queue_pair_.ModifyToError().IgnoreError(); }
 
 ibv_sge RawEnd::Area(uint32_t index) const {
   const size_t area_bytes = RawAreaBytes(shape_.message_bytes);
-  return {.addr = reinterpret_cast<uint64_t>(memory_->data()) + index * area_bytes,
+  return {.addr = reinterpret_cast<uint64_t>(memory_.bytes().data()) + index * area_bytes,
           .length = static_cast<uint32_t>(shape_.message_bytes),
           .lkey = region_.lkey()};
 }

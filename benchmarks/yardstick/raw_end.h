@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "benchmarks/yardstick/raw_memory.h"
 #include "benchmarks/yardstick/raw_queue.h"
 #include "transport/verbs/cm_event_channel.h"
 #include "transport/verbs/connection_id.h"
@@ -78,7 +78,7 @@ class RawEnd {
 
   // Destroyed from the last to the first: the order that the verbs demand.
   verbs::CmEventChannel cm_channel_;
-  std::unique_ptr<std::vector<std::byte>> memory_;
+  RawMemory memory_;
   verbs::ConnectionId id_;
   std::unique_ptr<RawQueue> queue_;
   verbs::MemoryRegion region_;
