@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "transport/gather_plan.h"
+#include "transport/payload_layout.h"
 #include "transport/wire/checksum.h"
 
 namespace verbena::transport {
@@ -36,10 +37,10 @@ class PayloadExporter {
   absl::Status Begin(size_t source_bytes, absl::Span<const GatherPiece> pieces) {
     for (const GatherPiece& piece : pieces) out_.copied_bytes_ += piece.regions == nullptr ? piece.bytes.size() : 0;
     const size_t block_bytes = wire::kIdentityBytes + source_bytes + out_.copied_bytes_;
-    absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(block_bytes);
+    absl::StatusOr<BlockRef> block = AllocateForMessage(block_bytes);
     if (!block.ok()) return block.status();
     out_.block_ = *std::move(block);
-    absl::StatusOr<Key> key = Open(out_.block_->regions(), absl::MakeSpan(out_.block_->data(), block_bytes));
+    absl::StatusOr<Key> key = Open(out_.block_->regions(), absl::MakeSpan(first_byte(), block_bytes));
     if (!key.ok()) return key.status();
     block_key_ = *key;
     run_end_ = wire::kIdentityBytes + source_bytes;
@@ -49,7 +50,7 @@ class PayloadExporter {
   absl::Status Lay(absl::Span<const GatherPiece> pieces) {
     for (const GatherPiece& piece : pieces) {
       if (piece.regions == nullptr) {
-        std::memcpy(out_.block_->data() + run_end_, piece.bytes.data(), piece.bytes.size());
+        std::memcpy(first_byte() + run_end_, piece.bytes.data(), piece.bytes.size());
         run_end_ += piece.bytes.size();
         continue;
       }
@@ -66,13 +67,13 @@ class PayloadExporter {
 
   // Last: a source that has been written is sent. Its bytes are of the first segment, which the identity begins.
   void WriteSource(const ExportedPayload::Content& content) {
-    if (content.source != nullptr) content.source->WriteTo(out_.block_->data() + wire::kIdentityBytes);
+    if (content.source != nullptr) content.source->WriteTo(out_.block_->data() + kPayloadBegin);
     wire::Identity identity;
     identity.epoch = content.epoch;
     identity.call_id = content.call_id;
     identity.payload_bytes = out_.bytes_ - wire::kIdentityBytes;
     if (content.checksum) identity.checksum = Checksum();
-    wire::EncodeIdentity(identity, out_.block_->data());
+    wire::EncodeIdentity(identity, first_byte());
   }
 
  private:
@@ -81,6 +82,9 @@ class PayloadExporter {
     uint32_t rkey = 0;
     size_t opening = 0;
   };
+
+  // Of what the block has to be sent: the identity is first.
+  std::byte* first_byte() const { return out_.block_->data() + kIdentityBegin; }
 
   // The registrations of what `chunk` stands in; null if nothing has any.
   DeviceRegions* Find(absl::string_view chunk) {
@@ -112,7 +116,7 @@ class PayloadExporter {
   // Closes the run of copied bytes that began at run_begin_.
   void EndRun() {
     if (run_begin_ == run_end_) return;
-    AddSegment(absl::MakeSpan(out_.block_->data() + run_begin_, run_end_ - run_begin_), block_key_);
+    AddSegment(absl::MakeSpan(first_byte() + run_begin_, run_end_ - run_begin_), block_key_);
     run_begin_ = run_end_;
   }
 

@@ -48,6 +48,12 @@ TEST_F(ExportedPayloadTest, SourceAndWhatIsCopiedStandBehindTheIdentity) {
   EXPECT_EQ(bytes.substr(wire::kIdentityBytes), "sssssssscopied");
 }
 
+TEST_F(ExportedPayloadTest, PayloadBeginsWithACacheLine) {
+  const absl::StatusOr<ExportedPayload> payload = Export(absl::Cord("copied"));
+  ASSERT_TRUE(payload.ok()) << payload.status();
+  EXPECT_EQ((payload->segments().front().address + wire::kIdentityBytes) % 64, 0u);
+}
+
 // Else its owner would take for sent what never leaves.
 TEST_F(ExportedPayloadTest, SourceOfAnExportThatFailsIsNotWritten) {
   std::vector<absl::StatusOr<WindowPool::Loan>> all;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "transport/payload_layout.h"
 #include "transport/wire/checksum.h"
 
 namespace verbena::transport {
@@ -13,7 +14,7 @@ void Inbound::Clear() {
 }
 
 bool IdentityMatches(const Inbound& inbound, const wire::Identity& expected, uint16_t flags) {
-  const std::byte* const landed = inbound.landing->data();
+  const std::byte* const landed = inbound.landing->data() + kIdentityBegin;
   const absl::StatusOr<wire::Identity> identity =
       wire::DecodeIdentity(absl::MakeConstSpan(landed, wire::kIdentityBytes));
   if (!identity.ok()) return false;
@@ -35,7 +36,7 @@ absl::Cord EagerPayload::Share(size_t offset) {
 }
 
 absl::Span<const std::byte> LandedPayload::bytes() const {
-  return absl::MakeConstSpan(landing_->data() + wire::kIdentityBytes, size_);
+  return absl::MakeConstSpan(landing_->data() + kPayloadBegin, size_);
 }
 
 absl::Cord LandedPayload::Share(size_t offset) {

@@ -36,7 +36,7 @@ struct Inbound {
   uint64_t payload_bytes = 0;
   bool failed = false;  // OnFetchFailed was made; the record waits for its READs.
   Landing state = Landing::kNone;
-  BlockRef landing;  // Identity block, then the payload.
+  BlockRef landing;  // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;
 

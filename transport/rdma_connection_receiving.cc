@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/log.h"
+#include "transport/payload_layout.h"
 #include "transport/rdma_connection.h"
 
 namespace verbena::transport {
@@ -81,7 +82,7 @@ void RdmaConnection::Do(const protocol::AllocateLanding& action) {
 }
 
 absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
-  absl::StatusOr<BlockRef> block = PayloadArena::Get().Allocate(inbound.charged_bytes);
+  absl::StatusOr<BlockRef> block = AllocateForMessage(inbound.charged_bytes);
   if (!block.ok()) return block.status();
   const absl::StatusOr<const verbs::MemoryRegion*> region = (*block)->regions().In(group_.device());
   if (!region.ok()) return region.status();
@@ -121,8 +122,8 @@ void RdmaConnection::ReturnLanding(Inbound& inbound) {
 
 void RdmaConnection::Do(const protocol::PostRead& action) {
   const Inbound& inbound = *inbound_.Find(action.fetch_id);
-  link_->QueueRead(ReadRequest{action.fetch_id, inbound.landing->data() + action.landing_offset, action.length,
-                               inbound.lkey, action.remote_address, action.remote_key});
+  link_->QueueRead(ReadRequest{action.fetch_id, inbound.landing->data() + kIdentityBegin + action.landing_offset,
+                               action.length, inbound.lkey, action.remote_address, action.remote_key});
 }
 
 void RdmaConnection::Do(const protocol::CheckIdentity& action) {

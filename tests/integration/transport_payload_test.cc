@@ -104,6 +104,13 @@ TEST_F(Payloads, OrdinaryMemoryIsCopiedOnceByTheSender) {
 
 TEST_F(Payloads, PayloadMemoryIsNotCopied) { EXPECT_EQ(CopiedFor(Allocated(Pattern(kLarge, 1))), 0u); }
 
+TEST_F(Payloads, WhatIsFetchedBeginsWithACacheLine) {
+  CopiedFor(Allocated(Pattern(kLarge, 1)));
+  const absl::Cord received = server_->messages().back().payload;
+  ASSERT_TRUE(received.TryFlat().has_value());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(received.TryFlat()->data()) % 64, 0u);
+}
+
 TEST_F(Payloads, RegisteredMemoryIsNotCopied) {
   Own own(kLarge);
   EXPECT_EQ(CopiedFor(own.ToCord()), 0u);
