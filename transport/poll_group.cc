@@ -189,6 +189,7 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 int PollGroup::Poll() {
   ++polls_awake_;
   const int reaped = Reap();
+  waited_ = reaped == 0;
   int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
   if (look_at_grants && shared_ != nullptr) WakeForGrants(shared_->supply());

@@ -90,6 +90,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void MarkDirty(uint32_t link);
   // The completion that is being handled is the turn's last: what answers it is probably the last that is sent in it.
   bool handling_last() const { return handling_last_; }
+  // Nothing had completed when the loop looked the last time before this turn.
+  bool waited() const { return waited_; }
   // Runs at the end of a turn, when every completion that stands in the queue now has been handled and no link is on
   // the stack.
   void Defer(absl::AnyInvocable<void()> task) { deferred_.Add(std::move(task)); }
@@ -211,6 +213,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   uint32_t receives_max_ = 0;  // The same: what the completion queue has room for.
   uint32_t idle_polls_ = 0;
   bool handling_last_ = false;
+  bool waited_ = false;
   Armed armed_ = Armed::kNot;
   EarlyWakes early_wakes_;
   bool failed_ = false;   // Every link was told why, and no connection is made any more.

@@ -120,6 +120,7 @@ void RdmaConnection::OnFailure(const absl::Status& status) {
 
 void RdmaConnection::OnTurnEnd() {
   dirty_ = false;
+  splitter_.OnTurnEnd();
   if (!early_sends_.empty()) HandleEarlySends();
   BindExports();
   TellWritten();

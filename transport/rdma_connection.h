@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "transport/authentication.h"
 #include "transport/authentication_run.h"
+#include "transport/batch_splitter.h"
 #include "transport/connection.h"
 #include "transport/deadline_timer.h"
 #include "transport/inbound.h"
@@ -179,6 +180,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   bool performing_ = false;
   bool answer_rings_ = false;  // The turn's last message is being delivered: the first OutboundMessage::ends_burst that
                                // is sent meanwhile leaves, with what is queued, before the rest of the turn's work.
+  BatchSplitter splitter_{SendList::kCapacity};  // Has half of a turn's answers leave before the others.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };

@@ -35,6 +35,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
     }
     if (machine_.OnFrame(frame, now)) {
       answer_rings_ = last && frames.done();
+      splitter_.OnMessage(group_.waited());
       Deliver(frame);
       answer_rings_ = false;
     } else if (!machine_.quiet()) {

@@ -38,7 +38,7 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
     header.credit_grant = *grant;
     PostEagerFrame(header, content, /*reported=*/false);
   }
-  if (message.ends_burst && std::exchange(answer_rings_, false)) {
+  if (splitter_.OnAnswer() || (message.ends_burst && std::exchange(answer_rings_, false))) {
     link_->Flush();
   } else {
     MarkDirty();  // The doorbell is the turn's.
