@@ -5,7 +5,9 @@
 #ifndef VERBENA_TRANSPORT_PAYLOAD_LAYOUT_H_
 #define VERBENA_TRANSPORT_PAYLOAD_LAYOUT_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "transport/payload_arena.h"
@@ -15,11 +17,12 @@ namespace verbena::transport {
 
 // Offsets in a block, in bytes.
 inline constexpr size_t kPayloadBegin = 64;
+static_assert(wire::kIdentityBytes <= kPayloadBegin);
 inline constexpr size_t kIdentityBegin = kPayloadBegin - wire::kIdentityBytes;
 
 // A block for a message whose identity block and payload have `bytes` together. As PayloadArena::Allocate.
 inline absl::StatusOr<BlockRef> AllocateForMessage(size_t bytes) {
-  return PayloadArena::Get().Allocate(kIdentityBegin + bytes);
+  return PayloadArena::Get().Allocate(bytes + std::min(kIdentityBegin, SIZE_MAX - bytes));
 }
 
 }  // namespace verbena::transport

@@ -5,6 +5,7 @@
 
 #include "transport/soft/control_path.h"
 #include "transport/soft/heap/shared_heap.h"
+#include "transport/soft/one_sided_policy.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/soft_device.h"
 
@@ -92,7 +93,12 @@ int DeregisterMemory(ibv_mr* region) {
   return 0;
 }
 
-void* MapMemory(size_t bytes) { return SharedHeap::OfProcess().Map(bytes); }
+// Nobody would map it where nobody is told of it.
+void* MapMemory(size_t bytes) {
+  const absl::StatusOr<OneSidedPolicy> policy = TheOneSidedPolicy();
+  if (policy.ok() && *policy == OneSidedPolicy::kResponder) return nullptr;
+  return SharedHeap::OfProcess().Map(bytes);
+}
 
 int UnmapMemory(void* address, size_t bytes) {
   return SharedHeap::OfProcess().Unmap(static_cast<std::byte*>(address), bytes) ? 0 : EINVAL;

@@ -2,9 +2,9 @@
 //
 // On a NIC a READ of many megabytes delays nobody: here it takes the processor that everything else needs too. So it is
 // copied in slices, between which the requester looks whether something has come. Slices are short after a message,
-// since the next one is likely to come soon, and grow when none comes: each costs a look, and may cost a
-// system call. While a message is answered, nothing is copied: who polls once more before he posts the answer gets
-// nothing from that.
+// since the next one is likely to come soon, and grow when none comes: each costs a look, and may cost a system call.
+// While a message is answered, nothing is copied: who polls once more before he posts the answer gets nothing from
+// that.
 //
 // Pure. Owner: a requester. Thread: its lock.
 

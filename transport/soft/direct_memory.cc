@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -115,7 +116,12 @@ WorkOutcome DirectMemory::Copy(const Request& request) {
   Hazard hazard(hazard_, request.remote_key);
   uint32_t access = request.direction == Direction::kRead ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
   WorkOutcome outcome = Check(request.remote_key, {request.remote_address, request.length}, access);
-  return outcome.ok() ? MoveBytes(request) : outcome;
+  if (outcome.ok()) outcome = MoveBytes(request);
+  if (!outcome.ok() || same_process_) return outcome;
+  // A process that was stopped in between may have been given up: then the memory has been used for something else, and
+  // nothing says so but the key. (The kernel's copies are not stopped in between.)
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return Check(request.remote_key, {request.remote_address, request.length}, access);
 }
 
 WorkOutcome DirectMemory::Execute(const AtomicOperation& operation, uint64_t remote_address, uint32_t remote_key,

@@ -105,7 +105,10 @@ class DirectMemory {
   WorkOutcome CheckRead(uint32_t remote_key, MemoryRange remote) const;
 
   // The peer is gone and its process id may be given to another: every later copy fails.
-  void Abandon() { abandoned_ = true; }
+  void Abandon() {
+    abandoned_ = true;
+    heap_.Drop();
+  }
 
  private:
   WorkOutcome Check(uint32_t key, MemoryRange range, uint32_t access) const;

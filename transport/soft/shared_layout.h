@@ -6,9 +6,8 @@
 //   queues   one for a process: how its completion queues want to be told of news. Peers' mappings are read-only.
 //   regions  one for a process: its table of memory regions. Read-only too, and passed on only to peers that may copy
 //            from and into this process' memory by themselves (see direct_memory.h).
-//   heap     one for a process that has asked for some: memory for its user, to be READ by peers that map it,
-//   read-only.
-//            Passed on to nobody: a peer fetches it if the kernel lets it (see shared_heap.h).
+//   heap     one for a process that has asked for some: memory for its user, to be READ by peers that map it, for that
+//            alone. Passed on to nobody: a peer fetches it if the kernel lets it (see heap/shared_heap.h).
 //
 // The pair alone is enough for everything that two queue pairs do: each end's control lines and rings hold all that the
 // other end must know of it. So one end of a pair may be somebody who stands in for a queue pair far away, carrying
@@ -41,6 +40,7 @@ inline constexpr uint32_t kQueuePairsMax = 16384;       // Per process.
 inline constexpr uint32_t kCompletionQueuesMax = 1024;  // Per process.
 inline constexpr uint32_t kMemoryRegionsMax = 65536;    // Per process; windows count too.
 inline constexpr size_t kRingBytes = 128 * 1024;        // One direction of one pair.
+inline constexpr int kPeerHeapsMax = 256;               // That a process maps: a tenth of its addresses.
 inline constexpr size_t kHeapBytes = size_t{64} << 30;  // Per process, of addresses and of the file, which has holes.
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
@@ -147,10 +147,11 @@ struct PublishedRegion {
   std::atomic<uint32_t> queue_pair;  // A window: the number of the one it is bound to. A region: 0.
 };
 
-// Where the heap is in its owner's process. Written once, the descriptor last.
+// Where the heap is in its owner's process. Written once, the descriptor last, but for `used`.
 struct alignas(kCacheLineBytes) PublishedHeap {
   std::atomic<uint64_t> address;
   std::atomic<uint64_t> file;        // Its inode number.
+  std::atomic<uint64_t> used;        // Bytes from its beginning, in which all is that was ever given out.
   std::atomic<uint32_t> descriptor;  // 1 + that of the file in the owner's process; 0: there is no heap yet.
 };
 

@@ -55,36 +55,36 @@ const char* FileName(Kind kind) {
 }
 
 absl::Status CheckPeerFile(Kind kind, int fd) {
+  // First of all: only files in memory have seals, and another's file system might not answer.
+  int seals = fcntl(fd, F_GET_SEALS);
+  if (seals == -1 || (seals & kSizeSeals) != kSizeSeals) {
+    return absl::InvalidArgumentError("a peer's memory file is not a memfd with a sealed size");
+  }
   struct stat status = {};
   struct statfs file_system = {};
   if (fstat(fd, &status) != 0) return absl::ErrnoToStatus(errno, "fstat of a peer's memory file");
   if (fstatfs(fd, &file_system) != 0) return absl::ErrnoToStatus(errno, "fstatfs of a peer's memory file");
-  int seals = fcntl(fd, F_GET_SEALS);
-  if (seals == -1 || (seals & kSizeSeals) != kSizeSeals || file_system.f_type != TMPFS_MAGIC) {
-    return absl::InvalidArgumentError("a peer's memory file is not a memfd with a sealed size");
-  }
+  if (file_system.f_type != TMPFS_MAGIC) return absl::InvalidArgumentError("a peer's memory file is not a memfd");
   if (static_cast<size_t>(status.st_size) != FileBytes(kind)) {
     return absl::InvalidArgumentError("a peer's memory file has the wrong size");
   }
   return absl::OkStatus();
 }
 
-// As mmap. The holes of a heap are not to be locked, which would fill them, nor dumped.
-void* MapFile(Kind kind, int fd, int protection) {
-  const size_t bytes = FileBytes(kind);
-  if (kind != Kind::kHeap) return mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
-  void* const base = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, fd, 0);
-  if (base == MAP_FAILED) return base;
-  munlock(base, bytes);
-  madvise(base, bytes, MADV_DONTDUMP);
-  if (mprotect(base, bytes, protection) == 0) return base;
-  munmap(base, bytes);
-  return MAP_FAILED;
+// As mmap. A heap cannot be touched yet, and is neither locked nor dumped, which would fill its holes.
+void* MapFile(Kind kind, int fd, bool writable) {
+  const int protection = kind == Kind::kHeap ? PROT_NONE : writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* const base = mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED || kind != Kind::kHeap) return base;
+  munlock(base, FileBytes(kind));
+  madvise(base, FileBytes(kind), MADV_DONTDUMP);
+  return base;
 }
 
 // Mappings of this process by file. Never destroyed: mappings may outlive static destruction.
 struct Registry {
   std::mutex mu;
+  int heaps = 0;  // Mapped.
   std::map<std::pair<dev_t, ino_t>, std::weak_ptr<SharedMapping>> by_file;
 };
 
@@ -140,12 +140,22 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
     if (present->kind_ != kind) return absl::InvalidArgumentError("a peer's memory file is of another kind");
     return present;
   }
-  int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* base = MapFile(kind, fd.get(), protection);
+  if (kind == Kind::kHeap && registry.heaps == kPeerHeapsMax) return absl::ResourceExhaustedError("peers' heaps");
+  void* base = MapFile(kind, fd.get(), writable);
   if (base == MAP_FAILED) return StatusOfErrno(errno, "mmap of a memory file");
   std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
   registry.by_file[id] = mapping;
+  registry.heaps += kind == Kind::kHeap ? 1 : 0;
   return mapping;
+}
+
+bool SharedMapping::OpenHeap(size_t bytes) {
+  if (bytes <= open_.load(std::memory_order_acquire)) return true;
+  std::lock_guard lock(TheRegistry().mu);
+  if (bytes <= open_.load(std::memory_order_relaxed)) return true;
+  if (mprotect(base_, bytes, PROT_READ) != 0) return false;
+  open_.store(bytes, std::memory_order_release);
+  return true;
 }
 
 // Without waiting: whoever held the lock is not in this process.
@@ -157,7 +167,8 @@ void SharedMapping::SeverAll() {
   for (const auto& [id, known] : registry.by_file) {
     std::shared_ptr<SharedMapping> mapping = known.lock();
     if (mapping == nullptr) continue;
-    mmap(mapping->base_, FileBytes(mapping->kind_), PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    const int protection = mapping->kind_ == Kind::kHeap ? PROT_NONE : PROT_READ | PROT_WRITE;
+    mmap(mapping->base_, FileBytes(mapping->kind_), protection, kFlags, -1, 0);
   }
 }
 
@@ -167,6 +178,7 @@ SharedMapping::~SharedMapping() {
     std::lock_guard lock(registry.mu);
     auto entry = registry.by_file.find(id_);
     if (entry != registry.by_file.end() && entry->second.expired()) registry.by_file.erase(entry);
+    registry.heaps -= kind_ == Kind::kHeap ? 1 : 0;
   }
   munmap(base_, FileBytes(kind_));
 }

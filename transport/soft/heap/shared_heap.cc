@@ -1,10 +1,13 @@
 #include "transport/soft/heap/shared_heap.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <utility>
 
@@ -39,17 +42,23 @@ std::byte* SharedHeap::Map(size_t bytes) {
   if (refused_ || bytes == 0) return nullptr;
   const size_t offset = TakeRange(bytes);
   if (offset == kHeapBytes) return nullptr;
-  if (mprotect(base_ + offset, bytes, PROT_READ | PROT_WRITE) == 0) return base_ + offset;
-  ReturnRange(offset, bytes);  // The process has too many mappings.
-  return nullptr;
+  constexpr int kFlags = MAP_SHARED | MAP_FIXED;
+  const auto at = static_cast<off_t>(offset);
+  if (mmap(base_ + offset, bytes, PROT_READ | PROT_WRITE, kFlags, fd_.get(), at) == MAP_FAILED) {
+    ReturnRange(offset, bytes);  // The process has too many mappings, or may lock no more.
+    return nullptr;
+  }
+  used_ = std::max(used_, offset + bytes);
+  PublishIfThere();
+  return base_ + offset;
 }
 
+// What cannot be emptied is not given out again.
 bool SharedHeap::Unmap(std::byte* address, size_t bytes) {
   std::lock_guard lock(mu_);
   if (!Holds(address, bytes)) return false;
-  madvise(address, bytes, MADV_REMOVE);
-  mprotect(address, bytes, PROT_NONE);
-  if (!IsForkedChild()) ReturnRange(static_cast<size_t>(address - base_), bytes);
+  const auto offset = static_cast<size_t>(address - base_);
+  if (!private_ && Empty(offset, bytes)) ReturnRange(offset, bytes);
   return true;
 }
 
@@ -59,34 +68,62 @@ void SharedHeap::Publish(PublishedHeap* published) {
   PublishIfThere();
 }
 
-// Unlocked: what mlockall() has the kernel lock is filled.
+bool SystemBearsHeaps() {
+  rlimit addresses = {};
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY) return false;
+  constexpr int kNeverOvercommit = 2;
+  int policy = 0;
+  std::ifstream("/proc/sys/vm/overcommit_memory") >> policy;
+  return policy != kNeverOvercommit;
+}
+
 bool SharedHeap::Create() {
   rlimit file_bytes = {};
   if (getrlimit(RLIMIT_FSIZE, &file_bytes) != 0 || file_bytes.rlim_cur < kHeapBytes) return false;  // Else a SIGXFSZ.
+  if (!SystemBearsHeaps()) return false;
   absl::StatusOr<UniqueFd> fd = SharedMapping::CreateFile(SharedMapping::Kind::kHeap);
   if (!fd.ok() || !SharedMapping::Seal(SharedMapping::Kind::kHeap, *fd).ok()) return false;
   void* const base = mmap(nullptr, kHeapBytes, PROT_NONE, MAP_SHARED, fd->get(), 0);
   if (base == MAP_FAILED) return false;
-  munlock(base, kHeapBytes);
   fd_ = *std::move(fd);
   base_ = static_cast<std::byte*>(base);
+  if (!Reserve(0, kHeapBytes)) return false;
   free_.emplace(0, kHeapBytes);
-  PublishIfThere();
   return true;
+}
+
+// A mapping made anew, so that nothing is left of what was asked for the range: locks, huge pages. It is neither locked
+// nor dumped itself, whatever the process asked for in advance: either would fill it.
+bool SharedHeap::Reserve(size_t offset, size_t bytes) {
+  constexpr int kFlags = MAP_SHARED | MAP_FIXED;
+  std::byte* const at = base_ + offset;
+  if (mmap(at, bytes, PROT_NONE, kFlags, fd_.get(), static_cast<off_t>(offset)) == MAP_FAILED) return false;
+  return munlock(at, bytes) == 0 && madvise(at, bytes, MADV_DONTDUMP) == 0;
+}
+
+bool SharedHeap::Empty(size_t offset, size_t bytes) {
+  constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  const bool reserved = Reserve(offset, bytes);
+  return fallocate(fd_.get(), kMode, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 && reserved;
 }
 
 void SharedHeap::PublishIfThere() {
   struct stat status = {};
-  if (base_ == nullptr || published_ == nullptr || fstat(fd_.get(), &status) != 0) return;
+  if (base_ == nullptr || published_ == nullptr) return;
+  published_->used.store(used_);
+  if (published_->descriptor.load(std::memory_order_relaxed) != 0 || fstat(fd_.get(), &status) != 0) return;
   published_->address.store(reinterpret_cast<uint64_t>(base_), std::memory_order_relaxed);
   published_->file.store(status.st_ino, std::memory_order_relaxed);
   published_->descriptor.store(static_cast<uint32_t>(fd_.get()) + 1, std::memory_order_release);
 }
 
+// Once: a child's child sees what the child wrote. Without the memory, rather than with the parent's.
 void SharedHeap::BecomePrivate() {
-  if (base_ == nullptr) return;
+  if (base_ == nullptr || std::exchange(private_, true)) return;
   constexpr int kFlags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
-  mmap(base_, kHeapBytes, PROT_READ | PROT_WRITE, kFlags, fd_.get(), 0);
+  void* const own = mmap(base_, kHeapBytes, PROT_READ | PROT_WRITE, kFlags, fd_.get(), 0);
+  if (own == MAP_FAILED) munmap(base_, kHeapBytes);
+  madvise(base_, kHeapBytes, MADV_DONTDUMP);
 }
 
 bool SharedHeap::Holds(const std::byte* address, size_t bytes) const {

@@ -5,11 +5,12 @@
 // to those that it allows process_vm_readv, and maps it read-only (peer_heap.h). So who may not copy from this process'
 // memory by itself may not map this either. What a key allows is checked before each copy all the same.
 //
-// Pages cost nothing before they are written, and what is given back has none. Addresses are reserved without access,
-// so that mlockall(MCL_FUTURE) does not fill 64 GiB. Pages are ordinary, or transparent huge ones where the kernel
-// makes them for shared memory (shmem_enabled) and the user of a range asks for them.
+// Pages cost nothing before they are written, and what is given back has none. The rest of the addresses is reserved
+// without access: mlockall() does not fill it, nor is it dumped. Pages are ordinary, or transparent huge ones where the
+// kernel makes them for shared memory (shmem_enabled) and the user of a range asks for them.
 //
-// A child made by fork() sees what was there, and what it writes is its own; what the parent writes later may show.
+// A child made by fork() sees what is there, and what it writes is its own; but what the parent writes later, or gives
+// back, may show. It is given nothing.
 //
 // Owner: the process. Thread: any.
 
@@ -26,6 +27,10 @@
 
 namespace verbena::soft {
 
+// Whether the system bears with 64 GiB of addresses that stand for nothing: neither does it limit them, nor does it
+// want memory for all of them.
+bool SystemBearsHeaps();
+
 class SharedHeap {
  public:
   // The one that is published. Never destroyed: memory of it may outlive everything else.
@@ -37,8 +42,9 @@ class SharedHeap {
   SharedHeap(const SharedHeap&) = delete;
   SharedHeap& operator=(const SharedHeap&) = delete;
 
-  // Zeros, readable and writable; `bytes` is a multiple of the page. Null if there is no room, the system refuses, or
-  // this process is a child made by fork(): then ordinary memory will do.
+  // Zeros, readable and writable; `bytes` is a multiple of the page. Null, and ordinary memory will do: no room; a
+  // child made by fork(); the system refuses, or says that it limits addresses (RLIMIT_AS) or promises no more memory
+  // than there is (vm.overcommit_memory=2), of which such a file knows nothing until a page is missing.
   std::byte* Map(size_t bytes);
 
   // Takes back whole pages of what Map gave out, all or a part. False: they are none of it.
@@ -49,10 +55,14 @@ class SharedHeap {
 
  private:
   bool Create() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What there is to be said, if there is a heap and somebody to tell.
   void PublishIfThere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // In a child, whose parent's peers must see nothing of what it does.
   void BecomePrivate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Takes the pages of a range, and all access to it. False: they are there still.
+  bool Empty(size_t offset, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Reserve(size_t offset, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Holds(const std::byte* address, size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The offset of the first free range that is long enough; kHeapBytes: there is none.
   size_t TakeRange(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -61,8 +71,10 @@ class SharedHeap {
   std::mutex mu_;
   UniqueFd fd_ ABSL_GUARDED_BY(mu_);
   std::byte* base_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool private_ ABSL_GUARDED_BY(mu_) = false;           // This is a child.
   bool refused_ ABSL_GUARDED_BY(mu_) = false;           // By the system: not asked again.
   std::map<size_t, size_t> free_ ABSL_GUARDED_BY(mu_);  // Bytes by offset; no two touch.
+  size_t used_ ABSL_GUARDED_BY(mu_) = 0;                // Nothing was ever given out from there on.
   PublishedHeap* published_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 

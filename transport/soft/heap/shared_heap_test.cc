@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <functional>
+#include <string>
 
 #include "gtest/gtest.h"
 
@@ -116,6 +119,46 @@ TEST(SharedHeap, IsReservedWhereAllMemoryIsToBeLocked) {
   EXPECT_TRUE(AreAll(memory, kMegabyte, std::byte{7}));
 }
 
+// As ReadFlags of the mapping that `address` is in (proc(5), VmFlags).
+std::string FlagsOf(const std::byte* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool is_it = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      is_it = begin <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end;
+    } else if (is_it && line.starts_with("VmFlags:")) {
+      return line + " ";
+    }
+  }
+  return "";
+}
+
+bool IsDumped(const std::byte* address) { return FlagsOf(address).find(" dd ") == std::string::npos; }
+
+TEST(SharedHeap, WhatIsGivenOutIsDumpedAndNothingElse) {
+  SharedHeap heap;
+  std::byte* const memory = heap.Map(2 * kMegabyte);
+  EXPECT_TRUE(IsDumped(memory));
+  EXPECT_FALSE(IsDumped(memory + 2 * kMegabyte));
+  EXPECT_TRUE(heap.Unmap(memory, kMegabyte));
+  EXPECT_FALSE(IsDumped(memory));
+  EXPECT_TRUE(IsDumped(memory + kMegabyte));
+}
+
+TEST(SharedHeap, WhatIsLockedAndMadeOfHugePagesIsGivenBackLikeOthers) {
+  SharedHeap heap;
+  std::byte* const memory = heap.Map(kMegabyte);
+  std::fill_n(memory, kMegabyte, std::byte{7});
+  madvise(memory, kMegabyte, MADV_HUGEPAGE);
+  if (mlock(memory, kPageBytes) != 0) GTEST_SKIP() << "not a page may be locked";
+  EXPECT_TRUE(heap.Unmap(memory, kMegabyte));
+  EXPECT_EQ(FlagsOf(memory), FlagsOf(memory + kMegabyte));
+  ASSERT_EQ(heap.Map(kMegabyte), memory);
+  EXPECT_TRUE(AreAll(memory, kMegabyte, std::byte{0}));
+}
+
 TEST(SharedHeap, IsPublishedWhenThereIsOne) {
   PublishedHeap published = {};
   SharedHeap heap;
@@ -149,6 +192,16 @@ TEST(SharedHeap, AChildSeesWhatWasThereAndItsWritesAreItsOwn) {
            SharedHeap::OfProcess().Unmap(memory, kMegabyte);
   }));
   EXPECT_TRUE(AreAll(memory, kMegabyte, std::byte{7}));
+  EXPECT_TRUE(SharedHeap::OfProcess().Unmap(memory, kMegabyte));
+}
+
+TEST(SharedHeap, AChildsChildSeesWhatTheChildWrote) {
+  std::byte* const memory = SharedHeap::OfProcess().Map(kMegabyte);
+  std::fill_n(memory, kMegabyte, std::byte{7});
+  EXPECT_TRUE(HoldsInChild([memory] {
+    std::fill_n(memory, kMegabyte, std::byte{8});
+    return HoldsInChild([memory] { return AreAll(memory, kMegabyte, std::byte{8}); });
+  }));
   EXPECT_TRUE(SharedHeap::OfProcess().Unmap(memory, kMegabyte));
 }
 

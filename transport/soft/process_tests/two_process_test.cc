@@ -224,7 +224,7 @@ TEST(TwoProcesses, WhatStandsInThePeersHeapIsReadFromAMapping) {
     EXPECT_EQ(MappedHeaps(), 0);
     peer.end.OneSided(5, IBV_WR_RDMA_READ, 0, kMegabyte, peer.memory.address, peer.memory.key);
     EXPECT_EQ(AwaitSend(peer.end).status, IBV_WC_SUCCESS);
-    EXPECT_EQ(MappedHeaps(), 1);
+    EXPECT_EQ(MappedHeaps(), 1) << "the kernel must give us another process' descriptors (pidfd_getfd)";
     for (size_t i = 0; i < kMegabyte; ++i) ASSERT_EQ(peer.end.memory[i], std::byte{7}) << i;
     peer.Continue();
   }
