@@ -9,6 +9,9 @@
 //
 // How many messages a turn has is not known when it begins: as many as the last, it is assumed.
 //
+// In each turn: OnMessage, with OnAnswer in between as it comes, and OnTurnEnd. What is sent at other times is no
+// answer, and may be told as if it were.
+//
 // Owner: a connection's driver. Thread: its loop's. Pure.
 
 #ifndef VERBENA_TRANSPORT_BATCH_SPLITTER_H_
@@ -27,20 +30,23 @@ class BatchSplitter {
 
   // A message is delivered. `waited`: nothing had come when the loop looked the last time before this turn.
   void OnMessage(bool waited) {
-    if (messages_++ == 0 && waited && last_messages_ <= share_) half_ = (last_messages_ + 1) / 2;
+    if (messages_++ > 0) return;
+    answers_ = 0;
+    half_ = waited && last_messages_ <= share_ ? last_messages_ / 2 : 0;
   }
   // One is sent that may be an answer. True: with it and what is queued the doorbell is to ring.
   bool OnAnswer() { return ++answers_ == half_; }
   void OnTurnEnd() {
-    if (messages_ > 0) last_messages_ = std::exchange(messages_, 0);
-    answers_ = half_ = 0;
+    if (messages_ == 0) return;
+    last_messages_ = std::exchange(messages_, 0);
+    half_ = 0;
   }
 
  private:
   const uint32_t share_;
   uint32_t last_messages_ = 0;  // Of the last turn that had any.
   uint32_t messages_ = 0;       // Delivered in this turn.
-  uint32_t answers_ = 0;        // Sent in this turn.
+  uint32_t answers_ = 0;        // Sent since the first of those.
   uint32_t half_ = 0;           // So many leave by a doorbell of their own. 0: none do.
 };
 

@@ -29,7 +29,13 @@ TEST(BatchSplitter, AfterAWaitHalfOfAsManyAsTheLastTimeLeaveEarly) {
   EXPECT_EQ(AnswersThatLeaveEarly(splitter, 16, true), 8);
   EXPECT_EQ(AnswersThatLeaveEarly(splitter, 16, true), 8);
   EXPECT_EQ(AnswersThatLeaveEarly(splitter, 5, true), 0);
-  EXPECT_EQ(AnswersThatLeaveEarly(splitter, 5, true), 3);
+  EXPECT_EQ(AnswersThatLeaveEarly(splitter, 5, true), 2);
+}
+
+TEST(BatchSplitter, OneHasNoHalf) {
+  BatchSplitter splitter(kShare);
+  for (int turn = 0; turn < 10; ++turn) EXPECT_EQ(AnswersThatLeaveEarly(splitter, 1, true), 0);
+  EXPECT_EQ(AnswersThatLeaveEarly(splitter, 16, true), 0) << "whatever comes after it";
 }
 
 TEST(BatchSplitter, WithoutAWaitAllLeaveTogether) {
@@ -56,6 +62,7 @@ TEST(BatchSplitter, WhatAnswersNothingLeavesTogether) {
   BatchSplitter splitter(kShare);
   AnswersThatLeaveEarly(splitter, 16, true);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(splitter.OnAnswer());
+  EXPECT_EQ(AnswersThatLeaveEarly(splitter, 16, true), 8) << "and takes nothing from the next turn";
 }
 
 // Two ends that answer each other, in simulated time: to answer takes 10, a doorbell costs 5 and is heard after 5. A

@@ -120,8 +120,8 @@ void RdmaConnection::OnFailure(const absl::Status& status) {
 
 void RdmaConnection::OnTurnEnd() {
   dirty_ = false;
-  splitter_.OnTurnEnd();
   if (!early_sends_.empty()) HandleEarlySends();
+  splitter_.OnTurnEnd();
   BindExports();
   TellWritten();
   Perform();

@@ -42,7 +42,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
       Perform();  // At once: actions point into the frame.
     }
   }
-  MarkDirty();  // One doorbell for what all frames of this turn ask for, if none of them was the last.
+  MarkDirty();  // A doorbell for what all frames of this turn ask for, and none has rung for.
   return true;
 }
 

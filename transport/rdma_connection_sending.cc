@@ -38,7 +38,8 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
     header.credit_grant = *grant;
     PostEagerFrame(header, content, /*reported=*/false);
   }
-  if (splitter_.OnAnswer() || (message.ends_burst && std::exchange(answer_rings_, false))) {
+  const bool is_last = message.ends_burst && std::exchange(answer_rings_, false);
+  if (splitter_.OnAnswer() || is_last) {
     link_->Flush();
   } else {
     MarkDirty();  // The doorbell is the turn's.

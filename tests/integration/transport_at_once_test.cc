@@ -1,5 +1,6 @@
 // Messages that leave within the call that sends them.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -95,6 +96,34 @@ TEST(AtOnce, AnAnswerHasLeftWhenItsHandlerReturns) {
   }
   // Not where the completion of an earlier SEND stood behind the question.
   EXPECT_GE(early_doorbells, kCalls / 2);
+}
+
+// All of them in one SEND, to an end that waits.
+TEST(AtOnce, HalfOfTheAnswersToABatchHaveLeftBeforeTheOthersAreMade) {
+  constexpr uint64_t kBatch = 8;
+  constexpr uint64_t kRounds = 50;
+  TransportPair pair;
+  std::array<std::atomic<uint64_t>, kBatch> doorbells = {};
+  pair.prepare_accepted = [&doorbells](End& end) {
+    end.leaves_unreported = true;
+    end.on_message = [&doorbells](End& server, const End::Message& message) {
+      const uint64_t before = ReadTransportCounters().doorbells;
+      server.Reply(message.call_id, absl::Cord("the answer"));
+      doorbells[message.call_id % kBatch] += ReadTransportCounters().doorbells - before;
+    };
+  };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->leaves_unreported = true;
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    client->OnLoop([client, round](Connection&) {
+      for (uint64_t i = 0; i < kBatch; ++i) client->Reply(round * kBatch + i, absl::Cord("a question"));
+    });
+    ASSERT_TRUE(client->WaitForMessages((round + 1) * kBatch));
+  }
+  // But where the client's loop rang meanwhile, or the batch came in two.
+  EXPECT_GE(doorbells[kBatch / 2 - 1], kRounds / 2);
+  EXPECT_LE(doorbells[0] + doorbells[1], kRounds / 2);
 }
 
 }  // namespace
