@@ -117,9 +117,9 @@ WorkOutcome DirectMemory::Copy(const Request& request) {
   uint32_t access = request.direction == Direction::kRead ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
   WorkOutcome outcome = Check(request.remote_key, {request.remote_address, request.length}, access);
   if (outcome.ok()) outcome = MoveBytes(request);
-  if (!outcome.ok() || same_process_) return outcome;
-  // A process that was stopped in between may have been given up: then the memory has been used for something else, and
-  // nothing says so but the key. (The kernel's copies are not stopped in between.)
+  if (!outcome.ok() || same_process_ || request.direction == Direction::kWrite) return outcome;
+  // Who was stopped in between, for longer than the peer waits for the hazard word, may have read memory that was used
+  // for something else by then, and nothing says so but the key.
   std::atomic_thread_fence(std::memory_order_acquire);
   return Check(request.remote_key, {request.remote_address, request.length}, access);
 }

@@ -4,7 +4,9 @@
 // What stands in the peer's heap (shared_heap.h) is READ from a mapping of that, without the kernel.
 //
 // Each part of a copy is announced in the hazard word of the pair, then the key is checked. Deregistering revokes the
-// key, then waits for the hazard words that name it; so no copy touches memory whose deregistration has returned.
+// key, then waits for the hazard words that name it; so no copy touches memory whose deregistration has returned. But
+// for one whose process is stopped in the middle of it, for longer than kHazardPatience: a READ looks at the key once
+// more when it has all bytes, and fails then.
 //
 // Owner: the link. Thread: the queue pair's lock.
 

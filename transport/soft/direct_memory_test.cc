@@ -10,6 +10,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "transport/soft/heap/shared_heap.h"
@@ -119,6 +123,28 @@ TEST_F(HeapReads, FailIfTheKeyWasTakenAwayMeanwhile) {
 
 TEST_F(HeapReads, FailIfThePeerHasClosedMeanwhile) {
   EXPECT_EQ(ReadWhile([this] { state_.closed = 1; }), IBV_WC_RETRY_EXC_ERR);
+}
+
+// Its last byte may tell the peer that it may take the key away.
+TEST_F(HeapReads, AWriteHasSucceededWhateverBecomesOfTheKey) {
+  PublishedRegion& region = regions_->own_published().regions[KeyIndex(kKey)];
+  region.access = IBV_ACCESS_REMOTE_WRITE;
+  state_.access = IBV_ACCESS_REMOTE_WRITE;
+  std::thread peer([this, &region] {
+    while (static_cast<volatile std::byte*>(source_)[kMegabyte - 1] != std::byte{8}) std::this_thread::yield();
+    region.key = 0;
+  });
+  std::fill_n(target_, kMegabyte, std::byte{8});
+  const ibv_sge local = {.addr = reinterpret_cast<uint64_t>(target_), .length = kMegabyte, .lkey = 0};
+  const WorkOutcome outcome = memory_->Copy({.direction = DirectMemory::Direction::kWrite,
+                                             .local = {&local, 1},
+                                             .remote_address = Address(),
+                                             .remote_key = kKey,
+                                             .length = kMegabyte,
+                                             .offset = 0,
+                                             .part_length = kMegabyte});
+  peer.join();
+  EXPECT_EQ(outcome.status, IBV_WC_SUCCESS);
 }
 
 TEST_F(HeapReads, ReachWhatIsGivenOutLater) {

@@ -40,7 +40,7 @@ inline constexpr uint32_t kQueuePairsMax = 16384;       // Per process.
 inline constexpr uint32_t kCompletionQueuesMax = 1024;  // Per process.
 inline constexpr uint32_t kMemoryRegionsMax = 65536;    // Per process; windows count too.
 inline constexpr size_t kRingBytes = 128 * 1024;        // One direction of one pair.
-inline constexpr int kPeerHeapsMax = 256;               // That a process maps: a tenth of its addresses.
+inline constexpr int kPeerHeapsMax = 256;               // That a process maps: an eighth of its addresses.
 inline constexpr size_t kHeapBytes = size_t{64} << 30;  // Per process, of addresses and of the file, which has holes.
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);

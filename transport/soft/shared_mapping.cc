@@ -73,12 +73,13 @@ absl::Status CheckPeerFile(Kind kind, int fd) {
 
 // As mmap. A heap cannot be touched yet, and is neither locked nor dumped, which would fill its holes.
 void* MapFile(Kind kind, int fd, bool writable) {
+  const size_t bytes = FileBytes(kind);
   const int protection = kind == Kind::kHeap ? PROT_NONE : writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* const base = mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd, 0);
+  void* const base = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED || kind != Kind::kHeap) return base;
-  munlock(base, FileBytes(kind));
-  madvise(base, FileBytes(kind), MADV_DONTDUMP);
-  return base;
+  if (munlock(base, bytes) == 0 && madvise(base, bytes, MADV_DONTDUMP) == 0) return base;
+  munmap(base, bytes);
+  return MAP_FAILED;
 }
 
 // Mappings of this process by file. Never destroyed: mappings may outlive static destruction.
@@ -134,7 +135,7 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
   Registry& registry = TheRegistry();
   std::shared_ptr<SharedMapping> present;  // Outlives the lock, which its destructor takes should it be the last one.
   std::lock_guard lock(registry.mu);
-  present = registry.by_file[id].lock();
+  if (const auto known = registry.by_file.find(id); known != registry.by_file.end()) present = known->second.lock();
   if (present != nullptr) {
     // Else a peer could hand back our own published memory and have us write it as something else.
     if (present->kind_ != kind) return absl::InvalidArgumentError("a peer's memory file is of another kind");

@@ -36,8 +36,8 @@ class SharedMapping {
   // raise SIGBUS when it is touched.
   static absl::StatusOr<std::shared_ptr<SharedMapping>> Attach(Kind kind, const UniqueFd& fd);
 
-  // In a child made by fork: puts private memory of zeros in the place of every mapping. One that another thread was
-  // making or dropping at the moment of the fork may be left out.
+  // In a child made by fork: puts private memory of zeros in the place of every mapping, and none of a heap. One that
+  // another thread was making or dropping at the moment of the fork may be left out.
   static void SeverAll();
 
   SharedMapping(const SharedMapping&) = delete;
@@ -48,7 +48,8 @@ class SharedMapping {
   ReadyMemory& ready() const { return *static_cast<ReadyMemory*>(base_); }
   const QueuesMemory& queues() const { return *static_cast<const QueuesMemory*>(base_); }
   const PublishedMemory& published() const { return *static_cast<const PublishedMemory*>(base_); }
-  // Of a heap's kHeapBytes those that OpenHeap was asked for can be read.
+  // Of a heap's kHeapBytes the first can be read, as many as OpenHeap was asked for: whole pages. False: the kernel
+  // refuses, and nothing has changed.
   const std::byte* heap() const { return static_cast<const std::byte*>(base_); }
   bool OpenHeap(size_t bytes);
   // Only for the process that made it.

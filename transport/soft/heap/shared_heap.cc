@@ -16,6 +16,15 @@
 
 namespace verbena::soft {
 
+namespace {
+
+// Neither locked nor dumped, whatever the process asked for in advance: either would fill it.
+bool IsLeftAlone(void* reserved, size_t bytes) {
+  return munlock(reserved, bytes) == 0 && madvise(reserved, bytes, MADV_DONTDUMP) == 0;
+}
+
+}  // namespace
+
 SharedHeap& SharedHeap::OfProcess() {
   static SharedHeap* const heap = [] {
     auto* const made = new SharedHeap;
@@ -85,20 +94,21 @@ bool SharedHeap::Create() {
   if (!fd.ok() || !SharedMapping::Seal(SharedMapping::Kind::kHeap, *fd).ok()) return false;
   void* const base = mmap(nullptr, kHeapBytes, PROT_NONE, MAP_SHARED, fd->get(), 0);
   if (base == MAP_FAILED) return false;
+  if (!IsLeftAlone(base, kHeapBytes)) {
+    munmap(base, kHeapBytes);
+    return false;
+  }
   fd_ = *std::move(fd);
   base_ = static_cast<std::byte*>(base);
-  if (!Reserve(0, kHeapBytes)) return false;
   free_.emplace(0, kHeapBytes);
   return true;
 }
 
-// A mapping made anew, so that nothing is left of what was asked for the range: locks, huge pages. It is neither locked
-// nor dumped itself, whatever the process asked for in advance: either would fill it.
+// Mapped anew, so that nothing is left of what was asked for the range: locks, huge pages.
 bool SharedHeap::Reserve(size_t offset, size_t bytes) {
   constexpr int kFlags = MAP_SHARED | MAP_FIXED;
-  std::byte* const at = base_ + offset;
-  if (mmap(at, bytes, PROT_NONE, kFlags, fd_.get(), static_cast<off_t>(offset)) == MAP_FAILED) return false;
-  return munlock(at, bytes) == 0 && madvise(at, bytes, MADV_DONTDUMP) == 0;
+  void* const at = base_ + offset;
+  return mmap(at, bytes, PROT_NONE, kFlags, fd_.get(), static_cast<off_t>(offset)) == at && IsLeftAlone(at, bytes);
 }
 
 bool SharedHeap::Empty(size_t offset, size_t bytes) {

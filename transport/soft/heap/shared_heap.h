@@ -60,7 +60,7 @@ class SharedHeap {
   // In a child, whose parent's peers must see nothing of what it does.
   void BecomePrivate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Takes the pages of a range, and all access to it. False: they are there still.
+  // Takes the pages of a range, and all access to it. False: not all of that.
   bool Empty(size_t offset, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Reserve(size_t offset, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Holds(const std::byte* address, size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

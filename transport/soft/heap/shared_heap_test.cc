@@ -119,7 +119,7 @@ TEST(SharedHeap, IsReservedWhereAllMemoryIsToBeLocked) {
   EXPECT_TRUE(AreAll(memory, kMegabyte, std::byte{7}));
 }
 
-// As ReadFlags of the mapping that `address` is in (proc(5), VmFlags).
+// Of the mapping that `address` is in: proc(5), VmFlags.
 std::string FlagsOf(const std::byte* address) {
   std::ifstream maps("/proc/self/smaps");
   bool is_it = false;
