@@ -28,7 +28,7 @@ class BatchSplitter {
   // in two batches anyway.
   explicit BatchSplitter(uint32_t share) : share_(share) {}
 
-  // A message is delivered. `waited`: nothing had come when the loop looked the last time before this turn.
+  // A message is delivered. `waited`: none had come when the loop looked the last time before this turn.
   void OnMessage(bool waited) {
     if (messages_++ > 0) return;
     answers_ = 0;

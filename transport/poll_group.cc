@@ -188,8 +188,9 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 
 int PollGroup::Poll() {
   ++polls_awake_;
+  const uint64_t frames = counters_.frames_received.value();
   const int reaped = Reap();
-  waited_ = reaped == 0;
+  waited_ = counters_.frames_received.value() == frames;
   int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
   if (look_at_grants && shared_ != nullptr) WakeForGrants(shared_->supply());

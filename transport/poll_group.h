@@ -90,8 +90,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void MarkDirty(uint32_t link);
   // The completion that is being handled is the turn's last: what answers it is probably the last that is sent in it.
   bool handling_last() const { return handling_last_; }
-  // Of the messages of a turn, while they are delivered: nothing had completed when the loop looked the last time
-  // before.
+  // Asked while a turn's messages are delivered: none had come when the loop looked the last time before.
   bool waited() const { return waited_; }
   // Runs at the end of a turn, when every completion that stands in the queue now has been handled and no link is on
   // the stack.

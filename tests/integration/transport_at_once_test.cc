@@ -121,8 +121,8 @@ TEST(AtOnce, HalfOfTheAnswersToABatchHaveLeftBeforeTheOthersAreMade) {
     });
     ASSERT_TRUE(client->WaitForMessages((round + 1) * kBatch));
   }
-  // But where the client's loop rang meanwhile, or the batch came in two.
-  EXPECT_GE(doorbells[kBatch / 2 - 1], kRounds / 2);
+  // But where the batch came in two, or the client's loop rang meanwhile: now and then, often where a device is slow.
+  EXPECT_GE(doorbells[kBatch / 2 - 1], kRounds / 5);
   EXPECT_LE(doorbells[0] + doorbells[1], kRounds / 2);
 }
 
