@@ -71,17 +71,6 @@ absl::Status CheckPeerFile(Kind kind, int fd) {
   return absl::OkStatus();
 }
 
-// As mmap. A heap cannot be touched yet, and is neither locked nor dumped, which would fill its holes.
-void* MapFile(Kind kind, int fd, bool writable) {
-  const size_t bytes = FileBytes(kind);
-  const int protection = kind == Kind::kHeap ? PROT_NONE : writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* const base = mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
-  if (base == MAP_FAILED || kind != Kind::kHeap) return base;
-  if (munlock(base, bytes) == 0 && madvise(base, bytes, MADV_DONTDUMP) == 0) return base;
-  munmap(base, bytes);
-  return MAP_FAILED;
-}
-
 // Mappings of this process by file. Never destroyed: mappings may outlive static destruction.
 struct Registry {
   std::mutex mu;
@@ -142,12 +131,23 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
     return present;
   }
   if (kind == Kind::kHeap && registry.heaps == kPeerHeapsMax) return absl::ResourceExhaustedError("peers' heaps");
-  void* base = MapFile(kind, fd.get(), writable);
-  if (base == MAP_FAILED) return StatusOfErrno(errno, "mmap of a memory file");
+  int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* base = kind == Kind::kHeap ? ReserveHeap(nullptr, fd.get(), 0, kHeapBytes)
+                                   : mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd.get(), 0);
+  if (base == nullptr || base == MAP_FAILED) return StatusOfErrno(errno, "mmap of a memory file");
   std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
   registry.by_file[id] = mapping;
   registry.heaps += kind == Kind::kHeap ? 1 : 0;
   return mapping;
+}
+
+void* SharedMapping::ReserveHeap(void* at, int fd, size_t offset, size_t bytes) {
+  const int flags = MAP_SHARED | (at == nullptr ? 0 : MAP_FIXED);
+  void* const base = mmap(at, bytes, PROT_NONE, flags, fd, static_cast<off_t>(offset));
+  if (base == MAP_FAILED) return nullptr;
+  if (munlock(base, bytes) == 0 && madvise(base, bytes, MADV_DONTDUMP) == 0) return base;
+  if (at == nullptr) munmap(base, bytes);
+  return nullptr;
 }
 
 bool SharedMapping::OpenHeap(size_t bytes) {

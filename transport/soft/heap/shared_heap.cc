@@ -16,15 +16,6 @@
 
 namespace verbena::soft {
 
-namespace {
-
-// Neither locked nor dumped, whatever the process asked for in advance: either would fill it.
-bool IsLeftAlone(void* reserved, size_t bytes) {
-  return munlock(reserved, bytes) == 0 && madvise(reserved, bytes, MADV_DONTDUMP) == 0;
-}
-
-}  // namespace
-
 SharedHeap& SharedHeap::OfProcess() {
   static SharedHeap* const heap = [] {
     auto* const made = new SharedHeap;
@@ -92,28 +83,17 @@ bool SharedHeap::Create() {
   if (!SystemBearsHeaps()) return false;
   absl::StatusOr<UniqueFd> fd = SharedMapping::CreateFile(SharedMapping::Kind::kHeap);
   if (!fd.ok() || !SharedMapping::Seal(SharedMapping::Kind::kHeap, *fd).ok()) return false;
-  void* const base = mmap(nullptr, kHeapBytes, PROT_NONE, MAP_SHARED, fd->get(), 0);
-  if (base == MAP_FAILED) return false;
-  if (!IsLeftAlone(base, kHeapBytes)) {
-    munmap(base, kHeapBytes);
-    return false;
-  }
+  void* const base = SharedMapping::ReserveHeap(nullptr, fd->get(), 0, kHeapBytes);
+  if (base == nullptr) return false;
   fd_ = *std::move(fd);
   base_ = static_cast<std::byte*>(base);
   free_.emplace(0, kHeapBytes);
   return true;
 }
 
-// Mapped anew, so that nothing is left of what was asked for the range: locks, huge pages.
-bool SharedHeap::Reserve(size_t offset, size_t bytes) {
-  constexpr int kFlags = MAP_SHARED | MAP_FIXED;
-  void* const at = base_ + offset;
-  return mmap(at, bytes, PROT_NONE, kFlags, fd_.get(), static_cast<off_t>(offset)) == at && IsLeftAlone(at, bytes);
-}
-
 bool SharedHeap::Empty(size_t offset, size_t bytes) {
   constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  const bool reserved = Reserve(offset, bytes);
+  const bool reserved = SharedMapping::ReserveHeap(base_ + offset, fd_.get(), offset, bytes) != nullptr;
   return fallocate(fd_.get(), kMode, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 && reserved;
 }
 

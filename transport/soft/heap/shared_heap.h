@@ -62,7 +62,6 @@ class SharedHeap {
 
   // Takes the pages of a range, and all access to it. False: not all of that.
   bool Empty(size_t offset, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool Reserve(size_t offset, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Holds(const std::byte* address, size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The offset of the first free range that is long enough; kHeapBytes: there is none.
   size_t TakeRange(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
