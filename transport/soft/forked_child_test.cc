@@ -11,22 +11,11 @@
 #include "gtest/gtest.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
+#include "transport/soft/testing/holds_in_child.h"
 #include "transport/soft/testing/linked_pair.h"
 
 namespace verbena::soft {
 namespace {
-
-// Whether `body`, run in a child, gives true. A child that hangs is ended by its alarm.
-bool HoldsInChild(const std::function<bool()>& body) {
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    _exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 void ExpectMessagesPass(LinkedPair& pair) {
   EXPECT_FALSE(IsForkedChild());

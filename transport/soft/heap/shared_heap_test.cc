@@ -12,6 +12,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "transport/soft/testing/holds_in_child.h"
 
 namespace verbena::soft {
 namespace {
@@ -172,14 +173,6 @@ TEST(SharedHeap, IsPublishedWhenThereIsOne) {
   heap.Publish(&later);
   EXPECT_EQ(later.descriptor, published.descriptor);
   EXPECT_EQ(later.file, published.file);
-}
-
-bool HoldsInChild(const std::function<bool()>& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body() ? 0 : 1);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST(SharedHeap, AChildSeesWhatWasThereAndItsWritesAreItsOwn) {
