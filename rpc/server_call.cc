@@ -1,5 +1,8 @@
 #include "rpc/server_call.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/clear_cord.h"
 #include "base/run_catching.h"
@@ -63,12 +66,11 @@ class ServerCall::HandlerToken {
   std::unique_ptr<ServerCall> call_;
 };
 
-ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate)
-    : method_(method),
-      method_index_(method_index),
-      gate_(std::move(gate)),
-      request_(method->new_request()),
-      reply_(method->new_reply()) {}
+ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate,
+                       CallMessages messages)
+    : method_(method), method_index_(method_index), gate_(std::move(gate)), messages_(std::move(messages)) {
+  if (messages_.request == nullptr) messages_ = {method->new_request(), method->new_reply()};
+}
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
   context_.stream_ = std::move(stream);
@@ -82,7 +84,7 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
   std::shared_ptr<InterceptorChain<ServerContext>> chain = *std::move(made);
   if (chain == nullptr) return absl::OkStatus();
   if (absl::Status started = chain->Start(context_); !started.ok()) return started;
-  if (!ClientStreams(method_->kind)) chain->OnReceived(*request_);
+  if (!ClientStreams(method_->kind)) chain->OnReceived(*messages_.request);
   if (stream() != nullptr) stream()->set_observer(chain);
   chain_ = std::move(chain);
   return absl::OkStatus();
@@ -90,7 +92,7 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
 
 void ServerCall::EndChain() {
   const auto chain = std::exchange(chain_, nullptr);
-  if (status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*reply_);
+  if (status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*messages_.reply);
   chain->End(context_, status_);
 }
 
@@ -154,8 +156,9 @@ void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admi
   absl::Status status = RunCatching(kHandler, [&call] {
     const HandlerScope handler(&call->context_);
     const Method& method = *call->method_;
-    if (method.blocking != nullptr) return method.blocking(&call->context_, *call->request_, call->reply_.get());
-    return method.blocking_stream(&call->context_, *call->request_, call->reply_.get(), call->context_.stream_);
+    const CallMessages& messages = call->messages_;
+    if (method.blocking != nullptr) return method.blocking(&call->context_, *messages.request, messages.reply.get());
+    return method.blocking_stream(&call->context_, *messages.request, messages.reply.get(), call->context_.stream_);
   });
   Finish(std::move(call), std::move(status));
 }
@@ -167,11 +170,12 @@ void ServerCall::Run(std::unique_ptr<ServerCall> call) {
   absl::Status status = RunCatching(kHandler, [running, &call] {
     const HandlerScope handler(&running->context_);
     const Method& method = *running->method_;
+    const CallMessages& messages = running->messages_;
     Responder done(call.release());
     if (method.callback != nullptr) {
-      method.callback(&running->context_, *running->request_, running->reply_.get(), std::move(done));
+      method.callback(&running->context_, *messages.request, messages.reply.get(), std::move(done));
     } else {
-      method.callback_stream(&running->context_, *running->request_, running->reply_.get(), running->context_.stream_,
+      method.callback_stream(&running->context_, *messages.request, messages.reply.get(), running->context_.stream_,
                              std::move(done));
     }
     return absl::OkStatus();
@@ -218,6 +222,14 @@ void ServerCall::FitSomeMetadata(size_t room) {
   SetCertainty(&status_, Certainty::kExecuted);
 }
 
-void ServerCall::WriteTo(std::byte* to) { WriteMeasured(*reply_, to); }
+void ServerCall::WriteTo(std::byte* to) {
+  WriteMeasured(*messages_.reply, to);
+  if (reply_bytes_ > kSmallMessageBytesMax) connection_->KeepMessages(method_index_, TakeMessages());
+}
+
+CallMessages ServerCall::TakeMessages() {
+  messages_.held_bytes = std::max(messages_.held_bytes, request_bytes_ + reply_bytes_);
+  return std::move(messages_);
+}
 
 }  // namespace verbena::rpc

@@ -1,6 +1,7 @@
 // One call at the server: its messages, its context, its outcome. And its way: out to the handler, back to the loop.
 //
-// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next.
+// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next. Large
+// messages are kept by themselves (kept_messages.h).
 //
 // Owner: the handler's side from Run to Finish (the responder, or the executor's task); before and after, the
 // connection that took it. Thread: its owner's; MarkCancelled the loop's, while the connection has it or it is out.
@@ -23,6 +24,7 @@
 #include "rpc/core/metadata_codec.h"
 #include "rpc/executor/handler_queue.h"
 #include "rpc/interceptor/interceptor_chain.h"
+#include "rpc/kept_messages.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
 #include "rpc/protobuf_bytes.h"
@@ -36,7 +38,11 @@ class ServerConnection;
 
 class ServerCall : public transport::PayloadSource, public StreamWire, private Responder::Target {
  public:
-  ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate);
+  // A call with more bytes in a message is a large one.
+  static constexpr size_t kSmallMessageBytesMax = 16 << 10;
+
+  // `messages` may be null.
+  ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate, CallMessages messages);
   ~ServerCall() override = default;
 
   // A new life. `local` is the session's id; `deadline` is on the wall clock.
@@ -89,7 +95,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   const ResponseMetadata& response_metadata() const { return context_.response_metadata_; }
   absl::Cord TakeReplyAttachment() { return std::exchange(context_.response_attachment_, absl::Cord()); }
   size_t size() const override { return reply_bytes_; }
-  void WriteTo(std::byte* to) override;
+  void WriteTo(std::byte* to) override;  // A large call has no messages any more: its connection has them kept.
 
   uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) override;
   void SendEnd(uint64_t count) override;
@@ -99,8 +105,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   void Fail(const absl::Status& status) override;
   void OnFinished() override;
 
-  // Forgets everything but the messages' memory. False: that is too much to keep.
+  // Forgets everything but the messages' memory. False: that is too much to be kept with each call.
   bool Recycle();
+  CallMessages TakeMessages();
 
   const std::shared_ptr<LoopGate>& gate() const { return gate_; }
   ServerConnection* connection() const { return connection_; }  // Null: gone.
@@ -109,9 +116,6 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   uint32_t method_index() const { return method_index_; }
 
  private:
-  // Messages that held more are not kept with their call: one large message must not hold memory for ever.
-  static constexpr size_t kRecycledMessageBytesMax = 16 << 10;
-
   class HandlerToken;
   // The handler's side of a call, its responder or the executor's task, finishes or drops it.
   void Finish(absl::Status status) override;
@@ -126,10 +130,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   const Method* const method_;
   const uint32_t method_index_;
   const std::shared_ptr<LoopGate> gate_;
-  const std::unique_ptr<google::protobuf::MessageLite> request_;
-  const std::unique_ptr<google::protobuf::MessageLite> reply_;
 
   // The owner's.
+  CallMessages messages_;
   ServerContext context_;
   absl::Status status_;
   size_t request_bytes_ = 0;
@@ -155,7 +158,7 @@ inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, cons
 
 inline bool ServerCall::Parse(absl::Span<const std::byte> body) {
   request_bytes_ = body.size();
-  return ParseMessage(body, request_.get());
+  return ParseMessage(body, messages_.request.get());
 }
 
 inline void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
@@ -165,7 +168,7 @@ inline void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
 [[gnu::always_inline]] inline void ServerCall::MeasureReply(uint64_t message_bytes_max) {
   const size_t attachment_bytes = context_.response_attachment_.size();
   if (!ServerStreams(method_->kind)) {
-    reply_bytes_ = reply_->ByteSizeLong();
+    reply_bytes_ = messages_.reply->ByteSizeLong();
     if (MessageFits(reply_bytes_, attachment_bytes, message_bytes_max)) return;
     status_ = TooManyMessageBytes("reply", reply_bytes_, attachment_bytes, message_bytes_max);
   } else if (attachment_bytes > 0) {
@@ -181,14 +184,15 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
 }
 
 [[gnu::always_inline]] inline bool ServerCall::Recycle() {
-  if (request_bytes_ > kRecycledMessageBytesMax || reply_bytes_ > kRecycledMessageBytesMax) return false;
+  if (request_bytes_ > kSmallMessageBytesMax || reply_bytes_ > kSmallMessageBytesMax) return false;
+  if (messages_.held_bytes > 0) return false;
   connection_ = nullptr;
   context_.stream_ = nullptr;
   context_.initial_is_fixed_ = false;
   initial_has_left_ = false;
   initial_was_said_ = false;
   chain_ = nullptr;
-  reply_->Clear();  // The request is, when the next one is parsed.
+  messages_.reply->Clear();  // The request is, when the next one is parsed.
   reply_bytes_ = 0;
   status_ = absl::OkStatus();
   ClearCord(context_.request_attachment_);

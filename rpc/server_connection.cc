@@ -114,7 +114,7 @@ absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckP
 
 [[gnu::always_inline]] inline void ServerConnection::Run(const ServerSession::Decision& decision,
                                                          transport::ReceivedPayload& payload) {
-  std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method);
+  std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method, decision.body_bytes);
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
                                   : loop_.event_loop().WallNow() + decision.timeout;
@@ -136,6 +136,10 @@ absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckP
 inline absl::Status ServerConnection::Intercept(ServerCall& call) {
   if (loop_.interceptors() == nullptr) return absl::OkStatus();
   return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
+}
+
+void ServerConnection::KeepMessages(uint32_t method, CallMessages messages) {
+  loop_.KeepMessages(method, std::move(messages));
 }
 
 void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {

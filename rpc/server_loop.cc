@@ -21,7 +21,12 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       header_room_(kResponseHeaderRoomMax),
       tally_(calls_max),
       recycled_(methods->size()),
+      messages_(event_loop, methods->size()),
       overdue_timer_(event_loop, this) {}
+
+std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method) {
+  return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, messages_.Take(method));
+}
 
 void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
   if (aborted_) return;
@@ -57,6 +62,7 @@ void ServerLoop::Shut() {
   drained_ = nullptr;
   overdue_timer_.Cancel();
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
+  messages_.Clear();
   gate_->Shut();
   handle_->Detach();
 }

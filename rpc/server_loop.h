@@ -18,6 +18,7 @@
 #include "rpc/core/overload/load_average.h"
 #include "rpc/core/server_session.h"
 #include "rpc/executor/handler_queue.h"
+#include "rpc/kept_messages.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
 #include "rpc/method_registry.h"
@@ -56,8 +57,9 @@ class ServerLoop : public CallSink {
   CallTally& tally() { return tally_; }
 
   // For this loop's connections.
-  std::unique_ptr<ServerCall> TakeCall(uint32_t method);
+  std::unique_ptr<ServerCall> TakeCall(uint32_t method, size_t request_bytes);
   void RecycleCall(std::unique_ptr<ServerCall> call);
+  void KeepMessages(uint32_t method, CallMessages messages) { messages_.Keep(method, std::move(messages)); }
   // Runs it, or lets it wait for a thread if its handler may block.
   void Run(std::unique_ptr<ServerCall> call, ClientId client);
   // OK if a call of this method would find a place to wait; else why not.
@@ -81,6 +83,7 @@ class ServerLoop : public CallSink {
   // Idle call objects that it keeps for each method.
   static constexpr size_t kRecycledCallsMax = 1024;
 
+  std::unique_ptr<ServerCall> MakeCall(uint32_t method);
   void TellConnections(void (ServerConnection::*what)());
   // Of calls that wait for a thread, those that have waited too long.
   void RefuseOverdue();
@@ -101,6 +104,7 @@ class ServerLoop : public CallSink {
   CallTally tally_;
   LoadAverage load_;
   std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
+  KeptMessages messages_;
   absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   size_t open_connections_ = 0;
   bool draining_ = false;
@@ -113,17 +117,18 @@ class ServerLoop : public CallSink {
 
 // --- What every call passes.
 
-inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method) {
+inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t request_bytes) {
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[method];
-  if (idle.empty()) return std::make_unique<ServerCall>(&methods_.method(method), method, gate_);
+  if (idle.empty() || request_bytes > ServerCall::kSmallMessageBytesMax) return MakeCall(method);
   std::unique_ptr<ServerCall> call = std::move(idle.back());
   idle.pop_back();
   return call;
 }
 
 [[gnu::always_inline]] inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
+  if (!call->Recycle()) return messages_.Keep(call->method_index(), call->TakeMessages());
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
-  if (idle.size() < kRecycledCallsMax && call->Recycle()) idle.push_back(std::move(call));
+  if (idle.size() < kRecycledCallsMax) idle.push_back(std::move(call));
 }
 
 [[gnu::always_inline]] inline void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
