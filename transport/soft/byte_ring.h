@@ -135,6 +135,7 @@ class RingReader {
     const std::byte* next = ring_ + own_->head.load(std::memory_order_relaxed) % kRingBytes;
     __builtin_prefetch(next);
     __builtin_prefetch(next + kCacheLineBytes);
+    __builtin_prefetch(next + 2 * kCacheLineBytes);  // A call of 64 bytes has three.
   }
 
   // Whether the writer has come further since.
