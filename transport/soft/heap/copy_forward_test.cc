@@ -12,9 +12,10 @@ namespace {
 TEST(CopyForward, KnowsTheDistancesThatAreSlow) {
   const auto at = [](uint64_t address) { return reinterpret_cast<std::byte*>(address); };
   constexpr uint64_t kFrom = 0x7f0000001000;
-  for (const uint64_t far : {uint64_t{0}, uint64_t{1} << 32, uint64_t{16} << 32}) {
+  for (const uint64_t far : {uint64_t{0}, uint64_t{3} << 12, uint64_t{1} << 32, uint64_t{16} << 32}) {
     for (const uint64_t distance : {1, 32, 63}) EXPECT_TRUE(IsBadForRepMovsb(at(kFrom + far + distance), at(kFrom)));
-    for (const uint64_t distance : {0, 64, 4096}) EXPECT_FALSE(IsBadForRepMovsb(at(kFrom + far + distance), at(kFrom)));
+    for (const uint64_t distance : {0, 64, 4095, 4096})
+      EXPECT_FALSE(IsBadForRepMovsb(at(kFrom + far + distance), at(kFrom)));
   }
   EXPECT_TRUE(IsBadForRepMovsb(at(kFrom + 32), at(kFrom + (uint64_t{1} << 32))));
   EXPECT_FALSE(IsBadForRepMovsb(at(kFrom), at(kFrom + 32)));
