@@ -20,7 +20,7 @@ class KeptMessagesTest : public ::testing::Test {
   CallMessages Make(size_t bytes) {
     auto reply = std::make_unique<Text>();
     reply->set_value(std::string(10, 'r'));
-    return {std::make_unique<Text>(), std::move(reply), bytes};
+    return {std::make_unique<Text>(), std::move(reply), nullptr, bytes};
   }
 
   // Whose they are: the address of the request that is taken. Null: there are none.

@@ -69,7 +69,7 @@ class ServerCall::HandlerToken {
 ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate,
                        CallMessages messages)
     : method_(method), method_index_(method_index), gate_(std::move(gate)), messages_(std::move(messages)) {
-  if (messages_.request == nullptr) messages_ = {method->new_request(), method->new_reply()};
+  if (messages_.request == nullptr) messages_ = {method->new_request(), method->new_reply(), nullptr};
 }
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {

@@ -158,7 +158,9 @@ inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, cons
 
 inline bool ServerCall::Parse(absl::Span<const std::byte> body) {
   request_bytes_ = body.size();
-  return ParseMessage(body, messages_.request.get());
+  const bool parsed = ParseMessage(body, messages_.request.get());
+  if (body.size() > kSmallMessageBytesMax) messages_.SetApart();
+  return parsed;
 }
 
 inline void ServerCall::ReadClientMetadata(absl::Span<const std::byte> fields) {
