@@ -5,6 +5,11 @@
 
 namespace verbena::rpc {
 
+void CallMessages::SetApart() {
+  constexpr size_t kGapBytes = 2048;
+  if (gap == nullptr) gap = std::make_unique<std::byte[]>(kGapBytes);
+}
+
 CallMessages KeptMessages::Take(uint32_t method) {
   OfMethod& kept = kept_[method];
   if (kept.messages.empty()) return {};

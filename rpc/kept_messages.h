@@ -36,15 +36,12 @@ struct CallMessages {
   size_t held_bytes = 0;  // What a large call left in them at most; 0: none had them.
 
   // The request has just got its memory, the reply has none yet.
-  void SetApart() {
-    if (gap == nullptr) gap = std::make_unique<std::byte[]>(kGapBytes);
-  }
-  static constexpr size_t kGapBytes = 2048;
+  void SetApart();
 };
 
 class KeptMessages {
  public:
-  static constexpr size_t kBytesMax = 16 << 20;
+  static constexpr size_t kBytesMax = 256 << 20;
   static constexpr absl::Duration kPeriod = absl::Seconds(1);
 
   // Of so many methods.

@@ -28,6 +28,10 @@ std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method) {
   return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, messages_.Take(method));
 }
 
+void ServerLoop::EndLargeCall(std::unique_ptr<ServerCall> call) {
+  messages_.Keep(call->method_index(), call->TakeMessages());
+}
+
 void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
   if (aborted_) return;
   auto accepted = std::make_unique<ServerConnection>(this, std::move(connection));
