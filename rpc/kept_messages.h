@@ -1,16 +1,20 @@
-// Messages that large calls had, for the next large calls.
+// Messages that calls with large requests had, for the next such calls.
 //
 // A large message's memory is dear: to ask the kernel for it and give it back with each call costs as much as to copy
 // into it, and memory that was just in use is in the processor's cache. So the messages of a call are of use to the
 // next as soon as its reply is written where it is sent from, long before the client has fetched it; and the newest are
-// used first. Where 64 calls of 1 MiB are in flight one or two pairs of messages serve them all.
+// used first. Where 64 calls of 1 MiB are in flight, and their handlers finish on the loop, one or two pairs of
+// messages serve them all. Calls with small requests have no part in it: some wait long, and would keep the memory
+// meanwhile.
 //
-// What was not needed for a second goes back to the allocator, and more than kBytesMax is not kept.
+// Kept are 256 MiB at most. What was not needed for a period goes back to the allocator, and so does, now and then,
+// what is used all the time: protobuf gives no memory back by itself, and messages in which other fields are large each
+// time only grow.
 //
 // Where malloc puts a reply's bytes right behind those of the request, they are 16 bytes further in their page if both
 // have 2^n bytes. A handler that copies them meets what slows "rep movsb", by which glibc copies from some 2 to 512
-// KiB, on many processors: a destination 1 to 47 bytes further in its page than the source (3 instead of 40 GB/s,
-// measured on an AMD EPYC with glibc 2.36; docs/performance.md). So a gap is set between them.
+// KiB, on AMD's EPYC: a destination 1 to 47 bytes further in its page than the source (3 instead of 40 GB/s, measured
+// with glibc 2.36; docs/performance.md). So a gap is set between them.
 //
 // Owner: a server's part on an event loop. Thread: the loop's.
 
@@ -29,28 +33,35 @@
 
 namespace verbena::rpc {
 
+// A call's. Both are null, or none is.
 struct CallMessages {
   std::unique_ptr<google::protobuf::MessageLite> request;
   std::unique_ptr<google::protobuf::MessageLite> reply;
-  std::unique_ptr<std::byte[]> gap;
-  size_t held_bytes = 0;  // What a large call left in them at most; 0: none had them.
+  std::unique_ptr<std::byte[]> gap = nullptr;
+  size_t apart_bytes = 0;  // The largest request with a gap behind it.
+  size_t held_bytes = 0;   // What they take, as last measured.
+  uint32_t uses = 0;       // By large calls.
 
-  // The request has just got its memory, the reply has none yet.
-  void SetApart();
+  // The request, of so many bytes, is parsed; its handler is about to fill the reply.
+  void SetApart(size_t request_bytes);
 };
 
 class KeptMessages {
  public:
   static constexpr size_t kBytesMax = 256 << 20;
   static constexpr absl::Duration kPeriod = absl::Seconds(1);
+  static constexpr size_t kGivenBackMax = 32 << 20;  // In a period; more if a single pair has more.
+  static constexpr uint32_t kUsesMax = 32;           // Then messages are made anew.
+  static constexpr size_t kTimesMax = 16;            // What a call gets takes no more than so many times its request.
 
   // Of so many methods.
   KeptMessages(transport::EventLoop* loop, size_t methods) : loop_(*loop), kept_(methods), timer_(loop, this) {}
 
-  // Messages of this method; null if none are kept. The request is as its last call left it, the reply empty.
-  CallMessages Take(uint32_t method);
-  // Null ones are not kept.
-  void Keep(uint32_t method, CallMessages messages);
+  // Messages of this method for a call with such a request; null if none are kept, or too large ones. The request is as
+  // its last call left it, the reply empty.
+  CallMessages Take(uint32_t method, size_t request_bytes);
+  // After a call that had so many bytes in both. Null ones are not kept.
+  void Keep(uint32_t method, CallMessages messages, size_t call_bytes);
   // Gives all back. Before the loop goes.
   void Clear();
 
@@ -62,6 +73,7 @@ class KeptMessages {
     size_t unused = 0;                   // So many at its bottom were not taken in this period.
   };
 
+  size_t GiveBack(OfMethod& kept, size_t bytes_max);
   void GiveBackUnused();
 
   transport::EventLoop& loop_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,27 +18,31 @@ class KeptMessagesTest : public ::testing::Test {
  protected:
   static constexpr size_t kMethods = 2;
 
+  // Whose request has so many bytes.
   CallMessages Make(size_t bytes) {
+    auto request = std::make_unique<Text>();
+    request->set_value(std::string(bytes, 'q'));
     auto reply = std::make_unique<Text>();
     reply->set_value(std::string(10, 'r'));
-    return {std::make_unique<Text>(), std::move(reply), nullptr, bytes};
+    return {std::move(request), std::move(reply)};
   }
-
+  void Keep(uint32_t method, size_t bytes) { kept_.Keep(method, Make(bytes), bytes); }
   // Whose they are: the address of the request that is taken. Null: there are none.
-  const void* TakenRequest(uint32_t method) { return kept_.Take(method).request.get(); }
+  const void* TakenRequest(uint32_t method) { return kept_.Take(method, kBytes).request.get(); }
 
+  static constexpr size_t kBytes = 100'000;
   testing::ManualLoop loop_;
   KeptMessages kept_{&loop_, kMethods};
 };
 
 TEST_F(KeptMessagesTest, GivesTheNewestOfTheMethodFirst) {
-  CallMessages old = Make(100);
-  CallMessages young = Make(200);
+  CallMessages old = Make(kBytes);
+  CallMessages young = Make(kBytes);
   const void* const old_request = old.request.get();
   const void* const young_request = young.request.get();
-  kept_.Keep(0, std::move(old));
-  kept_.Keep(0, std::move(young));
-  EXPECT_EQ(kept_.bytes(), 300u);
+  kept_.Keep(0, std::move(old), kBytes);
+  kept_.Keep(0, std::move(young), kBytes);
+  EXPECT_GE(kept_.bytes(), 2 * kBytes);
   EXPECT_EQ(TakenRequest(1), nullptr) << "another method's are of another type";
   EXPECT_EQ(TakenRequest(0), young_request);
   EXPECT_EQ(TakenRequest(0), old_request);
@@ -46,111 +51,217 @@ TEST_F(KeptMessagesTest, GivesTheNewestOfTheMethodFirst) {
 }
 
 TEST_F(KeptMessagesTest, AReplyIsEmpty) {
-  kept_.Keep(0, Make(100));
-  EXPECT_EQ(static_cast<const Text&>(*kept_.Take(0).reply).value(), "");
+  Keep(0, kBytes);
+  EXPECT_EQ(static_cast<const Text&>(*kept_.Take(0, kBytes).reply).value(), "");
 }
 
 TEST_F(KeptMessagesTest, NoMoreThanSoMuchIsKept) {
-  kept_.Keep(0, Make(KeptMessages::kBytesMax - 10));
-  kept_.Keep(1, Make(11));
-  EXPECT_EQ(TakenRequest(1), nullptr);
-  kept_.Keep(1, Make(10));
-  EXPECT_NE(TakenRequest(1), nullptr);
-  kept_.Keep(1, CallMessages{});
-  EXPECT_EQ(kept_.bytes(), KeptMessages::kBytesMax - 10) << "a call without messages has none to keep";
+  Keep(0, KeptMessages::kBytesMax - 2 * kBytes);
+  const size_t before = kept_.bytes();
+  Keep(1, 3 * kBytes);
+  EXPECT_EQ(kept_.bytes(), before);
+  Keep(1, kBytes);
+  EXPECT_GE(kept_.bytes(), before + kBytes);
+  EXPECT_LE(kept_.bytes(), KeptMessages::kBytesMax);
+  kept_.Keep(1, CallMessages{}, kBytes);
+  EXPECT_LE(kept_.bytes(), before + 2 * kBytes) << "a call without messages has none to keep";
+}
+
+TEST_F(KeptMessagesTest, ACallGetsNoneThatAreFarTooLarge) {
+  Keep(0, kBytes);
+  EXPECT_EQ(kept_.Take(0, kBytes / KeptMessages::kTimesMax).request == nullptr, true);
+  EXPECT_NE(TakenRequest(0), nullptr);
+}
+
+// Their memory, not what the last call had in it: protobuf keeps it.
+TEST_F(KeptMessagesTest, MessagesThatHaveGrownAreMeasuredAnew) {
+  Keep(0, kBytes);
+  CallMessages messages = kept_.Take(0, kBytes);
+  static_cast<Text&>(*messages.reply).set_value(std::string(5 * kBytes, 'r'));
+  kept_.Keep(0, std::move(messages), 6 * kBytes);
+  EXPECT_GE(kept_.bytes(), 6 * kBytes);
+  messages = kept_.Take(0, kBytes);
+  kept_.Keep(0, std::move(messages), kBytes);
+  EXPECT_GE(kept_.bytes(), 6 * kBytes) << "it holds as much as before";
+}
+
+TEST_F(KeptMessagesTest, NoneIsUsedForEver) {
+  CallMessages messages = Make(kBytes);
+  uint32_t uses = 0;
+  for (; messages.request != nullptr && uses < 1000; ++uses) {
+    kept_.Keep(0, std::move(messages), kBytes);
+    messages = kept_.Take(0, kBytes);
+  }
+  EXPECT_EQ(uses, KeptMessages::kUsesMax);
+  EXPECT_EQ(kept_.bytes(), 0u);
 }
 
 TEST_F(KeptMessagesTest, WhatIsNotTakenForAWholePeriodIsGivenBack) {
-  kept_.Keep(0, Make(100));
-  kept_.Keep(0, Make(20));
-  kept_.Keep(1, Make(3));
+  Keep(0, kBytes);
+  Keep(0, kBytes);
+  Keep(1, kBytes);
+  const size_t all = kept_.bytes();
   loop_.Advance(KeptMessages::kPeriod);
-  EXPECT_EQ(kept_.bytes(), 123u) << "they came within it";
-  kept_.Keep(0, kept_.Take(0));
+  EXPECT_EQ(kept_.bytes(), all) << "they came within it";
+  kept_.Keep(0, kept_.Take(0, kBytes), kBytes);
   loop_.Advance(KeptMessages::kPeriod);
-  EXPECT_EQ(kept_.bytes(), 20u);
+  EXPECT_EQ(kept_.bytes(), all / 3);
   loop_.Advance(KeptMessages::kPeriod);
   EXPECT_EQ(kept_.bytes(), 0u);
 }
 
+TEST_F(KeptMessagesTest, NotAllMemoryIsGivenBackAtOnce) {
+  constexpr size_t kMany = KeptMessages::kGivenBackMax / 4;
+  for (int i = 0; i < 12; ++i) Keep(i % 2, kMany);
+  const size_t all = kept_.bytes();
+  loop_.Advance(KeptMessages::kPeriod);
+  std::vector<size_t> left;
+  for (int i = 0; i < 3; ++i) {
+    loop_.Advance(KeptMessages::kPeriod);
+    left.push_back(kept_.bytes());
+  }
+  EXPECT_EQ(left, (std::vector<size_t>{all * 2 / 3, all / 3, 0}));
+}
+
 TEST_F(KeptMessagesTest, ALoopWithoutAnySleeps) {
-  kept_.Keep(0, Make(100));
+  Keep(0, kBytes);
   loop_.Advance(2 * KeptMessages::kPeriod);
   EXPECT_EQ(loop_.timers(), 0u);
-  kept_.Keep(0, Make(100));
+  Keep(0, kBytes);
   EXPECT_EQ(loop_.timers(), 1u);
   kept_.Clear();
   EXPECT_EQ(loop_.timers(), 0u);
   EXPECT_EQ(kept_.bytes(), 0u);
 }
 
+TEST(CallMessages, HaveAGapBehindTheLargestRequest) {
+  CallMessages messages;
+  messages.SetApart(100);
+  const std::byte* const first = messages.gap.get();
+  EXPECT_NE(first, nullptr);
+  messages.SetApart(90);
+  EXPECT_EQ(messages.gap.get(), first);
+  messages.SetApart(200);
+  EXPECT_EQ(messages.apart_bytes, 200u);
+}
+
 // The same with calls: who has which messages, and what the clients get.
 class LargeCallsTest : public testing::CallFixture {
  protected:
   static constexpr absl::string_view kNote = "test.Lambda/Note";
+  static constexpr absl::string_view kHold = "test.Lambda/Hold";
+  static constexpr size_t kBytes = 100'000;
 
   LargeCallsTest() {
     service_.AddCallback("Note", [this](ServerContext*, const Text& request, Text* reply, Responder done) {
       requests_.push_back(&request);
+      room_.push_back(request.value().capacity());
+      EXPECT_EQ(reply->value(), "");
       reply->set_value(request.value());
       done(absl::OkStatus());
     });
   }
 
   std::vector<const Text*> requests_;  // Of each call, where it stood.
+  std::vector<size_t> room_;           // And for how much there was room.
 };
 
 TEST_F(LargeCallsTest, MessagesServeTheNextCallWhileTheReplyWaitsToBeFetched) {
   Start();
   network_.latest_client()->HoldFetches();
-  const auto first = Call(kNote, std::string(100000, 'a'));
-  const auto second = Call(kNote, std::string(90000, 'b'));
+  const auto first = Call(kNote, std::string(kBytes, 'a'));
+  const auto second = Call(kNote, std::string(kBytes / 2, 'b'));
   EXPECT_FALSE(first->done());
   EXPECT_EQ(requests_.at(0), requests_.at(1));
+  EXPECT_GE(room_.at(1), kBytes) << "the first one's memory";
   network_.latest_client()->ReleaseFetches();
   loop_.RunUntilIdle();
-  EXPECT_EQ(first->reply.value(), std::string(100000, 'a'));
-  EXPECT_EQ(second->reply.value(), std::string(90000, 'b'));
+  EXPECT_EQ(first->reply.value(), std::string(kBytes, 'a'));
+  EXPECT_EQ(second->reply.value(), std::string(kBytes / 2, 'b'));
 }
 
 TEST_F(LargeCallsTest, WhatAHandlerStillHasNobodyElseGets) {
   Start();
-  Call(kNote, std::string(100000, 'a'));
-  const auto held = Call("test.Lambda/Hold", std::string(100000, 'h'));
-  const auto other = Call("test.Lambda/Hold", std::string(100000, 'o'));
-  EXPECT_NE(held_.at(0).reply, held_.at(1).reply);
-  held_.at(0).reply->set_value(std::string(50000, 'x'));
-  held_.at(1).reply->set_value(std::string(50000, 'y'));
-  held_.at(1).done(absl::OkStatus());
-  held_.at(0).done(absl::OkStatus());
+  Call(kHold, std::string(kBytes, 'k'));
+  held_.at(0).done(absl::OkStatus());  // Its messages are kept.
   loop_.RunUntilIdle();
-  EXPECT_EQ(held->reply.value(), std::string(50000, 'x'));
-  EXPECT_EQ(other->reply.value(), std::string(50000, 'y'));
+  const auto held = Call(kHold, std::string(kBytes, 'h'));
+  EXPECT_EQ(held_.at(0).reply, held_.at(1).reply);
+  const auto other = Call(kHold, std::string(kBytes, 'o'));
+  EXPECT_NE(held_.at(1).reply, held_.at(2).reply);
+  held_.at(1).reply->set_value(std::string(kBytes, 'x'));
+  held_.at(2).reply->set_value(std::string(kBytes, 'y'));
+  held_.at(2).done(absl::OkStatus());
+  held_.at(1).done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(held->reply.value(), std::string(kBytes, 'x'));
+  EXPECT_EQ(other->reply.value(), std::string(kBytes, 'y'));
 }
 
-TEST_F(LargeCallsTest, SmallCallsKeepTheirOwn) {
+TEST_F(LargeCallsTest, ACancelledCallsMessagesAreItsHandlersUntilThatIsDone) {
   Start();
+  const auto cancelled = Call(kHold, std::string(kBytes, 'c'));
+  cancelled->context.TryCancel();
+  loop_.RunUntilIdle();
+  const auto other = Call(kHold, std::string(kBytes, 'o'));
+  EXPECT_NE(held_.at(0).reply, held_.at(1).reply);
+  held_.at(1).reply->set_value("other");
+  held_.at(0).reply->set_value(std::string(kBytes, 'x'));
+  held_.at(0).done(absl::OkStatus());
+  held_.at(1).done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(cancelled->status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(other->reply.value(), "other");
+}
+
+TEST_F(LargeCallsTest, SmallCallsHaveNoneOfTheLargeOnesMemory) {
+  Start();
+  Call(kNote, std::string(kBytes, 'a'));
+  const auto small = Call(kNote, "small");
   Call(kNote, "small");
-  Call(kNote, std::string(100000, 'a'));
-  Call(kNote, "small");
-  Call(kNote, std::string(100000, 'a'));
-  EXPECT_EQ(requests_.at(0), requests_.at(2));
-  EXPECT_EQ(requests_.at(1), requests_.at(3));
-  EXPECT_NE(requests_.at(0), requests_.at(1));
+  EXPECT_EQ(small->reply.value(), "small");
+  EXPECT_LT(room_.at(1), kBytes);
+  EXPECT_EQ(requests_.at(1), requests_.at(2)) << "they are recycled with their call";
+  loop_.Advance(2 * KeptMessages::kPeriod);
+  Call(kNote, std::string(kBytes / 2, 'b'));
+  EXPECT_LT(room_.at(3), kBytes) << "no call needed it";
 }
 
 TEST_F(LargeCallsTest, AFailedOnesAreKeptToo) {
   service_.AddCallback("Fail", [this](ServerContext*, const Text& request, Text* reply, Responder done) {
-    requests_.push_back(&request);
+    room_.push_back(request.value().capacity());
     EXPECT_EQ(reply->value(), "");
-    reply->set_value(std::string(100000, 'r'));
+    reply->set_value(std::string(kBytes, 'r'));
     done(absl::InternalError("no"));
   });
   Start();
-  ExpectFailed(*Call("test.Lambda/Fail", std::string(100000, 'a')), absl::StatusCode::kInternal, Certainty::kExecuted,
-               "no");
-  Call("test.Lambda/Fail", std::string(100000, 'a'));
-  EXPECT_EQ(requests_.at(0), requests_.at(1));
+  for (const size_t bytes : {kBytes, kBytes / 2}) {
+    ExpectFailed(*Call("test.Lambda/Fail", std::string(bytes, 'a')), absl::StatusCode::kInternal, Certainty::kExecuted,
+                 "no");
+  }
+  EXPECT_GE(room_.at(1), kBytes);
+}
+
+TEST_F(LargeCallsTest, AReplyThatFindsNoMemoryLosesNoMessages) {
+  Start();
+  network_.latest_server()->HoldExports();
+  const auto lost = Call(kNote, std::string(kBytes, 'a'));
+  network_.latest_server()->FailExports();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(lost->status().code(), absl::StatusCode::kResourceExhausted);
+  network_.latest_server()->ReleaseExports();
+  const auto next = Call(kNote, std::string(kBytes, 'b'));
+  EXPECT_EQ(next->reply.value(), std::string(kBytes, 'b'));
+}
+
+TEST_F(LargeCallsTest, AServerGoesWithMessagesKeptAndOut) {
+  Start();
+  Call(kNote, std::string(kBytes, 'a'));
+  Call(kHold, std::string(kBytes, 'h'));
+  StopServer();
+  EXPECT_EQ(held_.at(0).reply->value(), "") << "the handler's still";
+  held_.at(0).done(absl::OkStatus());
+  loop_.RunUntilIdle();
 }
 
 }  // namespace

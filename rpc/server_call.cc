@@ -1,6 +1,5 @@
 #include "rpc/server_call.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,7 +68,7 @@ class ServerCall::HandlerToken {
 ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate,
                        CallMessages messages)
     : method_(method), method_index_(method_index), gate_(std::move(gate)), messages_(std::move(messages)) {
-  if (messages_.request == nullptr) messages_ = {method->new_request(), method->new_reply(), nullptr};
+  if (messages_.request == nullptr) messages_ = {method->new_request(), method->new_reply()};
 }
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
@@ -224,12 +223,7 @@ void ServerCall::FitSomeMetadata(size_t room) {
 
 void ServerCall::WriteTo(std::byte* to) {
   WriteMeasured(*messages_.reply, to);
-  if (reply_bytes_ > kSmallMessageBytesMax) connection_->KeepMessages(method_index_, TakeMessages());
-}
-
-CallMessages ServerCall::TakeMessages() {
-  messages_.held_bytes = std::max(messages_.held_bytes, request_bytes_ + reply_bytes_);
-  return std::move(messages_);
+  if (has_large_request()) connection_->KeepMessages(*this);
 }
 
 }  // namespace verbena::rpc

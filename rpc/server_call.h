@@ -1,7 +1,7 @@
 // One call at the server: its messages, its context, its outcome. And its way: out to the handler, back to the loop.
 //
-// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next. Large
-// messages are kept by themselves (kept_messages.h).
+// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next. With a
+// large request they are kept by themselves (kept_messages.h).
 //
 // Owner: the handler's side from Run to Finish (the responder, or the executor's task); before and after, the
 // connection that took it. Thread: its owner's; MarkCancelled the loop's, while the connection has it or it is out.
@@ -38,10 +38,10 @@ class ServerConnection;
 
 class ServerCall : public transport::PayloadSource, public StreamWire, private Responder::Target {
  public:
-  // A call with more bytes in a message is a large one.
+  // A message with more bytes is a large one.
   static constexpr size_t kSmallMessageBytesMax = 16 << 10;
 
-  // `messages` may be null.
+  // If there are none in `messages` it makes its own.
   ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate, CallMessages messages);
   ~ServerCall() override = default;
 
@@ -95,7 +95,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   const ResponseMetadata& response_metadata() const { return context_.response_metadata_; }
   absl::Cord TakeReplyAttachment() { return std::exchange(context_.response_attachment_, absl::Cord()); }
   size_t size() const override { return reply_bytes_; }
-  void WriteTo(std::byte* to) override;  // A large call has no messages any more: its connection has them kept.
+  void WriteTo(std::byte* to) override;  // After a large request it has no messages any more: they are kept elsewhere.
 
   uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) override;
   void SendEnd(uint64_t count) override;
@@ -107,7 +107,14 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
 
   // Forgets everything but the messages' memory. False: that is too much to be kept with each call.
   bool Recycle();
-  CallMessages TakeMessages();
+  bool has_large_request() const { return request_bytes_ > kSmallMessageBytesMax; }
+  // What is in its messages, as it stands on the wire. It has them.
+  size_t MessageBytes() const {
+    return request_bytes_ + (reply_bytes_ > 0 ? reply_bytes_ : messages_.reply->ByteSizeLong());
+  }
+  // Null ones if they are taken. Nothing follows but the call's end.
+  CallMessages TakeMessages() { return std::move(messages_); }
+  bool has_messages() const { return messages_.request != nullptr; }
 
   const std::shared_ptr<LoopGate>& gate() const { return gate_; }
   ServerConnection* connection() const { return connection_; }  // Null: gone.
@@ -159,7 +166,7 @@ inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, cons
 inline bool ServerCall::Parse(absl::Span<const std::byte> body) {
   request_bytes_ = body.size();
   const bool parsed = ParseMessage(body, messages_.request.get());
-  if (body.size() > kSmallMessageBytesMax) messages_.SetApart();
+  if (has_large_request()) messages_.SetApart(request_bytes_);
   return parsed;
 }
 
@@ -187,7 +194,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
 
 [[gnu::always_inline]] inline bool ServerCall::Recycle() {
   if (request_bytes_ > kSmallMessageBytesMax || reply_bytes_ > kSmallMessageBytesMax) return false;
-  if (messages_.held_bytes > 0) return false;
+  if (!status_.ok() && messages_.reply->ByteSizeLong() > kSmallMessageBytesMax) return false;  // Not measured.
   connection_ = nullptr;
   context_.stream_ = nullptr;
   context_.initial_is_fixed_ = false;

@@ -138,9 +138,7 @@ inline absl::Status ServerConnection::Intercept(ServerCall& call) {
   return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
 }
 
-void ServerConnection::KeepMessages(uint32_t method, CallMessages messages) {
-  loop_.KeepMessages(method, std::move(messages));
-}
+void ServerConnection::KeepMessages(ServerCall& call) { loop_.KeepMessages(call); }
 
 void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   if (call->stream() != nullptr) call->TakeStreamsEnd();

@@ -38,7 +38,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   // A call of this connection is back from its handler. May destroy this.
   inline void OnCallFinished(std::unique_ptr<ServerCall> call);  // In server_loop.h.
-  void KeepMessages(uint32_t method, CallMessages messages);     // Of a large call, which needs them no more.
+  void KeepMessages(ServerCall& call);                           // It needs them no more.
   // Asks the client to make no new call, takes those that it makes before it can know, rejects what comes later all the
   // same, and closes the connection when those in flight have been answered. May destroy this.
   void StartDraining();

@@ -21,16 +21,22 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       header_room_(kResponseHeaderRoomMax),
       tally_(calls_max),
       recycled_(methods->size()),
-      messages_(event_loop, methods->size()),
+      kept_messages_(event_loop, methods->size()),
       overdue_timer_(event_loop, this) {}
 
-std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method) {
-  return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, messages_.Take(method));
+std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method, size_t request_bytes) {
+  CallMessages messages;
+  if (request_bytes > ServerCall::kSmallMessageBytesMax) messages = kept_messages_.Take(method, request_bytes);
+  return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, std::move(messages));
 }
 
-void ServerLoop::EndLargeCall(std::unique_ptr<ServerCall> call) {
-  messages_.Keep(call->method_index(), call->TakeMessages());
+void ServerLoop::KeepMessages(ServerCall& call) {
+  if (!call.has_large_request() || !call.has_messages()) return;
+  const size_t bytes = call.MessageBytes();
+  kept_messages_.Keep(call.method_index(), call.TakeMessages(), bytes);
 }
+
+void ServerLoop::EndLargeCall(std::unique_ptr<ServerCall> call) { KeepMessages(*call); }
 
 void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
   if (aborted_) return;
@@ -66,7 +72,7 @@ void ServerLoop::Shut() {
   drained_ = nullptr;
   overdue_timer_.Cancel();
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
-  messages_.Clear();
+  kept_messages_.Clear();
   gate_->Shut();
   handle_->Detach();
 }

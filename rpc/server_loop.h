@@ -59,7 +59,8 @@ class ServerLoop : public CallSink {
   // For this loop's connections.
   std::unique_ptr<ServerCall> TakeCall(uint32_t method, size_t request_bytes);
   void RecycleCall(std::unique_ptr<ServerCall> call);
-  void KeepMessages(uint32_t method, CallMessages messages) { messages_.Keep(method, std::move(messages)); }
+  // Of a call with a large request, if it has them still.
+  void KeepMessages(ServerCall& call);
   // Runs it, or lets it wait for a thread if its handler may block.
   void Run(std::unique_ptr<ServerCall> call, ClientId client);
   // OK if a call of this method would find a place to wait; else why not.
@@ -83,7 +84,7 @@ class ServerLoop : public CallSink {
   // Idle call objects that it keeps for each method.
   static constexpr size_t kRecycledCallsMax = 1024;
 
-  std::unique_ptr<ServerCall> MakeCall(uint32_t method);
+  std::unique_ptr<ServerCall> MakeCall(uint32_t method, size_t request_bytes);
   void EndLargeCall(std::unique_ptr<ServerCall> call);
   void TellConnections(void (ServerConnection::*what)());
   // Of calls that wait for a thread, those that have waited too long.
@@ -105,7 +106,7 @@ class ServerLoop : public CallSink {
   CallTally tally_;
   LoadAverage load_;
   std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
-  KeptMessages messages_;
+  KeptMessages kept_messages_;
   absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   size_t open_connections_ = 0;
   bool draining_ = false;
@@ -120,7 +121,7 @@ class ServerLoop : public CallSink {
 
 inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t request_bytes) {
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[method];
-  if (idle.empty() || request_bytes > ServerCall::kSmallMessageBytesMax) return MakeCall(method);
+  if (idle.empty() || request_bytes > ServerCall::kSmallMessageBytesMax) return MakeCall(method, request_bytes);
   std::unique_ptr<ServerCall> call = std::move(idle.back());
   idle.pop_back();
   return call;
