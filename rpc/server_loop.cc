@@ -36,8 +36,6 @@ void ServerLoop::KeepMessages(ServerCall& call) {
   kept_messages_.Keep(call.method_index(), call.TakeMessages(), bytes);
 }
 
-void ServerLoop::EndLargeCall(std::unique_ptr<ServerCall> call) { KeepMessages(*call); }
-
 void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {
   if (aborted_) return;
   auto accepted = std::make_unique<ServerConnection>(this, std::move(connection));

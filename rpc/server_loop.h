@@ -85,7 +85,6 @@ class ServerLoop : public CallSink {
   static constexpr size_t kRecycledCallsMax = 1024;
 
   std::unique_ptr<ServerCall> MakeCall(uint32_t method, size_t request_bytes);
-  void EndLargeCall(std::unique_ptr<ServerCall> call);
   void TellConnections(void (ServerConnection::*what)());
   // Of calls that wait for a thread, those that have waited too long.
   void RefuseOverdue();
@@ -128,7 +127,7 @@ inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t 
 }
 
 [[gnu::always_inline]] inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
-  if (!call->Recycle()) return EndLargeCall(std::move(call));
+  if (!call->Recycle()) return KeepMessages(*call);
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
   if (idle.size() < kRecycledCallsMax) idle.push_back(std::move(call));
 }
