@@ -8,39 +8,60 @@
 namespace verbena::rpc {
 namespace {
 
+constexpr size_t kGapBytes = 2048;
+// Of a method's, those that are looked at for a call.
+constexpr size_t kLookedAtMax = 8;
+
 // All that it holds, used or not, as far as it can say so: a message of the lite runtime cannot.
 size_t MemoryOf(const google::protobuf::MessageLite& message) {
   const auto* const full = dynamic_cast<const google::protobuf::Message*>(&message);
-  return full == nullptr ? message.ByteSizeLong() : full->SpaceUsedLong();
+  return full == nullptr ? 0 : full->SpaceUsedLong();
 }
 
 }  // namespace
 
 void CallMessages::SetApart(size_t request_bytes) {
-  constexpr size_t kGapBytes = 2048;
   if (request_bytes <= apart_bytes) return;
   apart_bytes = request_bytes;
   gap = std::make_unique_for_overwrite<std::byte[]>(kGapBytes);
 }
 
+// Where those are that Take gives, or how many there are. Small ones are left for small calls, if that can be: grown
+// once, they are too large for these.
+size_t KeptMessages::Find(const OfMethod& kept, size_t request_bytes) {
+  const size_t count = kept.messages.size();
+  size_t found = count;
+  for (size_t i = count; i > count - std::min(count, kLookedAtMax); --i) {
+    const size_t held_bytes = kept.messages[i - 1].held_bytes;
+    if (held_bytes > kTimesMax * request_bytes) continue;
+    if (held_bytes >= request_bytes) return i - 1;
+    if (found == count) found = i - 1;
+  }
+  return found;
+}
+
 CallMessages KeptMessages::Take(uint32_t method, size_t request_bytes) {
   OfMethod& kept = kept_[method];
-  if (kept.messages.empty() || kept.messages.back().held_bytes > kTimesMax * request_bytes) return {};
-  CallMessages messages = std::move(kept.messages.back());
-  kept.messages.pop_back();
-  kept.unused = std::min(kept.unused, kept.messages.size());
+  const size_t found = Find(kept, request_bytes);
+  if (found == kept.messages.size()) return {};
+  CallMessages messages = std::move(kept.messages[found]);
+  kept.messages.erase(kept.messages.begin() + static_cast<std::ptrdiff_t>(found));
+  if (found < kept.unused) --kept.unused;
   bytes_ -= messages.held_bytes;
   return messages;
 }
 
-// To measure takes a look at every field: so it is done seldom, and when there may be more.
-void KeptMessages::Keep(uint32_t method, CallMessages messages, size_t call_bytes) {
-  if (messages.request == nullptr || ++messages.uses >= kUsesMax) return;
+// To measure takes a look at every field: so it is done seldom, and when there may be more. They never hold less than
+// before.
+void KeptMessages::Keep(uint32_t method, CallMessages messages, size_t request_bytes, size_t reply_bytes) {
+  const size_t call_bytes = request_bytes + reply_bytes;
+  if (messages.request == nullptr || ++messages.uses >= kUsesMax || call_bytes > kTimesMax * request_bytes) return;
   const bool is_power_of_two = (messages.uses & (messages.uses - 1)) == 0;
   if (is_power_of_two || call_bytes > messages.held_bytes) {
-    messages.held_bytes = MemoryOf(*messages.request) + MemoryOf(*messages.reply);
+    const size_t measured = MemoryOf(*messages.request) + MemoryOf(*messages.reply);
+    messages.held_bytes = std::max({messages.held_bytes, call_bytes, measured + kGapBytes});
   }
-  if (messages.held_bytes > kBytesMax - bytes_) return;
+  if (messages.held_bytes > std::min(kTimesMax * request_bytes, kBytesMax - bytes_)) return;
   messages.reply->Clear();
   bytes_ += messages.held_bytes;
   kept_[method].messages.push_back(std::move(messages));
@@ -63,9 +84,14 @@ size_t KeptMessages::GiveBack(OfMethod& kept, size_t bytes_max) {
   return bytes;
 }
 
+// Each method in turn begins, so that none has to wait for others that always have something.
 void KeptMessages::GiveBackUnused() {
   size_t given_back = 0;
-  for (OfMethod& kept : kept_) given_back += GiveBack(kept, kGivenBackMax - std::min(given_back, kGivenBackMax));
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    OfMethod& kept = kept_[(first_ + i) % kept_.size()];
+    given_back += GiveBack(kept, kGivenBackMax - std::min(given_back, kGivenBackMax));
+  }
+  first_ = (first_ + 1) % kept_.size();
   bytes_ -= given_back;
   if (bytes_ > 0) timer_.SetBy(loop_.Now() + kPeriod);
 }

@@ -7,9 +7,10 @@
 // messages serve them all. Calls with small requests have no part in it: some wait long, and would keep the memory
 // meanwhile.
 //
-// Kept are 256 MiB at most. What was not needed for a period goes back to the allocator, and so does, now and then,
-// what is used all the time: protobuf gives no memory back by itself, and messages in which other fields are large each
-// time only grow.
+// Kept are 256 MiB at most for each loop. What was not needed for a period goes back to the allocator, and so does, now
+// and then, what is used all the time: protobuf gives no memory back by itself, and messages in which other fields are
+// large each time only grow. Messages that took far more memory than their request had bytes, as those of a large reply
+// to a small request, are not kept: only calls with larger requests could have them.
 //
 // Where malloc puts a reply's bytes right behind those of the request, they are 16 bytes further in their page if both
 // have 2^n bytes. A handler that copies them meets what slows "rep movsb", by which glibc copies from some 2 to 512
@@ -42,7 +43,7 @@ struct CallMessages {
   size_t held_bytes = 0;   // What they take, as last measured.
   uint32_t uses = 0;       // By large calls.
 
-  // The request, of so many bytes, is parsed; its handler is about to fill the reply.
+  // Puts a gap behind the memory of the request, of so many bytes, before the reply has any.
   void SetApart(size_t request_bytes);
 };
 
@@ -52,16 +53,16 @@ class KeptMessages {
   static constexpr absl::Duration kPeriod = absl::Seconds(1);
   static constexpr size_t kGivenBackMax = 32 << 20;  // In a period; more if a single pair has more.
   static constexpr uint32_t kUsesMax = 32;           // Then messages are made anew.
-  static constexpr size_t kTimesMax = 16;            // What a call gets takes no more than so many times its request.
+  static constexpr size_t kTimesMax = 16;            // Messages take no more than so many times a call's request.
 
   // Of so many methods.
   KeptMessages(transport::EventLoop* loop, size_t methods) : loop_(*loop), kept_(methods), timer_(loop, this) {}
 
-  // Messages of this method for a call with such a request; null if none are kept, or too large ones. The request is as
-  // its last call left it, the reply empty.
+  // Messages of this method for a call with such a request: of the newest few those that have room for it, else smaller
+  // ones; null if there are only too large ones, or none. The request is as its last call left it, the reply empty.
   CallMessages Take(uint32_t method, size_t request_bytes);
-  // After a call that had so many bytes in both. Null ones are not kept.
-  void Keep(uint32_t method, CallMessages messages, size_t call_bytes);
+  // After a call that had so many bytes in them. Null ones are not kept.
+  void Keep(uint32_t method, CallMessages messages, size_t request_bytes, size_t reply_bytes);
   // Gives all back. Before the loop goes.
   void Clear();
 
@@ -69,16 +70,21 @@ class KeptMessages {
 
  private:
   struct OfMethod {
-    std::vector<CallMessages> messages;  // A stack.
-    size_t unused = 0;                   // So many at its bottom were not taken in this period.
+    std::vector<CallMessages> messages;  // The newest last.
+    size_t unused = 0;                   // So many of the oldest were not taken in this period.
   };
 
+  static size_t Find(const OfMethod& kept, size_t request_bytes);
   size_t GiveBack(OfMethod& kept, size_t bytes_max);
   void GiveBackUnused();
 
+  // Constant after construction.
   transport::EventLoop& loop_;
+
+  // Owned by the loop.
   std::vector<OfMethod> kept_;
   size_t bytes_ = 0;
+  size_t first_ = 0;  // The method that gives back first, the next time.
   transport::DeadlineTimer<KeptMessages, &KeptMessages::GiveBackUnused> timer_;
 };
 

@@ -108,10 +108,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // Forgets everything but the messages' memory. False: that is too much to be kept with each call.
   bool Recycle();
   bool has_large_request() const { return request_bytes_ > kSmallMessageBytesMax; }
-  // What is in its messages, as it stands on the wire. It has them.
-  size_t MessageBytes() const {
-    return request_bytes_ + (reply_bytes_ > 0 ? reply_bytes_ : messages_.reply->ByteSizeLong());
-  }
+  size_t request_bytes() const { return request_bytes_; }
+  // What is in its reply, be it sent or not. It has its messages.
+  size_t ReplyBytes() const { return reply_bytes_ > 0 ? reply_bytes_ : messages_.reply->ByteSizeLong(); }
   // Null ones if they are taken. Nothing follows but the call's end.
   CallMessages TakeMessages() { return std::move(messages_); }
   bool has_messages() const { return messages_.request != nullptr; }
@@ -166,7 +165,7 @@ inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, cons
 inline bool ServerCall::Parse(absl::Span<const std::byte> body) {
   request_bytes_ = body.size();
   const bool parsed = ParseMessage(body, messages_.request.get());
-  if (has_large_request()) messages_.SetApart(request_bytes_);
+  if (parsed && has_large_request()) messages_.SetApart(request_bytes_);
   return parsed;
 }
 
@@ -193,8 +192,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
 }
 
 [[gnu::always_inline]] inline bool ServerCall::Recycle() {
-  if (request_bytes_ > kSmallMessageBytesMax || reply_bytes_ > kSmallMessageBytesMax) return false;
-  if (!status_.ok() && messages_.reply->ByteSizeLong() > kSmallMessageBytesMax) return false;  // Not measured.
+  if (has_large_request() || ReplyBytes() > kSmallMessageBytesMax) return false;
   connection_ = nullptr;
   context_.stream_ = nullptr;
   context_.initial_is_fixed_ = false;

@@ -32,8 +32,8 @@ std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method, size_t request
 
 void ServerLoop::KeepMessages(ServerCall& call) {
   if (!call.has_large_request() || !call.has_messages()) return;
-  const size_t bytes = call.MessageBytes();
-  kept_messages_.Keep(call.method_index(), call.TakeMessages(), bytes);
+  const size_t reply_bytes = call.ReplyBytes();
+  kept_messages_.Keep(call.method_index(), call.TakeMessages(), call.request_bytes(), reply_bytes);
 }
 
 void ServerLoop::Accept(std::unique_ptr<transport::Connection> connection) {

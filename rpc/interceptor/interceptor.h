@@ -51,8 +51,8 @@ class CallInterceptor {
   // First. At the client before anything is sent, at the server before the handler runs. Anything but OK ends the call
   // with that status, as not sent; those behind in the chain never hear of it.
   virtual absl::Status OnStart(Context& /*context*/) { return absl::OkStatus(); }
-  // A message of the call or its streams, on its way out or in; a unary call has one of each if all goes well. It is
-  // sent as it was when this returned, and need not be there any more: another call's may stand in its place.
+  // A message of the call or its streams, on its way out or in; a unary call has one of each if all goes well. To be
+  // looked at in here: it may be gone when this has returned, and another call's message stand in its place.
   virtual void OnSend(const google::protobuf::MessageLite& /*message*/) {}
   virtual void OnReceived(const google::protobuf::MessageLite& /*message*/) {}
   // Last, once, if OnStart returned OK; not if the channel's or the server's loop has ended before the call.
