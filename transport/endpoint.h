@@ -27,10 +27,8 @@ namespace verbena::transport {
 // words.
 struct TransportOptions {
   std::string device = "";  // "auto", "soft" or a device's name. Empty: $VERBENA_DEVICE, else "auto".
-  // One frame; the eager limit. A payload of 8 KiB, with half a KiB for its headers. An odd number of cache lines: the
-  // beginnings of buffers that stand one behind the other, which small messages fill, are then spread over all sets of
-  // a cache (8,192 + 512 bytes would leave them an eighth, and the processor waits for what has no room there).
-  uint32_t receive_buffer_bytes = 8192 + 576;
+  // One frame; the eager limit. A payload of 8 KiB, with half a KiB for its headers.
+  uint32_t receive_buffer_bytes = 8192 + 512;
   uint32_t receive_buffers = 1024;  // In a loop's shared receive queue at the start; more with connections.
   // On a device without shared receive queues each connection has so many receives of its own instead.
   uint32_t receive_buffers_per_connection = 32;
