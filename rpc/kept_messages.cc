@@ -8,9 +8,10 @@
 namespace verbena::rpc {
 namespace {
 
+// Half a page: as far as can be from the distances at which copies are slow, one way or the other.
 constexpr size_t kGapBytes = 2048;
 // Of a method's, those that are looked at for a call.
-constexpr size_t kLookedAtMax = 8;
+constexpr size_t kLookedAtMax = 32;
 
 // All that it holds, used or not, as far as it can say so: a message of the lite runtime cannot.
 size_t MemoryOf(const google::protobuf::MessageLite& message) {
@@ -32,9 +33,9 @@ size_t KeptMessages::Find(const OfMethod& kept, size_t request_bytes) {
   const size_t count = kept.messages.size();
   size_t found = count;
   for (size_t i = count; i > count - std::min(count, kLookedAtMax); --i) {
-    const size_t held_bytes = kept.messages[i - 1].held_bytes;
-    if (held_bytes > kTimesMax * request_bytes) continue;
-    if (held_bytes >= request_bytes) return i - 1;
+    const CallMessages& messages = kept.messages[i - 1];
+    if (messages.held_bytes > kTimesMax * request_bytes) continue;
+    if (messages.apart_bytes >= request_bytes) return i - 1;
     if (found == count) found = i - 1;
   }
   return found;
@@ -51,17 +52,19 @@ CallMessages KeptMessages::Take(uint32_t method, size_t request_bytes) {
   return messages;
 }
 
-// To measure takes a look at every field: so it is done seldom, and when there may be more. They never hold less than
+// To measure takes a look at every field: so it is done seldom, and when there may be more. They count as no less than
 // before.
 void KeptMessages::Keep(uint32_t method, CallMessages messages, size_t request_bytes, size_t reply_bytes) {
+  if (messages.request == nullptr || ++messages.uses >= kUsesMax) return;
   const size_t call_bytes = request_bytes + reply_bytes;
-  if (messages.request == nullptr || ++messages.uses >= kUsesMax || call_bytes > kTimesMax * request_bytes) return;
+  const size_t held_max = std::min(kTimesMax * request_bytes, kBytesMax - bytes_);
+  if (std::max(messages.held_bytes, call_bytes) > held_max) return;
   const bool is_power_of_two = (messages.uses & (messages.uses - 1)) == 0;
   if (is_power_of_two || call_bytes > messages.held_bytes) {
     const size_t measured = MemoryOf(*messages.request) + MemoryOf(*messages.reply);
     messages.held_bytes = std::max({messages.held_bytes, call_bytes, measured + kGapBytes});
   }
-  if (messages.held_bytes > std::min(kTimesMax * request_bytes, kBytesMax - bytes_)) return;
+  if (messages.held_bytes > held_max) return;
   messages.reply->Clear();
   bytes_ += messages.held_bytes;
   kept_[method].messages.push_back(std::move(messages));
@@ -84,7 +87,7 @@ size_t KeptMessages::GiveBack(OfMethod& kept, size_t bytes_max) {
   return bytes;
 }
 
-// Each method in turn begins, so that none has to wait for others that always have something.
+// Each method begins in turn, so that none waits for ever for others that always have something.
 void KeptMessages::GiveBackUnused() {
   size_t given_back = 0;
   for (size_t i = 0; i < kept_.size(); ++i) {

@@ -7,7 +7,8 @@
 // messages serve them all. Calls with small requests have no part in it: some wait long, and would keep the memory
 // meanwhile.
 //
-// Kept are 256 MiB at most for each loop. What was not needed for a period goes back to the allocator, and so does, now
+// Kept are 256 MiB at most for each loop, as far as messages can say what they take (those of the lite runtime cannot:
+// they count as what calls had in them). What was not needed for a period goes back to the allocator, and so does, now
 // and then, what is used all the time: protobuf gives no memory back by itself, and messages in which other fields are
 // large each time only grow. Messages that took far more memory than their request had bytes, as those of a large reply
 // to a small request, are not kept: only calls with larger requests could have them.
@@ -40,7 +41,7 @@ struct CallMessages {
   std::unique_ptr<google::protobuf::MessageLite> reply;
   std::unique_ptr<std::byte[]> gap = nullptr;
   size_t apart_bytes = 0;  // The largest request with a gap behind it.
-  size_t held_bytes = 0;   // What they take, as last measured.
+  size_t held_bytes = 0;   // What they take: the most that was measured.
   uint32_t uses = 0;       // By large calls.
 
   // Puts a gap behind the memory of the request, of so many bytes, before the reply has any.
@@ -58,8 +59,8 @@ class KeptMessages {
   // Of so many methods.
   KeptMessages(transport::EventLoop* loop, size_t methods) : loop_(*loop), kept_(methods), timer_(loop, this) {}
 
-  // Messages of this method for a call with such a request: of the newest few those that have room for it, else smaller
-  // ones; null if there are only too large ones, or none. The request is as its last call left it, the reply empty.
+  // Messages of this method for a call with such a request: of the newest 32 those that have had one as large, else
+  // others; null if there are only too large ones, or none. The request is as its last call left it, the reply empty.
   CallMessages Take(uint32_t method, size_t request_bytes);
   // After a call that had so many bytes in them. Null ones are not kept.
   void Keep(uint32_t method, CallMessages messages, size_t request_bytes, size_t reply_bytes);

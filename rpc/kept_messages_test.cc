@@ -24,7 +24,9 @@ class KeptMessagesTest : public ::testing::Test {
     request->set_value(std::string(bytes, 'q'));
     auto reply = std::make_unique<Text>();
     reply->set_value(std::string(10, 'r'));
-    return {std::move(request), std::move(reply)};
+    CallMessages messages{std::move(request), std::move(reply)};
+    messages.SetApart(bytes);
+    return messages;
   }
   void Keep(uint32_t method, CallMessages messages, size_t bytes) {
     kept_.Keep(method, std::move(messages), bytes, /*reply_bytes=*/10);
@@ -90,24 +92,39 @@ TEST_F(KeptMessagesTest, MessagesOfALargeReplyToASmallRequestAreNotKept) {
 
 TEST_F(KeptMessagesTest, CallsOfTwoSizesHaveTheirOwn) {
   constexpr size_t kLarge = 2 * KeptMessages::kTimesMax * kBytes;
-  CallMessages small = Make(kBytes);
-  CallMessages large = Make(kLarge);
-  const void* const small_request = small.request.get();
-  const void* const large_request = large.request.get();
-  Keep(0, std::move(large), kLarge);
-  Keep(0, std::move(small), kBytes);
+  Keep(0, kLarge);
+  Keep(0, kBytes);
   const size_t both = kept_.bytes();
-  for (int i = 0; i < 4; ++i) {
-    large = kept_.Take(0, kLarge);
-    EXPECT_EQ(large.request.get(), large_request);
-    Keep(0, std::move(large), kLarge);
-    small = kept_.Take(0, kBytes);
-    EXPECT_EQ(small.request.get(), small_request);
-    Keep(0, std::move(small), kBytes);
+  for (const size_t bytes : {kLarge, kBytes, kLarge, kBytes}) {
+    CallMessages messages = kept_.Take(0, bytes);
+    EXPECT_EQ(static_cast<const Text&>(*messages.request).value().size(), bytes);
+    Keep(0, std::move(messages), bytes);
     EXPECT_EQ(kept_.bytes(), both);
   }
   EXPECT_NE(TakenRequest(0), nullptr);
   EXPECT_FALSE(kept_.Take(0, kBytes).request) << "the large one's are too large";
+}
+
+// What a large reply takes is no room for a request.
+TEST_F(KeptMessagesTest, MessagesWithALargeReplyAreOfTheSizeOfTheirRequest) {
+  Keep(0, 5 * kBytes);
+  CallMessages small = Make(kBytes);
+  static_cast<Text&>(*small.reply).set_value(std::string(7 * kBytes, 'r'));
+  kept_.Keep(0, std::move(small), kBytes, 7 * kBytes);
+  const CallMessages large = kept_.Take(0, 5 * kBytes);
+  EXPECT_EQ(static_cast<const Text&>(*large.request).value().size(), 5 * kBytes);
+}
+
+TEST_F(KeptMessagesTest, WhatIsTakenOfTheOldestWasNotUnused) {
+  constexpr size_t kLarge = 2 * KeptMessages::kTimesMax * kBytes;
+  Keep(0, kLarge);
+  Keep(0, kBytes);
+  loop_.Advance(KeptMessages::kPeriod);
+  Keep(0, kBytes);
+  EXPECT_TRUE(kept_.Take(0, kLarge).request);
+  loop_.Advance(KeptMessages::kPeriod);
+  EXPECT_TRUE(kept_.Take(0, kBytes).request) << "it came within the period";
+  EXPECT_EQ(kept_.bytes(), 0u);
 }
 
 TEST_F(KeptMessagesTest, ALargerCallHasTheNewestIfNoneHasRoomForIt) {
@@ -130,9 +147,26 @@ TEST_F(KeptMessagesTest, MessagesThatHaveGrownAreMeasuredAnew) {
   static_cast<Text&>(*messages.reply).set_value(std::string(8 * kBytes, 'r'));
   Keep(0, std::move(messages), kBytes);
   EXPECT_GE(kept_.bytes(), 9 * kBytes) << "and what no call has said, with the fourth";
+}
+
+TEST_F(KeptMessagesTest, MessagesCountAsNoLessThanBefore) {
+  CallMessages messages = Make(kBytes);
+  static_cast<Text&>(*messages.reply).set_value(std::string(5 * kBytes, 'r'));
+  kept_.Keep(0, std::move(messages), kBytes, 5 * kBytes);
+  const size_t before = kept_.bytes();
   messages = kept_.Take(0, kBytes);
-  Keep(0, std::move(messages), kBytes);
-  EXPECT_GE(kept_.bytes(), 9 * kBytes) << "it holds as much as before";
+  messages.reply = std::make_unique<Text>();  // As if its handler had moved all of it away.
+  Keep(0, std::move(messages), kBytes);       // The second use is measured.
+  EXPECT_EQ(kept_.bytes(), before);
+}
+
+TEST_F(KeptMessagesTest, TheGapCounts) {
+  const CallMessages messages = Make(kBytes);
+  const auto memory_of = [](const google::protobuf::MessageLite& message) {
+    return static_cast<const Text&>(message).SpaceUsedLong();
+  };
+  Keep(0, kBytes);
+  EXPECT_GE(kept_.bytes(), memory_of(*messages.request) + memory_of(*messages.reply) + 2048);
 }
 
 TEST_F(KeptMessagesTest, NoneIsUsedForEver) {
@@ -205,171 +239,6 @@ TEST(CallMessages, HaveAGapBehindTheLargestRequest) {
   const std::unique_ptr<std::byte[]> gap_before = std::move(messages.gap);
   messages.SetApart(200);
   EXPECT_NE(messages.gap.get(), nullptr) << "another one, where there is no memory of the reply's yet";
-}
-
-// The same with calls: who has which messages, and what the clients get.
-class LargeCallsTest : public testing::CallFixture {
- protected:
-  static constexpr absl::string_view kNote = "test.Lambda/Note";
-  static constexpr absl::string_view kHold = "test.Lambda/Hold";
-  static constexpr size_t kBytes = 100'000;
-
-  LargeCallsTest() {
-    service_.AddCallback("Note", [this](ServerContext*, const Text& request, Text* reply, Responder done) {
-      requests_.push_back(&request);
-      room_.push_back(request.value().capacity());
-      EXPECT_EQ(reply->value(), "");
-      reply->set_value(request.value());
-      done(absl::OkStatus());
-    });
-  }
-
-  Responder late_;
-  std::vector<const Text*> requests_;  // Of each call, where it stood.
-  std::vector<size_t> room_;           // And for how much there was room.
-};
-
-TEST_F(LargeCallsTest, MessagesServeTheNextCallWhileTheReplyWaitsToBeFetched) {
-  Start();
-  network_.latest_client()->HoldFetches();
-  const auto first = Call(kNote, std::string(kBytes, 'a'));
-  const auto second = Call(kNote, std::string(kBytes / 2, 'b'));
-  EXPECT_FALSE(first->done());
-  EXPECT_EQ(requests_.at(0), requests_.at(1));
-  EXPECT_GE(room_.at(1), kBytes) << "the first one's memory";
-  network_.latest_client()->ReleaseFetches();
-  loop_.RunUntilIdle();
-  EXPECT_EQ(first->reply.value(), std::string(kBytes, 'a'));
-  EXPECT_EQ(second->reply.value(), std::string(kBytes / 2, 'b'));
-}
-
-TEST_F(LargeCallsTest, WhatAHandlerStillHasNobodyElseGets) {
-  Start();
-  Call(kHold, std::string(kBytes, 'k'));
-  held_.at(0).done(absl::OkStatus());  // Its messages are kept.
-  loop_.RunUntilIdle();
-  const auto held = Call(kHold, std::string(kBytes, 'h'));
-  EXPECT_EQ(held_.at(0).reply, held_.at(1).reply);
-  const auto other = Call(kHold, std::string(kBytes, 'o'));
-  EXPECT_NE(held_.at(1).reply, held_.at(2).reply);
-  held_.at(1).reply->set_value(std::string(kBytes, 'x'));
-  held_.at(2).reply->set_value(std::string(kBytes, 'y'));
-  held_.at(2).done(absl::OkStatus());
-  held_.at(1).done(absl::OkStatus());
-  loop_.RunUntilIdle();
-  EXPECT_EQ(held->reply.value(), std::string(kBytes, 'x'));
-  EXPECT_EQ(other->reply.value(), std::string(kBytes, 'y'));
-}
-
-TEST_F(LargeCallsTest, ACancelledCallsMessagesAreItsHandlersUntilThatIsDone) {
-  Start();
-  const auto cancelled = Call(kHold, std::string(kBytes, 'c'));
-  cancelled->context.TryCancel();
-  loop_.RunUntilIdle();
-  const auto other = Call(kHold, std::string(kBytes, 'o'));
-  EXPECT_NE(held_.at(0).reply, held_.at(1).reply);
-  held_.at(1).reply->set_value("other");
-  held_.at(0).reply->set_value(std::string(kBytes, 'x'));
-  held_.at(0).done(absl::OkStatus());
-  held_.at(1).done(absl::OkStatus());
-  loop_.RunUntilIdle();
-  EXPECT_EQ(cancelled->status().code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(other->reply.value(), "other");
-}
-
-TEST_F(LargeCallsTest, SmallCallsHaveNoneOfTheLargeOnesMemory) {
-  Start();
-  Call(kNote, std::string(kBytes, 'a'));
-  const auto small = Call(kNote, "small");
-  Call(kNote, "small");
-  EXPECT_EQ(small->reply.value(), "small");
-  EXPECT_LT(room_.at(1), kBytes);
-  EXPECT_EQ(requests_.at(1), requests_.at(2)) << "they are recycled with their call";
-  loop_.Advance(2 * KeptMessages::kPeriod);
-  Call(kNote, std::string(kBytes / 2, 'b'));
-  EXPECT_LT(room_.at(3), kBytes) << "no call needed it";
-}
-
-TEST_F(LargeCallsTest, AFailedOnesAreKeptToo) {
-  service_.AddCallback("Fail", [this](ServerContext*, const Text& request, Text* reply, Responder done) {
-    room_.push_back(request.value().capacity());
-    EXPECT_EQ(reply->value(), "");
-    reply->set_value(std::string(kBytes, 'r'));
-    done(absl::InternalError("no"));
-  });
-  Start();
-  for (const size_t bytes : {kBytes, kBytes / 2}) {
-    ExpectFailed(*Call("test.Lambda/Fail", std::string(bytes, 'a')), absl::StatusCode::kInternal, Certainty::kExecuted,
-                 "no");
-  }
-  EXPECT_GE(room_.at(1), kBytes);
-}
-
-// Whether it is cancelled before the reply is written or after: the next call has its messages.
-TEST_F(LargeCallsTest, ACallThatIsCancelledWhileItsReplyWaitsLosesNoMessages) {
-  for (const bool written : {false, true}) {
-    Start();
-    if (written) {
-      network_.latest_client()->HoldFetches();
-    } else {
-      network_.latest_server()->HoldExports();
-    }
-    const auto cancelled = Call(kNote, std::string(kBytes, 'a'));
-    EXPECT_FALSE(cancelled->done());
-    cancelled->context.TryCancel();
-    loop_.RunUntilIdle();
-    EXPECT_EQ(cancelled->status().code(), absl::StatusCode::kCancelled);
-    network_.latest_client()->ReleaseFetches();
-    network_.latest_server()->ReleaseExports();
-    loop_.RunUntilIdle();
-    const auto next = Call(kNote, std::string(kBytes / 2, 'b'));
-    EXPECT_EQ(next->reply.value(), std::string(kBytes / 2, 'b'));
-    EXPECT_GE(room_.back(), kBytes) << written;
-    StopServer();
-  }
-}
-
-TEST_F(LargeCallsTest, AReplyThatNobodyWaitsForKeepsNoMemory) {
-  service_.AddCallback("Room", [this](ServerContext*, const Text&, Text* reply, Responder done) {
-    room_.push_back(reply->value().capacity());
-    if (room_.size() == 1) {
-      reply->set_value(std::string(kBytes, 'r'));
-      late_ = std::move(done);
-    } else {
-      done(absl::OkStatus());
-    }
-  });
-  Start();
-  const auto cancelled = Call("test.Lambda/Room", "small");
-  cancelled->context.TryCancel();
-  loop_.RunUntilIdle();
-  std::move(late_)(absl::OkStatus());
-  loop_.RunUntilIdle();
-  Call("test.Lambda/Room", "small");
-  EXPECT_LT(room_.at(1), kBytes);
-}
-
-TEST_F(LargeCallsTest, AReplyThatFindsNoMemoryLosesNoMessages) {
-  Start();
-  network_.latest_server()->HoldExports();
-  const auto lost = Call(kNote, std::string(kBytes, 'a'));
-  network_.latest_server()->FailExports();
-  loop_.RunUntilIdle();
-  EXPECT_EQ(lost->status().code(), absl::StatusCode::kResourceExhausted);
-  network_.latest_server()->ReleaseExports();
-  const auto next = Call(kNote, std::string(kBytes / 2, 'b'));
-  EXPECT_EQ(next->reply.value(), std::string(kBytes / 2, 'b'));
-  EXPECT_GE(room_.at(1), kBytes) << "the first one's memory";
-}
-
-TEST_F(LargeCallsTest, AServerGoesWithMessagesKeptAndOut) {
-  Start();
-  Call(kNote, std::string(kBytes, 'a'));
-  Call(kHold, std::string(kBytes, 'h'));
-  StopServer();
-  EXPECT_EQ(held_.at(0).reply->value(), "") << "the handler's still";
-  held_.at(0).done(absl::OkStatus());
-  loop_.RunUntilIdle();
 }
 
 }  // namespace
