@@ -1,6 +1,7 @@
 #include "rpc/kept_messages.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "google/protobuf/message.h"
@@ -59,8 +60,7 @@ void KeptMessages::Keep(uint32_t method, CallMessages messages, size_t request_b
   const size_t call_bytes = request_bytes + reply_bytes;
   const size_t held_max = std::min(kTimesMax * request_bytes, kBytesMax - bytes_);
   if (std::max(messages.held_bytes, call_bytes) > held_max) return;
-  const bool is_power_of_two = (messages.uses & (messages.uses - 1)) == 0;
-  if (is_power_of_two || call_bytes > messages.held_bytes) {
+  if (std::has_single_bit(messages.uses) || call_bytes > messages.held_bytes) {
     const size_t measured = MemoryOf(*messages.request) + MemoryOf(*messages.reply);
     messages.held_bytes = std::max({messages.held_bytes, call_bytes, measured + kGapBytes});
   }

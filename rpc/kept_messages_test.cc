@@ -236,7 +236,7 @@ TEST(CallMessages, HaveAGapBehindTheLargestRequest) {
   EXPECT_NE(first, nullptr);
   messages.SetApart(90);
   EXPECT_EQ(messages.gap.get(), first) << "it stands behind the larger one";
-  const std::unique_ptr<std::byte[]> gap_before = std::move(messages.gap);
+  messages.gap.reset();
   messages.SetApart(200);
   EXPECT_NE(messages.gap.get(), nullptr) << "another one, where there is no memory of the reply's yet";
 }
