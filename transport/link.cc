@@ -144,7 +144,7 @@ uint32_t Link::QueueBind(verbs::MemoryWindow& window, const verbs::MemoryRegion&
                          absl::Span<const std::byte> bytes) {
   SendList& list = Queue();
   const verbs::CompletionToken token = flights().Add({.kind = WorkKind::kBind});
-  window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &list.QueueBare(token.work_request_id()));
+  window.PrepareBind(region, bytes, IBV_ACCESS_REMOTE_READ, &list.QueueBind(token.work_request_id()));
   ++window_work_;
   return window.rkey();
 }
@@ -156,7 +156,7 @@ void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
   }
   SendList& list = Queue();
   const verbs::CompletionToken token = flights().Add({.kind = WorkKind::kInvalidate, .awaited = true});
-  window.PrepareInvalidate(&list.QueueBare(token.work_request_id()));
+  window.PrepareInvalidate(&list.QueueInvalidate(token.work_request_id()));
   ++window_work_;
 }
 

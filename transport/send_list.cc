@@ -23,33 +23,43 @@ void SendList::QueueSend(uint64_t wr_id, const void* bytes, uint32_t length, uin
   request.opcode = IBV_WR_SEND;
   request.send_flags |= IBV_SEND_SOLICITED;  // A peer that sleeps is to wake for it: wire::kFeatureSolicited.
   if (send_inline) request.send_flags |= IBV_SEND_INLINE;
-  if (last_send_ != nullptr) last_send_->send_flags &= ~IBV_SEND_SIGNALED;
-  last_send_ = &request;
+  CoverBefore(request);
 }
 
-ibv_send_wr& SendList::QueueBare(uint64_t wr_id) {
+void SendList::CoverBefore(ibv_send_wr& request) {
+  if (coverable_ != nullptr) coverable_->send_flags &= ~IBV_SEND_SIGNALED;
+  coverable_ = &request;
+}
+
+ibv_send_wr& SendList::QueueBind(uint64_t wr_id) {
   ibv_send_wr& request = Append(wr_id, 0, 0, 0);
   covers_ = true;
-  last_send_ = nullptr;
-  request.sg_list = nullptr;
-  request.num_sge = 0;
+  CoverBefore(request);
+  return request;
+}
+
+// Its completion does not wait for a SEND behind it: a peer that takes none would keep the memory.
+ibv_send_wr& SendList::QueueInvalidate(uint64_t wr_id) {
+  ibv_send_wr& request = Append(wr_id, 0, 0, 0);
+  covers_ = true;
+  coverable_ = nullptr;
   return request;
 }
 
 void SendList::QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address,
                          uint32_t rkey) {
   ibv_send_wr& request = Append(wr_id, reinterpret_cast<uint64_t>(to), length, lkey);
-  covers_ |= last_send_ != nullptr;
+  covers_ |= coverable_ != nullptr;
   awaited_ = true;
-  last_send_ = nullptr;
+  coverable_ = nullptr;
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma.remote_addr = remote_address;
   request.wr.rdma.rkey = rkey;
 }
 
 bool SendList::LeaveUnsignaled() {
-  if (awaited_ || covers_ || last_send_ == nullptr) return false;
-  last_send_->send_flags &= ~IBV_SEND_SIGNALED;
+  if (awaited_ || covers_ || coverable_ == nullptr) return false;
+  coverable_->send_flags &= ~IBV_SEND_SIGNALED;
   return true;
 }
 
@@ -61,7 +71,7 @@ ibv_send_wr* SendList::Discard() {
   size_ = 0;
   joined_ = 0;
   room_ = 0;
-  last_send_ = nullptr;
+  coverable_ = nullptr;
   covers_ = false;
   awaited_ = false;
   return &requests_[0];

@@ -1,7 +1,7 @@
 // Work requests queued for one queue pair, posted together: Queue builds the list, Flush rings the doorbell once. Of
-// SENDs in a row the last alone asks for a completion, which says that those before it have succeeded too; nor need
-// that one, if there is nothing but SENDs and nobody waits for them. What the SEND queued last left of its buffer may
-// be filled with more, until something else is queued or the list is posted.
+// SENDs and binds in a row the last alone asks for a completion, which says that those before it have succeeded too;
+// nor need that one, if there is nothing but SENDs and nobody waits for them. What the SEND queued last left of its
+// buffer may be filled with more, until something else is queued or the list is posted.
 //
 // A list is lent to a link for as long as it has something queued: from a poll group's pool, so that the connections
 // without need none, and the next one finds the list still in the cache.
@@ -52,15 +52,16 @@ class SendList {
   }
   // Room for a header that is sent inline as the work request queued next: it stays as it is until Flush.
   std::byte* NextHeader() { return headers_[size_].data(); }
-  // One without bytes, for the caller to say what it asks for.
-  ibv_send_wr& QueueBare(uint64_t wr_id);
+  // Without bytes, for the caller to say of which window.
+  ibv_send_wr& QueueBind(uint64_t wr_id);
+  ibv_send_wr& QueueInvalidate(uint64_t wr_id);
   void QueueRead(uint64_t wr_id, void* to, uint32_t length, uint32_t lkey, uint64_t remote_address, uint32_t rkey);
 
   // Of SENDs alone, none of them awaited: none asks for a completion. False: the list is of other work, too, or one of
   // it is awaited, and nothing has changed.
   bool LeaveUnsignaled();
   // A completion that was asked for says of SENDs posted before that they have succeeded, too.
-  bool covers() const { return last_send_ != nullptr || covers_; }
+  bool covers() const { return coverable_ != nullptr || covers_; }
 
   // Posts all, in order, and empties the list. After an error `*unposted` is the list of those that were not posted and
   // will not complete, valid until the next call; those before them will.
@@ -70,11 +71,13 @@ class SendList {
 
  private:
   ibv_send_wr& Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey);
+  // What was queued last asks for a completion that says of what is before it, too, that it has succeeded.
+  void CoverBefore(ibv_send_wr& request);
 
   size_t size_ = 0;
   size_t joined_ = 0;
   uint32_t room_ = 0;                 // Behind the work request queued last.
-  ibv_send_wr* last_send_ = nullptr;  // The one queued last, if it is a SEND.
+  ibv_send_wr* coverable_ = nullptr;  // The one queued last, if it is a SEND or a bind.
   bool covers_ = false;               // One before it asks for a completion, and is no READ.
   bool awaited_ = false;
   std::array<ibv_send_wr, kCapacity> requests_ = {};

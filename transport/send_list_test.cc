@@ -69,10 +69,26 @@ TEST_F(SendListTest, BesideOtherWorkSendsAsk) {
   EXPECT_FALSE(list_.LeaveUnsignaled());
   EXPECT_TRUE(list_.covers());
   EXPECT_EQ(Signaled(), std::vector<bool>({true, true}));
-  list_.QueueBare(++work_);
+  list_.QueueBind(++work_);
   QueueSend();
   EXPECT_FALSE(list_.LeaveUnsignaled());
-  EXPECT_EQ(Signaled(), std::vector<bool>({true, true}));
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, true}));
+}
+
+TEST_F(SendListTest, AnAnnouncementsCompletionSaysThatItsWindowsWereBound) {
+  QueueSend();
+  list_.QueueBind(++work_);
+  list_.QueueBind(++work_);
+  EXPECT_TRUE(list_.covers());
+  QueueSend();
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, false, false, true}));
+}
+
+TEST_F(SendListTest, ABindThatNothingFollowsAsks) {
+  QueueSend();
+  list_.QueueBind(++work_);
+  EXPECT_TRUE(list_.covers());
+  EXPECT_EQ(Signaled(), std::vector<bool>({false, true}));
 }
 
 TEST_F(SendListTest, AReadsCompletionSaysNothingOfSendsBeforeIt) {
@@ -92,17 +108,17 @@ TEST_F(SendListTest, ASendDoesNotWaitForAReadBehindIt) {
   EXPECT_EQ(Signaled(), std::vector<bool>({false, true, true, true}));
 }
 
-TEST_F(SendListTest, WhatTheUserSaysByHimselfKeepsItsCompletion) {
+TEST_F(SendListTest, AnInvalidationDoesNotWaitForASendBehindIt) {
   QueueSend();
-  list_.QueueBare(++work_).opcode = IBV_WR_LOCAL_INV;
+  list_.QueueInvalidate(++work_).opcode = IBV_WR_LOCAL_INV;
   QueueSend();
   EXPECT_EQ(Signaled(), std::vector<bool>({true, true, true}));
 }
 
 TEST_F(SendListTest, ABindHasNothingOfTheInvalidationThatStoodThereBefore) {
-  list_.QueueBare(++work_).invalidate_rkey = 7;
+  list_.QueueInvalidate(++work_).invalidate_rkey = 7;
   Signaled();
-  list_.QueueBare(++work_);
+  list_.QueueBind(++work_);
   EXPECT_EQ(list_.Discard()->imm_data, 0u);
 }
 
