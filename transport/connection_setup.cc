@@ -35,7 +35,7 @@ PendingSetups& PendingSetupsOf(EventLoop* loop) {
 protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const AuthenticationPolicy& policy,
                                                 const DeviceContext& device) {
   protocol::HandshakeOptions handshake;
-  handshake.features = wire::kFeaturePacking | wire::kFeatureSolicited;
+  handshake.features = wire::kFeaturePacking | wire::kFeatureRendezvousPacking | wire::kFeatureSolicited;
   if (options.checksum_payloads) handshake.features |= wire::kFeatureChecksum;
   if (policy.authenticator != nullptr) handshake.features |= wire::kFeatureAuthentication;
   handshake.receive_buffer_bytes = options.receive_buffer_bytes;

@@ -102,6 +102,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
     machine_.HoldMessages(MessagesHeld());
     AwaitIfWanted();
   }
+  // What frames that join one of this length may take.
+  uint32_t RoomBehind(uint32_t length) const { return length < packed_bytes_max_ ? packed_bytes_max_ - length : 0; }
   // After a frame was queued.
   void AwaitIfWanted() {
     if (machine_.awaits_sends()) link_->AwaitSends();
@@ -154,6 +156,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   const std::unique_ptr<Link> link_;
   const uint64_t epoch_;
   const bool checksum_;
+  const wire::Packing packing_;
   const uint32_t packed_bytes_max_;  // Of the frames that go in one SEND, if there are several. 0: none do.
   const std::string peer_;
 

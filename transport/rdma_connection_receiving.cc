@@ -24,7 +24,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
   const bool last = group_.handling_last();
   if (!machine_.quiet()) Perform();  // What completed before is reported before.
   machine_.OnSendArrived();
-  wire::FrameReader frames(bytes, /*packed=*/packed_bytes_max_ > 0);
+  wire::FrameReader frames(bytes, packing_);
   wire::FrameView frame;
   while (!frames.done()) {
     group_.counters().frames_received.Add(1);

@@ -57,7 +57,7 @@ void RdmaConnection::PostEagerFrame(const wire::FrameHeader& header, const Eager
   CountPayload(content);
   RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const uint32_t length = WriteEagerFrame(header, content, buffer.data());
-  QueueFrame(std::move(buffer), length, length < packed_bytes_max_ ? packed_bytes_max_ - length : 0, reported);
+  QueueFrame(std::move(buffer), length, RoomBehind(length), reported);
 }
 
 inline void RdmaConnection::CountPayload(const EagerContent& content) {
@@ -78,20 +78,25 @@ void RdmaConnection::Do(const protocol::PostEager& action) {
 }
 
 void RdmaConnection::Do(const protocol::PostAnnounce& action) {
-  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
   const Outbound& outbound = *outbound_.Find(action.send_id);
-  const uint32_t length = WriteAnnounceFrame(action.header, outbound, action.segments, buffer.data());
-  QueueFrame(std::move(buffer), length);
+  const auto write = [&](std::byte* to) { return WriteAnnounceFrame(action.header, outbound, action.segments, to); };
+  if (action.joins) return link_->JoinFrame(write(link_->room_begin()), /*reported=*/false);
+  RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
+  const uint32_t length = write(buffer.data());
+  QueueFrame(std::move(buffer), length, packing_ == wire::Packing::kRendezvous ? RoomBehind(length) : 0);
 }
 
 void RdmaConnection::Do(const protocol::PostControl& action) {
-  if (action.words.empty() || !link_->MayTakeSendBuffer()) {
+  const auto write = [&](std::byte* to) { return WriteControlFrame(action.header, action.words, to); };
+  if (action.joins) return link_->JoinFrame(write(link_->room_begin()), /*reported=*/false);
+  const bool has_company = action.leads || !action.words.empty();
+  if (!has_company || !link_->MayTakeSendBuffer()) {
     link_->QueueHeader(action.header);
     return AwaitIfWanted();
   }
   RegisteredPool::Buffer buffer = group_.TakeSendBuffer();
-  const uint32_t length = WriteControlFrame(action.header, action.words, buffer.data());
-  QueueFrame(std::move(buffer), length);
+  const uint32_t length = write(buffer.data());
+  QueueFrame(std::move(buffer), length, action.leads ? RoomBehind(length) : 0, /*reported=*/!action.leads);
 }
 
 void RdmaConnection::Do(const protocol::Export& action) {

@@ -120,8 +120,8 @@ bool HostilePeer::Progress() {
     return true;
   }
   if (!HostileDevice::IsReceive(*looked.completion)) return true;
-  const bool packed = agreement_.has_value() && (agreement_->features & wire::kFeaturePacking) != 0;
-  wire::FrameReader reader(device_->received(*looked.completion), packed);
+  const wire::Packing packing = agreement_.has_value() ? wire::PackingOf(agreement_->features) : wire::Packing::kNone;
+  wire::FrameReader reader(device_->received(*looked.completion), packing);
   while (!reader.done()) {
     wire::FrameView view;
     const absl::Status status = reader.Next(&view);

@@ -11,7 +11,7 @@ namespace verbena::simulation {
 namespace {
 
 // A scenario without faults of the world, in which everything that happens is the sabotage's doing.
-Scenario Sabotaged(Sabotage sabotage) {
+Scenario Sabotaged(Sabotage sabotage, wire::Packing packing) {
   Scenario scenario;
   scenario.connections = 2;
   scenario.spare_receives = 8;
@@ -19,7 +19,7 @@ Scenario Sabotaged(Sabotage sabotage) {
   scenario.slow_us_typical = 20;
   scenario.repost_us_max = 10;
   scenario.answer_one_in = 3;
-  scenario.packing = sabotage == Sabotage::kLoseJoined;
+  scenario.packing = packing;
   scenario.cancel_send_one_in = sabotage == Sabotage::kReleaseEarly ? 2 : 0;
   scenario.sabotage = sabotage;
   return scenario;
@@ -31,10 +31,10 @@ struct Found {
   std::string words;  // Of all violations.
 };
 
-Found Search(Sabotage sabotage) {
+Found Search(Sabotage sabotage, wire::Packing packing = wire::Packing::kNone) {
   Found found;
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    const RunResult result = RunScenario(seed, Sabotaged(sabotage), false);
+    const RunResult result = RunScenario(seed, Sabotaged(sabotage, packing), false);
     ++found.runs;
     if (!result.violation) continue;
     ++found.violations;
@@ -87,9 +87,15 @@ TEST(Mutation, ReorderedEagerMessagesAreFound) {
 }
 
 TEST(Mutation, ALostFrameThatJoinedAnotherIsFound) {
-  const Found found = Search(Sabotage::kLoseJoined);
+  const Found found = Search(Sabotage::kLoseJoined, wire::Packing::kEager);
   EXPECT_GT(found.violations, found.runs / 3);
   EXPECT_THAT(found.words, testing::HasSubstr("is reported delivered and was not"));
+}
+
+TEST(Mutation, ALostAnnouncementOrFinishThatJoinedAnotherIsFound) {
+  const Found found = Search(Sabotage::kLoseJoined, wire::Packing::kRendezvous);
+  EXPECT_GT(found.violations, found.runs / 2);
+  EXPECT_THAT(found.words, testing::HasSubstr("stuck"));
 }
 
 }  // namespace

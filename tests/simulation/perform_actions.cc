@@ -30,19 +30,26 @@ std::vector<std::byte> SimulatedEnd::FrameBytes(const wire::FrameHeader& header,
 void SimulatedEnd::Perform(const protocol::PostEager& action) {
   std::vector<std::byte> bytes = FrameBytes(action.header, {});
   const bool reported = action.send_id != protocol::SendSlots::kNoSend;
-  if (!action.joins) return Queue(action.header, std::move(bytes), /*open=*/world_.scenario.packing, reported);
+  if (action.joins) return Join(action.header, bytes, reported);
+  Queue(action.header, std::move(bytes), /*open=*/world_.scenario.packing != wire::Packing::kNone, reported);
+}
+
+void SimulatedEnd::Join(const wire::FrameHeader& header, const std::vector<std::byte>& bytes, bool reported) {
   if (bytes.size() > Room()) return world_.Violation("a frame joins another without room for it");
-  if (action.header.credit_grant > 0) world_.Violation("a frame that joins another grants credits");
+  if (header.credit_grant > 0) world_.Violation("a frame that joins another grants credits");
   if (world_.Strikes(Sabotage::kLoseJoined)) return;
   open_->bytes.insert(open_->bytes.end(), bytes.begin(), bytes.end());
   open_->awaited |= reported;
 }
 
 void SimulatedEnd::Perform(const protocol::PostAnnounce& action) {
-  Queue(action.header, FrameBytes(action.header, action.segments));
+  std::vector<std::byte> bytes = FrameBytes(action.header, action.segments);
+  if (action.joins) return Join(action.header, bytes, /*reported=*/false);
+  Queue(action.header, std::move(bytes), /*open=*/world_.scenario.packing == wire::Packing::kRendezvous);
 }
 
 void SimulatedEnd::Perform(const protocol::PostControl& action) {
+  if (action.joins) return Join(action.header, FrameBytes(action.header, {}), /*reported=*/false);
   const bool quarantine = action.header.aux == static_cast<uint32_t>(wire::GoodbyeReason::kQuarantineFull);
   if (action.header.type == wire::FrameType::kGoodbye && quarantine) link_.Disturb();
   wire::FrameHeader header = action.header;
@@ -51,7 +58,8 @@ void SimulatedEnd::Perform(const protocol::PostControl& action) {
   std::vector<std::byte> bytes = FrameBytes(header, {});
   if (header.call_header_bytes > 0)
     std::memcpy(bytes.data() + wire::kFrameHeaderBytes, action.words.data(), header.call_header_bytes);
-  Queue(header, std::move(bytes));
+  // A driver has a buffer in which others find room, or not.
+  Queue(header, std::move(bytes), /*open=*/action.leads && world_.random.OneIn(2), /*reported=*/!action.leads);
 }
 
 namespace {

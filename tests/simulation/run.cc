@@ -69,7 +69,8 @@ class Simulation {
     hello.read_depth = world_.scenario.read_depth;
     hello.keepalive_ms = world_.scenario.keepalive ? 10 : 0;
     hello.epoch = 1 + index;
-    hello.features = world_.scenario.packing ? wire::kFeaturePacking : 0;
+    if (world_.scenario.packing != wire::Packing::kNone) hello.features |= wire::kFeaturePacking;
+    if (world_.scenario.packing == wire::Packing::kRendezvous) hello.features |= wire::kFeatureRendezvousPacking;
     if (world_.scenario.authentication_messages > 0) hello.features |= wire::kFeatureAuthentication;
     return hello;
   }

@@ -70,7 +70,9 @@ void ChooseProvisions(Random& random, Scenario& scenario) {
   scenario.provided_beyond_max = Number(random, 0, 50);
 }
 
-void ChoosePacking(Random& random, Scenario& scenario) { scenario.packing = random.OneIn(2); }
+void ChoosePacking(Random& random, Scenario& scenario) {
+  if (random.OneIn(2)) scenario.packing = random.OneIn(2) ? wire::Packing::kEager : wire::Packing::kRendezvous;
+}
 
 }  // namespace
 
@@ -95,7 +97,7 @@ std::string ToString(const Scenario& s) {
                       "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
                       "us drain=", s.drain_at_us, "us authentication=", s.authentication_messages,
                       " refuse_peer=", s.refuse_peer_one_in, " provisions=", s.provisions, "/", s.provided_beyond_max,
-                      " packing=", s.packing);
+                      " packing=", static_cast<int>(s.packing));
 }
 
 }  // namespace verbena::simulation

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "transport/wire/hello.h"
+
 namespace verbena::simulation {
 
 // A fault of our own making, to prove that the checks see it (mutation_test.cc).
@@ -34,9 +36,9 @@ struct Scenario {
   uint32_t messages = 20;  // Sent by each end of each connection, unprompted.
   uint64_t message_bytes_max = 1 << 20;
   uint64_t quarantine_bytes_max = uint64_t{1} << 40;
-  bool exports_revocable = false;  // As on a device with memory windows.
-  bool packing = false;            // Both ends chose it.
-  uint32_t gap_us_max = 50;        // Between one end's messages.
+  bool exports_revocable = false;                // As on a device with memory windows.
+  wire::Packing packing = wire::Packing::kNone;  // Both ends chose it.
+  uint32_t gap_us_max = 50;                      // Between one end's messages.
   bool keepalive = false;
   uint32_t provisions = 0;               // So often the server loop provides for more connections, or for fewer.
   uint32_t provided_beyond_max = 100;    // Connections more than there are.

@@ -30,9 +30,7 @@ void SimulatedEnd::Pump() {
   WatchDeadline();
 }
 
-size_t SimulatedEnd::Room() const {
-  return world_.scenario.packing && open_.has_value() ? receive_buffer_bytes_ - open_->bytes.size() : 0;
-}
+size_t SimulatedEnd::Room() const { return open_.has_value() ? receive_buffer_bytes_ - open_->bytes.size() : 0; }
 
 void SimulatedEnd::Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open, bool reported) {
   PostOpen();

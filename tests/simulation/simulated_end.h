@@ -81,6 +81,8 @@ class SimulatedEnd : public LinkEnd {
   std::vector<std::byte> FrameBytes(const wire::FrameHeader& header, absl::Span<const wire::Segment> segments) const;
   // Queues a SEND, behind what was queued before, and posts it, unless it is to be left open for others to join.
   void Queue(const wire::FrameHeader& header, std::vector<std::byte> bytes, bool open = false, bool reported = true);
+  // Appends a frame to it.
+  void Join(const wire::FrameHeader& header, const std::vector<std::byte>& bytes, bool reported);
   void PostOpen();
   void PostOpenSoon();
   size_t Room() const;

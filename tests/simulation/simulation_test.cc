@@ -37,7 +37,7 @@ TEST(Simulation, AuthenticationNeverDeadlocks) {
     scenario.connections = 1 + seed % 4;
     scenario.authentication_messages = 1 + seed % 7;
     scenario.messages = 3;
-    scenario.packing = seed % 3 == 0;
+    scenario.packing = static_cast<wire::Packing>(seed % 3);
     scenario.repost_us_max = seed % 2 == 0 ? 5 : 500;
     const RunResult result = RunScenario(seed, scenario, false);
     ASSERT_FALSE(result.violation.has_value()) << "seed " << seed << ": " << *result.violation;
@@ -56,7 +56,7 @@ TEST(Simulation, WindowsOfTwoNeverDeadlock) {
     scenario.gap_us_max = 2;
     scenario.answer_one_in = 1 + seed % 4;
     scenario.message_bytes_max = 1 << 14;
-    scenario.packing = seed % 2 == 0;
+    scenario.packing = static_cast<wire::Packing>(seed % 3);
     scenario.repost_us_max = seed % 2 == 0 ? 0 : 50;
     const RunResult result = RunScenario(seed, scenario, false);
     ASSERT_FALSE(result.violation.has_value()) << "seed " << seed << ": " << *result.violation;

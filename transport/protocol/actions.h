@@ -29,11 +29,11 @@ enum class SendOutcome {
   kNoMemory,   // Not a byte of it left: it could not be exported.
 };
 
-// --- Frames. Each but a PostEager that joins another takes one send-queue slot, given back by OnSendCompleted. The
+// --- Frames. Each takes one send-queue slot, given back by OnSendCompleted; but one that `joins` is appended to the
+// frame posted last, in the same SEND, takes no slot of its own, and is reported when that one has completed. The
 // header is complete: grant included.
 
-// Post header | call header | payload of this send. `joins`: append it to the frame posted last, in the same SEND; it
-// takes no slot of its own, and is reported when that one has completed. `send_id` 0: nobody waits for it.
+// Post header | call header | payload of this send. `send_id` 0: nobody waits for it.
 struct PostEager {
   uint64_t send_id;
   bool joins;
@@ -42,15 +42,18 @@ struct PostEager {
 // Post header | call header | segments of this send. `segments` is valid until the next call to the machine.
 struct PostAnnounce {
   uint64_t send_id;
+  bool joins;
   wire::FrameHeader header;
   absl::Span<const wire::Segment> segments;
 };
 // Post the header, and behind it, as its call header, the words (a kGoodbye's; valid until the next call to the
 // machine). A driver that has no buffer for them at hand posts the header alone: its call_header_bytes is 0 as it
-// comes.
+// comes. `leads`: frames follow at once that may join this one, if it is posted so that they can.
 struct PostControl {
   wire::FrameHeader header;
   absl::string_view words = {};
+  bool joins = false;
+  bool leads = false;
 };
 
 // Post the header and behind it, as its call header, the message (valid until the next call to the machine).

@@ -105,8 +105,8 @@ class ConnectionMachine {
   void Drain(absl::Time now);
   void Abort(absl::Status status, absl::Time now);  // Goodbye if it can be posted, then Disconnect.
 
-  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager (but one that
-  // joins another), no PostAnnounce and no PostAuthenticate comes out. Control frames still do.
+  // The driver's pool of send buffers is empty (true) or no longer so (false): while held, no PostEager or PostAnnounce
+  // (but one that joins another frame) and no PostAuthenticate comes out. Control frames still do.
   void HoldMessages(bool hold) { messages_held_ = hold; }
   bool messages_held() const { return messages_held_; }
 
@@ -150,8 +150,8 @@ class ConnectionMachine {
 
   // --- Outputs.
 
-  // `room`: bytes that the driver could still append to the frame that it was given last, a PostEager that has not left
-  // yet: a PostEager that fits may join it, at the cost of neither credit nor slot.
+  // `room`: bytes that the driver could still append to the frame that it was given last, which may have company
+  // (wire::Packing) and has not left yet: one that fits may join it, at the cost of neither credit nor slot.
   std::optional<Action> NextAction(size_t room = 0) {
     if (actions_.empty()) return NothingDue() ? std::nullopt : NextDueAction(room);
     std::optional<Action> action(actions_.front());
@@ -223,7 +223,12 @@ class ConnectionMachine {
   void NextFrame(std::optional<Action>& action);
   void NextControl(std::optional<Action>& action);
   void NextMessage(std::optional<Action>& action);
-  PostEager JoiningFrame();
+  void NextJoining(size_t room, std::optional<Action>& action);
+  void PostFinish(std::optional<Action>& action);
+  // Whether, of the messages that wait, an announcement goes next.
+  bool AnnounceIsNext() const { return announcer_.HasAnnounce() && (announce_next_ || !eager_.HasFrame()); }
+  PostEager NextEager();
+  PostAnnounce NextAnnounce();
   void PostHeader(wire::FrameHeader header, std::optional<Action>& action, absl::string_view words = {});
 
   // Ends the connection with `status`, saying why to the peer if it can be said in time.
@@ -252,8 +257,9 @@ class ConnectionMachine {
   absl::Time now_;  // Of the last event that told it.
   bool closed_due_ = false;
   bool messages_held_ = false;
-  bool announce_next_ = false;  // Announcements and eager messages take turns.
-  Goodbye goodbye_;             // Decided when the end is; its status is the connection's.
+  bool announce_next_ = false;   // Announcements and eager messages take turns.
+  const bool packs_rendezvous_;  // wire::Packing::kRendezvous; here, where it moves nothing else in memory.
+  Goodbye goodbye_;              // Decided when the end is; its status is the connection's.
 };
 
 inline bool ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {

@@ -22,9 +22,9 @@ FrameHeader HeaderOf(FrameType type) {
 }  // namespace
 
 std::optional<Action> ConnectionMachine::NextDueAction(size_t room) {
-  if (room > 0 && state_ == State::kOpen && eager_.HasFrame() && eager_.NextFrameBytes() <= room && slots_.MayJoin())
-    return JoiningFrame();
   std::optional<Action> action;
+  if (room > 0 && state_ == State::kOpen && slots_.MayJoin()) NextJoining(room, action);
+  if (action) return action;
   if (state_ == State::kClosed && std::exchange(closed_due_, false)) action.emplace(Closed());
   if (state_ == State::kAuthenticating)
     NextAuthentication(action);
@@ -60,7 +60,7 @@ void ConnectionMachine::NextControl(std::optional<Action>& action) {
     if (!control_.Take(ControlFrames::kGoodbye)) return;
     return PostHeader(goodbye_.header(), action, goodbye_.words());
   }
-  if (fetcher_.HasFinish()) return PostHeader(fetcher_.NextFinish(), action);
+  if (fetcher_.HasFinish()) return PostFinish(action);
   if (announcer_.HasWithdraw()) return PostHeader(announcer_.NextWithdraw(), action);
   if (control_.empty()) return;
   if (control_.Take(ControlFrames::kPong)) return PostHeader(HeaderOf(FrameType::kPong), action);
@@ -78,15 +78,13 @@ void ConnectionMachine::NextControl(std::optional<Action>& action) {
 
 void ConnectionMachine::NextMessage(std::optional<Action>& action) {
   if (messages_held_ || !slots_.HasRoomForMessage()) return;
-  if (announcer_.HasAnnounce() && (announce_next_ || !eager_.HasFrame())) {
-    announce_next_ = false;
-    PostAnnounce frame = announcer_.NextAnnounce();
+  if (AnnounceIsNext()) {
+    PostAnnounce frame = NextAnnounce();
     frame.header.credit_grant = credits_.SpendOnMessage();
     slots_.Post(SendSlots::kNoSend);
     action.emplace(frame);
   } else if (eager_.HasFrame()) {
-    announce_next_ = true;
-    PostEager frame = eager_.NextFrame();
+    PostEager frame = NextEager();
     frame.header.credit_grant = credits_.SpendOnMessage();
     slots_.Post(frame.send_id);
     action.emplace(frame);
@@ -94,11 +92,42 @@ void ConnectionMachine::NextMessage(std::optional<Action>& action) {
 }
 
 // Without a grant: those that are to be given went with the frame in front, or go with the next.
-PostEager ConnectionMachine::JoiningFrame() {
-  PostEager frame = eager_.NextFrame();
-  frame.joins = true;
-  slots_.Join(frame.send_id);
-  return frame;
+void ConnectionMachine::NextJoining(size_t room, std::optional<Action>& action) {
+  if (packs_rendezvous_ && fetcher_.HasFinish()) {
+    if (room < wire::kFrameHeaderBytes) return;
+    slots_.Join(SendSlots::kNoSend);
+    action.emplace(PostControl{fetcher_.NextFinish(), {}, /*joins=*/true});
+  } else if (packs_rendezvous_ && AnnounceIsNext()) {
+    if (room < announcer_.NextAnnounceBytes()) return;
+    PostAnnounce frame = NextAnnounce();
+    frame.joins = true;
+    slots_.Join(SendSlots::kNoSend);
+    action.emplace(frame);
+  } else if (eager_.HasFrame() && room >= eager_.NextFrameBytes()) {
+    PostEager frame = NextEager();
+    frame.joins = true;
+    slots_.Join(frame.send_id);
+    action.emplace(frame);
+  }
+}
+
+PostEager ConnectionMachine::NextEager() {
+  announce_next_ = true;
+  return eager_.NextFrame();
+}
+
+PostAnnounce ConnectionMachine::NextAnnounce() {
+  announce_next_ = false;
+  return announcer_.NextAnnounce();
+}
+
+// One that leads messages is paid for as theirs.
+void ConnectionMachine::PostFinish(std::optional<Action>& action) {
+  FrameHeader header = fetcher_.NextFinish();
+  const bool leads = packs_rendezvous_ && (fetcher_.HasFinish() || announcer_.HasAnnounce() || eager_.HasFrame());
+  header.credit_grant = leads ? credits_.SpendOnMessage() : credits_.Spend();
+  slots_.Post(SendSlots::kNoSend);
+  action.emplace(PostControl{header, {}, /*joins=*/false, leads});
 }
 
 void ConnectionMachine::PostHeader(FrameHeader header, std::optional<Action>& action, absl::string_view words) {

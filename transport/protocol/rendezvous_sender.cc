@@ -79,12 +79,17 @@ void RendezvousSender::OnExportFailed(uint64_t send_id) {
   Free(index);
 }
 
+size_t RendezvousSender::NextAnnounceBytes() const {
+  const Message& message = table_[ready_.head];
+  return wire::kFrameHeaderBytes + message.head.header_bytes + message.segments.size() * wire::kSegmentBytes;
+}
+
 PostAnnounce RendezvousSender::NextAnnounce() {
   const uint32_t index = table_.PopFront(ready_);
   Message& message = table_[index];
   message.state = State::kAnnounced;
   --unannounced_;
-  PostAnnounce frame{table_.IdOf(index), {}, message.segments};
+  PostAnnounce frame{table_.IdOf(index), false, {}, message.segments};
   frame.header.type = wire::FrameType::kAnnounce;
   frame.header.flags = announce_flags_;
   frame.header.call_header_bytes = message.head.header_bytes;

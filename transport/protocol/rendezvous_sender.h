@@ -47,8 +47,10 @@ class RendezvousSender {
   void OnExportFailed(uint64_t send_id);
   absl::Status OnFinish(const wire::FrameHeader& finish);
 
-  // The next announcement in order of export; the grant is left to the caller. HasAnnounce() must hold.
+  // The next announcement in order of export, and the length of its frame; the grant is left to the caller.
+  // HasAnnounce() must hold.
   bool HasAnnounce() const { return !ready_.empty(); }
+  size_t NextAnnounceBytes() const;
   PostAnnounce NextAnnounce();
   // The next withdrawal. HasWithdraw() must hold.
   bool HasWithdraw() const { return !withdrawing_.empty(); }

@@ -1,5 +1,6 @@
 #include "transport/wire/frame.h"
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 
@@ -168,8 +169,32 @@ absl::Status CheckBody(const FrameView& frame) {
                    " bytes behind its end");
 }
 
-// The frame at the beginning of `bytes`. `alone`: all of them are its own. Else others may follow an eager one.
-absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& frame) {
+// Whether others may stand in a SEND beside a frame of this type.
+bool MayHaveCompany(FrameType type, Packing packing) {
+  if (type == FrameType::kEager) return packing != Packing::kNone;
+  return packing == Packing::kRendezvous && (type == FrameType::kAnnounce || type == FrameType::kFinish);
+}
+
+// How many of `bytes` are the segments that an announced payload fills; all, if it does not fill them.
+size_t SegmentBytes(uint64_t payload_bytes, absl::Span<const std::byte> bytes) {
+  uint64_t left = payload_bytes + kIdentityBytes;
+  for (size_t end = kSegmentBytes; end <= bytes.size(); end += kSegmentBytes) {
+    const auto length = LoadLittleEndian<uint64_t>(&bytes[end - kSegmentBytes + segment_at::kLength]);
+    if (length > left) break;
+    left -= length;
+    if (left == 0) return end;
+  }
+  return bytes.size();
+}
+
+// Of `bytes`, which begin with the body of a frame that may have company.
+size_t BodyBytes(const FrameHeader& header, absl::Span<const std::byte> bytes) {
+  if (header.type == FrameType::kEager) return std::min<uint64_t>(header.payload_bytes, bytes.size());
+  return header.type == FrameType::kAnnounce ? SegmentBytes(header.payload_bytes, bytes) : 0;
+}
+
+// The frame at the beginning of `bytes`. All of them are its own, if it may have no company.
+absl::Status Decode(absl::Span<const std::byte> bytes, Packing packing, FrameView& frame) {
   if (bytes.size() < kFrameHeaderBytes) {
     return Malformed("a frame of ", bytes.size(), " bytes; the header alone has ", kFrameHeaderBytes);
   }
@@ -192,8 +217,8 @@ absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& fr
   frame.extensions = rest.first(extension_bytes);
   frame.call_header = rest.subspan(extension_bytes, call_header_bytes);
   frame.body = rest.subspan(extension_bytes + call_header_bytes);
-  if (!alone && frame.header.type == FrameType::kEager && frame.header.payload_bytes < frame.body.size()) {
-    frame.body = frame.body.first(frame.header.payload_bytes);
+  if (MayHaveCompany(frame.header.type, packing)) {
+    frame.body = frame.body.first(BodyBytes(frame.header, frame.body));
   }
   if (extension_bytes > 0) {
     if (absl::Status status = CheckExtensions(frame.extensions); !status.ok()) return status;
@@ -205,14 +230,14 @@ absl::Status Decode(absl::Span<const std::byte> bytes, bool alone, FrameView& fr
 
 absl::StatusOr<FrameView> DecodeFrame(absl::Span<const std::byte> bytes) {
   FrameView frame;
-  if (absl::Status status = Decode(bytes, /*alone=*/true, frame); !status.ok()) return status;
+  if (absl::Status status = Decode(bytes, Packing::kNone, frame); !status.ok()) return status;
   return frame;
 }
 
 absl::Status FrameReader::NextOther(FrameView* frame) {
-  if (absl::Status status = Decode(rest_, /*alone=*/!packed_, *frame); !status.ok()) return status;
+  if (absl::Status status = Decode(rest_, packing_, *frame); !status.ok()) return status;
   if (read_ >= kFramesPerSendMax) return Malformed("more than ", kFramesPerSendMax, " frames in one SEND");
-  if (read_ > 0 && frame->header.type != FrameType::kEager) {
+  if (read_ > 0 && !MayHaveCompany(frame->header.type, packing_)) {
     return Malformed("a frame of type ", ToString(frame->header.type), " behind another in one SEND");
   }
   Pass(*frame);

@@ -2,8 +2,8 @@
 //
 //   | header, 32 bytes | extensions | call header | body |
 //
-// One SEND carries one frame; or, on a connection that chose kFeaturePacking, up to kFramesPerSendMax eager frames, one
-// behind the other (FrameReader).
+// One SEND carries one frame; or, on a connection that chose kFeaturePacking, up to kFramesPerSendMax, one behind the
+// other (FrameReader): of eager ones, and of announcements and finishes too with kFeatureRendezvousPacking.
 //
 // Extensions (extension.h) are how the format grows. The call header belongs to the layer above and is opaque here. The
 // body of an eager frame is the payload; the body of an announcement is a list of Segments; other frames have none. All
@@ -24,6 +24,7 @@
 #include "absl/types/span.h"
 #include "base/little_endian.h"
 #include "transport/wire/frame_header.h"
+#include "transport/wire/hello.h"
 
 namespace verbena::wire {
 
@@ -92,12 +93,12 @@ inline bool DecodePlainEager(absl::Span<const std::byte> bytes, bool alone, Fram
 // is malformed.
 class FrameReader {
  public:
-  // `packed`: the connection chose kFeaturePacking.
-  FrameReader(absl::Span<const std::byte> bytes, bool packed) : rest_(bytes), packed_(packed) {}
+  FrameReader(absl::Span<const std::byte> bytes, Packing packing) : rest_(bytes), packing_(packing) {}
 
   // As DecodeFrame, into `frame`. After an error there is no next.
   absl::Status Next(FrameView* frame) {
-    if (read_ >= kFramesPerSendMax || !DecodePlainEager(rest_, /*alone=*/!packed_, *frame)) return NextOther(frame);
+    const bool alone = packing_ == Packing::kNone;
+    if (read_ >= kFramesPerSendMax || !DecodePlainEager(rest_, alone, *frame)) return NextOther(frame);
     Pass(*frame);
     return absl::OkStatus();
   }
@@ -111,7 +112,7 @@ class FrameReader {
   }
 
   absl::Span<const std::byte> rest_;
-  const bool packed_;
+  const Packing packing_;
   size_t read_ = 0;  // Frames.
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "transport/wire/extension.h"
 #include "transport/wire/frame_bytes.h"
 
@@ -60,9 +61,9 @@ TEST(Frame, EagerPartsAreFound) {
 }
 
 // The call headers of the frames of one SEND; the error, if there is one, is the last.
-std::vector<std::string> PackedIn(const Bytes& bytes, bool packed = true) {
+std::vector<std::string> PackedIn(const Bytes& bytes, Packing packing = Packing::kEager) {
   std::vector<std::string> read;
-  FrameReader reader(bytes, packed);
+  FrameReader reader(bytes, packing);
   while (!reader.done()) {
     FrameView frame;
     const absl::Status status = reader.Next(&frame);
@@ -81,9 +82,47 @@ TEST(FrameReader, ReadsEagerFramesOneBehindTheOther) {
 
 TEST(FrameReader, WithoutPackingTheSecondIsAnError) {
   const Bytes one = FrameBytes(Eager(3, 4), {BytesOf("one"), BytesOf("body")});
-  EXPECT_THAT(PackedIn(one, /*packed=*/false), ElementsAre("one/body"));
-  EXPECT_THAT(PackedIn(Together({one, one}), /*packed=*/false),
+  EXPECT_THAT(PackedIn(one, Packing::kNone), ElementsAre("one/body"));
+  EXPECT_THAT(PackedIn(Together({one, one}), Packing::kNone),
               ElementsAre("an eager frame carries 43 bytes of payload and says 4"));
+}
+
+TEST(FrameReader, ReadsTheFramesOfARendezvousInAnyOrder) {
+  const Bytes one = FrameBytes(Eager(3, 4), {BytesOf("one"), BytesOf("body")});
+  const Bytes finish = FrameBytes({.type = FrameType::kFinish, .aux = 7, .call_id = kCallId});
+  const Bytes segments = SegmentBytes({{64, 100, 1}, {4096, 32, 2}});
+  const Bytes announce = FrameBytes(Announce(100), {segments});
+  const std::string announced = absl::StrCat("/", TextOf(segments));
+  EXPECT_THAT(PackedIn(Together({finish, announce, one}), Packing::kRendezvous),
+              ElementsAre("/", announced, "one/body"));
+  EXPECT_THAT(PackedIn(Together({announce, announce, finish, finish}), Packing::kRendezvous),
+              ElementsAre(announced, announced, "/", "/"));
+  EXPECT_THAT(PackedIn(Together({announce, finish})), ElementsAre(Not(announced)));
+  EXPECT_THAT(PackedIn(Together({finish, announce})),
+              ElementsAre("a frame of type finish has 80 bytes behind its end"));
+}
+
+TEST(FrameReader, AnAnnouncementEndsWhereItsSegmentsFillItsPayload) {
+  const auto together = [](std::initializer_list<Segment> segments) {
+    const Bytes finish = FrameBytes({.type = FrameType::kFinish, .aux = 7, .call_id = kCallId});
+    return PackedIn(Together({FrameBytes(Announce(100), {SegmentBytes(segments)}), finish}), Packing::kRendezvous);
+  };
+  EXPECT_THAT(together({{64, 132, 1}}), ElementsAre(Not(HasSubstr("segment")), "/"));
+  EXPECT_THAT(together({{64, 133, 1}}), ElementsAre(HasSubstr("no whole number of segments")));
+  EXPECT_THAT(together({{64, 131, 1}}), ElementsAre(HasSubstr("no whole number of segments")));
+  EXPECT_THAT(together({{64, 0, 1}, {64, 132, 1}}), ElementsAre("segment 0 is empty"));
+  EXPECT_THAT(together({}), ElementsAre(HasSubstr("no whole number of segments")));
+}
+
+TEST(FrameReader, OtherFramesStandAloneBesideARendezvousToo) {
+  const Bytes finish = FrameBytes({.type = FrameType::kFinish, .aux = 7, .call_id = kCallId});
+  for (const FrameType type : {FrameType::kGrant, FrameType::kWithdraw, FrameType::kPing, FrameType::kGoodbye}) {
+    const Bytes other = FrameBytes({.type = type});
+    EXPECT_THAT(PackedIn(other, Packing::kRendezvous), ElementsAre("/"));
+    EXPECT_THAT(PackedIn(Together({finish, other}), Packing::kRendezvous),
+                ElementsAre("/", HasSubstr("behind another in one SEND")));
+    EXPECT_THAT(PackedIn(Together({other, finish}), Packing::kRendezvous), ElementsAre(HasSubstr("behind its end")));
+  }
 }
 
 TEST(FrameReader, OnlyEagerFramesAreInCompany) {

@@ -64,12 +64,34 @@ TEST(WireGolden, PackedFramesArePinned) {
   header.payload_bytes = 6;
   const Bytes second = FrameBytes(header, {BytesOf("two"), BytesOf("second")});
   EXPECT_EQ(Together({first, second}), golden);
-  FrameReader reader(golden, /*packed=*/true);
+  FrameReader reader(golden, Packing::kEager);
   FrameView frame;
   ASSERT_TRUE(reader.Next(&frame).ok());
   EXPECT_EQ(TextOf(frame.body), "first");
   ASSERT_TRUE(reader.Next(&frame).ok());
   EXPECT_EQ(TextOf(frame.body), "second");
+  EXPECT_TRUE(reader.done());
+}
+
+TEST(WireGolden, PackedFramesOfARendezvousArePinned) {
+  const Bytes golden = Golden("packed_rendezvous");
+  const Bytes finish =
+      FrameBytes({.type = FrameType::kFinish, .credit_grant = 2, .aux = kTransfer, .call_id = kCallId});
+  const Bytes announce = FrameBytes({.type = FrameType::kAnnounce,
+                                     .call_header_bytes = 4,
+                                     .message_kind = 1,
+                                     .aux = kTransfer,
+                                     .call_id = kCallId + 1,
+                                     .payload_bytes = 68},
+                                    {BytesOf("head"), SegmentBytes({{0x7f0000001000, 100, 0xcafe}})});
+  FrameHeader eager = {.type = FrameType::kEager, .message_kind = 1, .call_id = kCallId + 2, .payload_bytes = 5};
+  EXPECT_EQ(Together({finish, announce, FrameBytes(eager, {BytesOf("eager")})}), golden);
+  FrameReader reader(golden, Packing::kRendezvous);
+  for (const FrameType type : {FrameType::kFinish, FrameType::kAnnounce, FrameType::kEager}) {
+    FrameView frame;
+    ASSERT_TRUE(reader.Next(&frame).ok());
+    EXPECT_EQ(frame.header.type, type);
+  }
   EXPECT_TRUE(reader.done());
 }
 

@@ -29,6 +29,18 @@ inline constexpr uint32_t kFeatureChecksum = 1u << 0;        // Identity blocks 
 inline constexpr uint32_t kFeatureAuthentication = 1u << 1;  // Nothing but the exchange crosses until both are content.
 inline constexpr uint32_t kFeaturePacking = 1u << 2;         // One SEND may carry several eager frames.
 inline constexpr uint32_t kFeatureSolicited = 1u << 3;       // Every SEND asks for a solicited event.
+inline constexpr uint32_t kFeatureRendezvousPacking = 1u << 4;  // With packing: announcements and finishes too.
+
+// Of which frames a SEND may carry several.
+enum class Packing : uint8_t {
+  kNone,
+  kEager,
+  kRendezvous,  // Eager frames, announcements and finishes, in any order.
+};
+constexpr Packing PackingOf(uint32_t features) {
+  if ((features & kFeaturePacking) == 0) return Packing::kNone;
+  return (features & kFeatureRendezvousPacking) == 0 ? Packing::kEager : Packing::kRendezvous;
+}
 
 // In a connect request: what the client offers. In an accept: what was chosen and the server's own numbers.
 struct Hello {

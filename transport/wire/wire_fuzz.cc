@@ -51,7 +51,7 @@ void CheckPromises(const FrameView& announce) {
 
 void FuzzFrame(absl::Span<const std::byte> bytes) {
   const absl::StatusOr<FrameView> frame = DecodeFrame(bytes);
-  FrameReader reader(bytes, /*packed=*/false);  // Knows the commonest frame by a shorter way.
+  FrameReader reader(bytes, Packing::kNone);  // Knows the commonest frame by a shorter way.
   FrameView read;
   Require(reader.Next(&read).ok() == frame.ok());
   if (!frame.ok()) return Require(!frame.status().message().empty());
@@ -63,13 +63,14 @@ void FuzzFrame(absl::Span<const std::byte> bytes) {
 }
 
 // What a SEND's frames encode to, one behind the other, is the SEND.
-void FuzzPacked(absl::Span<const std::byte> bytes) {
+void FuzzPacked(absl::Span<const std::byte> bytes, Packing packing) {
   Bytes again;
-  FrameReader reader(bytes, /*packed=*/true);
+  FrameReader reader(bytes, packing);
   while (!reader.done()) {
     FrameView frame;
     if (const absl::Status status = reader.Next(&frame); !status.ok()) return Require(!status.message().empty());
-    Require(again.empty() || frame.header.type == FrameType::kEager);
+    Require(again.empty() || frame.header.type == FrameType::kEager || packing == Packing::kRendezvous);
+    if (frame.header.type == FrameType::kAnnounce) CheckPromises(frame);
     const Bytes one = EncodeAgain(frame);
     Require(DecodeFrame(one).ok());
     again.insert(again.end(), one.begin(), one.end());
@@ -112,7 +113,8 @@ void FuzzIdentity(absl::Span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(data), size);
   verbena::wire::FuzzFrame(bytes);
-  verbena::wire::FuzzPacked(bytes);
+  verbena::wire::FuzzPacked(bytes, verbena::wire::Packing::kEager);
+  verbena::wire::FuzzPacked(bytes, verbena::wire::Packing::kRendezvous);
   verbena::wire::FuzzExtensions(bytes);
   verbena::wire::FuzzHello(bytes);
   verbena::wire::FuzzRejection(bytes);
