@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/clear_cord.h"
 #include "transport/gather_plan.h"
 #include "transport/payload_layout.h"
 #include "transport/wire/checksum.h"
@@ -145,17 +147,29 @@ class PayloadExporter {
   size_t run_end_ = 0;
 };
 
-absl::StatusOr<ExportedPayload> ExportedPayload::Make(const DeviceContext& device, WindowPool* windows,
-                                                      const Content& content, size_t segments_max) {
-  ExportedPayload payload;
-  payload.attachment_ = content.attachment;
-  PayloadExporter exporter(device, windows, &payload);
-  const std::vector<GatherPiece> pieces = exporter.PiecesOf(payload.attachment_, {kInPlaceMax, segments_max});
+absl::Status ExportedPayload::Fill(const DeviceContext& device, WindowPool* windows, const Content& content,
+                                   size_t segments_max) {
+  if (!content.attachment.empty()) attachment_ = content.attachment;
+  PayloadExporter exporter(device, windows, this);
+  const std::vector<GatherPiece> pieces = exporter.PiecesOf(attachment_, {kInPlaceMax, segments_max});
   const size_t source_bytes = content.source == nullptr ? 0 : content.source->size();
   if (absl::Status status = exporter.Begin(source_bytes, pieces); !status.ok()) return status;
   if (absl::Status status = exporter.Lay(pieces); !status.ok()) return status;
   exporter.WriteSource(content);
-  return payload;
+  return absl::OkStatus();
+}
+
+void ExportedPayload::Clear() {
+  openings_.clear();
+  segments_.clear();
+  opening_of_segment_.clear();
+  regions_.clear();
+  user_memory_.clear();
+  block_ = BlockRef();
+  ClearCord(attachment_);  // Its memory is its owner's again.
+  bytes_ = 0;
+  copied_bytes_ = 0;
+  bound_ = false;
 }
 
 void ExportedPayload::Bind(absl::FunctionRef<uint32_t(Opening&)> bind) {

@@ -10,10 +10,10 @@
 //   - On others each piece has a registration of its own, made for this message and gone with it. Until then another
 //     peer in the protection domain that knows address and key can read it.
 //
-// Owner: the connection's outbound table, then, where it was bound, its list of exports that are taken back. Destroying
-// it takes the peer's access away, so it must not happen before the peer finished or the queue pair is destroyed
-// (quarantine); one that is bound, not before its windows are invalidated or the queue pair is destroyed. Thread: its
-// loop's.
+// Owner: a poll group's pool (lending_pool.h), which lends it to the connection's outbound table, then, where it was
+// bound, to its list of exports that are taken back. Clearing it takes the peer's access away, so it must not happen
+// before the peer finished or the queue pair is destroyed (quarantine); one that is bound, not before its windows are
+// invalidated or the queue pair is destroyed. Thread: its loop's.
 
 #ifndef VERBENA_TRANSPORT_EXPORTED_PAYLOAD_H_
 #define VERBENA_TRANSPORT_EXPORTED_PAYLOAD_H_
@@ -24,7 +24,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "transport/connection.h"
 #include "transport/device_context.h"
@@ -60,10 +60,13 @@ class ExportedPayload {
   };
 
   ExportedPayload() = default;  // Of nothing.
-  // Registers or takes windows, copies, and writes the source last: not at all if anything failed. ResourceExhausted:
-  // payload memory, memory to pin or windows are short.
-  static absl::StatusOr<ExportedPayload> Make(const DeviceContext& device, WindowPool* windows, const Content& content,
-                                              size_t segments_max);
+  ExportedPayload(const ExportedPayload&) = delete;
+  ExportedPayload& operator=(const ExportedPayload&) = delete;
+
+  // Of one of nothing: registers or takes windows, copies, and writes the source last: not at all if anything failed,
+  // then it is to be cleared. ResourceExhausted: payload memory, memory to pin or windows are short.
+  absl::Status Fill(const DeviceContext& device, WindowPool* windows, const Content& content, size_t segments_max);
+  void Clear();
 
   // Windows that are to be bound before the peer may know of this; none on devices without.
   size_t windows() const { return openings_.size(); }

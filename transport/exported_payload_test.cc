@@ -30,28 +30,46 @@ class Letters : public PayloadSource {
 
 class ExportedPayloadTest : public DeviceContextTest {
  protected:
-  absl::StatusOr<ExportedPayload> Export(const absl::Cord& attachment) {
-    return ExportedPayload::Make(*device_, &windows_, {1, 2, &source_, attachment, false}, kSegmentsMax);
+  absl::Status Export(const absl::Cord& attachment) {
+    return payload_.Fill(*device_, &windows_, {1, 2, &source_, attachment, false}, kSegmentsMax);
+  }
+  // What its only segment holds behind the identity.
+  std::string Exported() const {
+    const wire::Segment& segment = payload_.segments().front();
+    const std::string bytes(reinterpret_cast<const char*>(segment.address), segment.length);
+    return bytes.substr(wire::kIdentityBytes);
   }
 
   WindowPool windows_{device_->domain()};
   Letters source_;
+  ExportedPayload payload_;
 };
 
 TEST_F(ExportedPayloadTest, SourceAndWhatIsCopiedStandBehindTheIdentity) {
-  const absl::StatusOr<ExportedPayload> payload = Export(absl::Cord("copied"));
-  ASSERT_TRUE(payload.ok()) << payload.status();
+  const absl::Status status = Export(absl::Cord("copied"));
+  ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(source_.written, 1);
-  ASSERT_EQ(payload->segments().size(), 1u);
-  const wire::Segment& segment = payload->segments().front();
-  const std::string bytes(reinterpret_cast<const char*>(segment.address), segment.length);
-  EXPECT_EQ(bytes.substr(wire::kIdentityBytes), "sssssssscopied");
+  ASSERT_EQ(payload_.segments().size(), 1u);
+  EXPECT_EQ(Exported(), "sssssssscopied");
+}
+
+TEST_F(ExportedPayloadTest, NothingOfWhatWasClearedIsInTheNext) {
+  ASSERT_TRUE(Export(absl::Cord("copied")).ok());
+  EXPECT_EQ(payload_.bytes(), wire::kIdentityBytes + 14);
+  payload_.Clear();
+  EXPECT_EQ(payload_.bytes(), 0u);
+  EXPECT_EQ(payload_.windows(), 0u);
+  EXPECT_TRUE(payload_.segments().empty());
+  EXPECT_FALSE(payload_.bound());
+  ASSERT_TRUE(Export(absl::Cord()).ok());
+  ASSERT_EQ(payload_.segments().size(), 1u);
+  EXPECT_EQ(Exported(), "ssssssss");
+  EXPECT_EQ(payload_.copied_bytes(), 0u);
 }
 
 TEST_F(ExportedPayloadTest, PayloadBeginsWithACacheLine) {
-  const absl::StatusOr<ExportedPayload> payload = Export(absl::Cord("copied"));
-  ASSERT_TRUE(payload.ok()) << payload.status();
-  EXPECT_EQ((payload->segments().front().address + wire::kIdentityBytes) % 64, 0u);
+  ASSERT_TRUE(Export(absl::Cord("copied")).ok());
+  EXPECT_EQ((payload_.segments().front().address + wire::kIdentityBytes) % 64, 0u);
 }
 
 // Else its owner would take for sent what never leaves.
@@ -60,7 +78,7 @@ TEST_F(ExportedPayloadTest, SourceOfAnExportThatFailsIsNotWritten) {
   do {
     all.push_back(windows_.Lend());
   } while (all.back().ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(Export(absl::Cord("copied")).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(Export(absl::Cord("copied"))));
   EXPECT_EQ(source_.written, 0);
 }
 

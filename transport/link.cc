@@ -176,7 +176,7 @@ void Link::Flush() {
 }
 
 void Link::Post() {
-  const SendListPool::Lent list = std::move(sends_);
+  const LendingPool<SendList>::Lent list = std::move(sends_);
   if (list == nullptr) return;
   // What follows a refused post must not arrive without it.
   if (refused_) return Forget(list->Discard());

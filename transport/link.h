@@ -23,6 +23,7 @@
 #include "transport/blocking_call.h"
 #include "transport/cm_channel.h"
 #include "transport/flight_queue.h"
+#include "transport/lending_pool.h"
 #include "transport/poll_group.h"
 #include "transport/registered_pool.h"
 #include "transport/send_list.h"
@@ -206,7 +207,7 @@ class Link : private CmHandler {
   LinkOwner* owner_;
   std::optional<verbs::QueuePair> queue_pair_;
   std::unique_ptr<ReceiveSupply> own_receives_;  // Of the queue pair; null where the group's are shared.
-  SendListPool::Lent sends_;                     // While something is queued.
+  LendingPool<SendList>::Lent sends_;            // While something is queued.
   using Parked = std::variant<wire::FrameHeader, ReadRequest, const verbs::MemoryWindow*>;
   std::vector<Parked> parked_;       // Wait until fewer work requests are in flight in the poll group.
   uint32_t send_buffers_held_ = 0;   // In flight, of the group's.

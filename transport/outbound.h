@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/strings/cord.h"
@@ -16,6 +15,7 @@
 #include "absl/types/span.h"
 #include "transport/connection.h"
 #include "transport/exported_payload.h"
+#include "transport/lending_pool.h"
 #include "transport/wire/frame.h"
 
 namespace verbena::transport {
@@ -46,8 +46,8 @@ struct Outbound {
   bool awaited = false;   // OutboundMessage::awaited.
   bool reported = false;  // OnSent was made.
   Export state = Export::kNone;
-  std::optional<ExportedPayload> exported;
-  uint64_t exported_bytes = 0;  // Charged to the budget.
+  LendingPool<ExportedPayload>::Lent exported;  // Null unless kExported.
+  uint64_t exported_bytes = 0;                  // Charged to the budget.
 
   // Nothing is outstanding any more: it was reported, and nothing is exported or waits to be.
   bool done() const { return reported && state == Export::kNone; }

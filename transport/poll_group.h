@@ -27,9 +27,11 @@
 #include "transport/early_wakes.h"
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
+#include "transport/exported_payload.h"
 #include "transport/flight_queue.h"
 #include "transport/kept_memory_timer.h"
 #include "transport/landing_loans.h"
+#include "transport/lending_pool.h"
 #include "transport/memory_budget.h"
 #include "transport/protocol/ring.h"
 #include "transport/receive_supply.h"
@@ -104,7 +106,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // For frame headers on devices without inline. The pool grows as needed: what is in flight is bounded by
   // TooManyInFlight.
   absl::StatusOr<RegisteredPool::Buffer> TakeHeaderBuffer();
-  SendListPool& send_lists() { return send_lists_; }
+  LendingPool<SendList>& send_lists() { return send_lists_; }
+  LendingPool<ExportedPayload>& exports() { return exports_; }
   LinkFlights& flights(uint32_t link) { return flights_[link]; }  // There as long as this.
   // True when so many work requests without a send buffer might overrun the completion queue.
   bool TooManyInFlight(uint32_t more = 1) const { return in_flight_.all + sends_.free() + more > flights_max_; }
@@ -171,7 +174,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   RegisteredPool receives_;
   RegisteredPool sends_;
   RegisteredPool headers_;
-  SendListPool send_lists_;
+  LendingPool<SendList> send_lists_;
+  LendingPool<ExportedPayload> exports_;
   FlightCounts in_flight_;   // Of all links together.
   uint64_t unsignaled_ = 0;  // Of those, SENDs that complete only if they fail, or with one that is to come.
   // A loop that has polled so often without sleeping is taken not to sleep before the next message.

@@ -147,8 +147,9 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void EndExport(uint64_t send_id);
   void BindExports();
   // Takes an export away from the peer; its memory is free, and its bytes the budget's, when that is done.
-  void TakeBack(ExportedPayload exported);
-  void FinishTakingBack(ExportedPayload exported);
+  using LentExport = LendingPool<ExportedPayload>::Lent;
+  void TakeBack(LentExport exported);
+  void FinishTakingBack(LentExport exported);
 
   // Constant after construction.
   const std::shared_ptr<PollGroup> keeps_group_;  // First, so that it goes last.
@@ -171,7 +172,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   protocol::Ring<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
   protocol::Ring<uint64_t> written_;  // Sends that were exported and whose source was not told that it is written.
   struct TakenBack {
-    ExportedPayload exported;
+    LentExport exported;
     size_t windows = 0;  // Not invalidated yet.
   };
   protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.

@@ -118,20 +118,21 @@ void RdmaConnection::Do(const protocol::Export& action) {
 
 void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   Outbound& outbound = *outbound_.Find(send_id);
-  absl::StatusOr<ExportedPayload> exported =
-      ExportedPayload::Make(group_.device(), &link_->windows(),
-                            {epoch_, outbound.call_id, outbound.payload, outbound.attachment, checksum_}, segments_max);
-  if (exported.ok()) {
+  LentExport exported = group_.exports().Take();
+  const absl::Status status =
+      exported->Fill(group_.device(), &link_->windows(),
+                     {epoch_, outbound.call_id, outbound.payload, outbound.attachment, checksum_}, segments_max);
+  if (status.ok()) {
     group_.counters().payload_bytes_serialized.Add(outbound.source_bytes);
     group_.counters().payload_bytes_copied.Add(exported->copied_bytes());
-    outbound.exported = *std::move(exported);
+    outbound.exported = std::move(exported);
     outbound.state = Outbound::Export::kExported;
     group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
     unbound_.Push(send_id);
     BindExports();
     if (outbound.payload != nullptr) written_.Push(send_id);  // Told by OnTurnEnd: the budget is on the stack.
   } else {
-    Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", exported.status().message()));
+    Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", status.message()));
     outbound.state = Outbound::Export::kNone;
     group_.export_budget().Return(outbound.exported_bytes);
     machine_.OnExportFailed(send_id);
@@ -152,7 +153,7 @@ static_assert(ExportedPayload::kWindowsMax <= Link::kWindowWorkMax);
 void RdmaConnection::BindExports() {
   while (!unbound_.empty()) {
     Outbound* const outbound = outbound_.Find(unbound_.front());
-    if (outbound != nullptr && outbound->exported.has_value()) {  // Not released meanwhile.
+    if (outbound != nullptr && outbound->exported != nullptr) {  // Not released meanwhile.
       if (const size_t windows = outbound->exported->windows(); windows > 0) {
         if (!link_->MayBind(windows)) return link_->WaitForRoom();
         outbound->exported->Bind([this](ExportedPayload::Opening& opening) {
@@ -165,13 +166,13 @@ void RdmaConnection::BindExports() {
   }
 }
 
-void RdmaConnection::TakeBack(ExportedPayload exported) {
-  if (!exported.bound()) return FinishTakingBack(std::move(exported));
+void RdmaConnection::TakeBack(LentExport exported) {
+  if (!exported->bound()) return FinishTakingBack(std::move(exported));
   if (!link_->ending()) {  // Else the queue pair takes the windows with it.
-    for (const ExportedPayload::Opening& opening : exported.openings()) link_->QueueInvalidate(*opening.window);
+    for (const ExportedPayload::Opening& opening : exported->openings()) link_->QueueInvalidate(*opening.window);
     MarkDirty();
   }
-  const size_t windows = exported.windows();
+  const size_t windows = exported->windows();
   taken_back_.Push(TakenBack{std::move(exported), windows});
 }
 
@@ -180,9 +181,9 @@ void RdmaConnection::OnInvalidated() {
   FinishTakingBack(std::move(taken_back_.Pop().exported));
 }
 
-void RdmaConnection::FinishTakingBack(ExportedPayload exported) {
-  const uint64_t bytes = exported.bytes();
-  { const ExportedPayload gone = std::move(exported); }  // Its memory is free before it is counted as free.
+void RdmaConnection::FinishTakingBack(LentExport exported) {
+  const uint64_t bytes = exported->bytes();
+  exported.reset();  // Its memory is free before it is counted as free.
   group_.export_holders().OnReleased(link_->number(), bytes, loop()->Now());
   group_.export_budget().Return(bytes);
 }
@@ -191,9 +192,7 @@ void RdmaConnection::EndExport(uint64_t send_id) {
   Outbound* const outbound = outbound_.Find(send_id);
   if (outbound == nullptr) return;
   if (outbound->state == Outbound::Export::kExported) {
-    ExportedPayload exported = *std::move(outbound->exported);
-    outbound->exported.reset();
-    TakeBack(std::move(exported));
+    TakeBack(std::move(outbound->exported));
   }
   const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
   FreeIfDone(send_id, *outbound);

@@ -3,10 +3,8 @@
 // nor need that one, if there is nothing but SENDs and nobody waits for them. What the SEND queued last left of its
 // buffer may be filled with more, until something else is queued or the list is posted.
 //
-// A list is lent to a link for as long as it has something queued: from a poll group's pool, so that the connections
-// without need none, and the next one finds the list still in the cache.
-//
-// Owner: a poll group. Thread: its loop's. A list has a fixed size; the pool grows to what was ever lent at once.
+// Owner: a poll group's pool (lending_pool.h), which lends it to a link for as long as that has something queued.
+// Thread: its loop's. It has a fixed size.
 
 #ifndef VERBENA_TRANSPORT_SEND_LIST_H_
 #define VERBENA_TRANSPORT_SEND_LIST_H_
@@ -15,8 +13,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "transport/verbs/queue_pair.h"
@@ -68,6 +64,7 @@ class SendList {
   absl::Status Flush(verbs::QueuePair& queue_pair, ibv_send_wr** unposted);
   // Empties the list without posting; returns what was in it, valid until the next call.
   ibv_send_wr* Discard();
+  void Clear() { Discard(); }
 
  private:
   ibv_send_wr& Append(uint64_t wr_id, uint64_t address, uint32_t length, uint32_t lkey);
@@ -83,34 +80,6 @@ class SendList {
   std::array<ibv_send_wr, kCapacity> requests_ = {};
   std::array<ibv_sge, kCapacity> segments_;
   std::array<std::array<std::byte, wire::kFrameHeaderBytes>, kCapacity> headers_;
-};
-
-class SendListPool {
- public:
-  struct GiveBack {
-    SendListPool* pool = nullptr;
-    void operator()(SendList* list) const {
-      list->Discard();
-      pool->free_.push_back(list);
-    }
-  };
-  // Goes back, and what is queued in it is not posted, when it is destroyed.
-  using Lent = std::unique_ptr<SendList, GiveBack>;
-
-  // An empty one.
-  Lent Take() {
-    if (free_.empty()) {
-      free_.push_back(lists_.emplace_back(std::make_unique<SendList>()).get());
-      free_.reserve(lists_.capacity());  // Giving back allocates nothing.
-    }
-    SendList* const list = free_.back();
-    free_.pop_back();
-    return Lent(list, GiveBack{this});
-  }
-
- private:
-  std::vector<std::unique_ptr<SendList>> lists_;
-  std::vector<SendList*> free_;  // A stack: the warmest is taken first.
 };
 
 }  // namespace verbena::transport

@@ -173,26 +173,5 @@ TEST_F(SendListTest, WhatJoinsTakesAPlaceInTheList) {
   EXPECT_FALSE(list_.full());
 }
 
-TEST(SendListPoolTest, WhatComesBackWithSomethingQueuedIsEmptyWhenItIsLentAgain) {
-  SendListPool pool;
-  SendList* const first = pool.Take().get();  // Back at once.
-  char bytes[8];
-  {
-    const SendListPool::Lent list = pool.Take();
-    EXPECT_EQ(list.get(), first);
-    list->QueueSend(1, bytes, sizeof(bytes), 0, false);
-  }
-  const SendListPool::Lent list = pool.Take();
-  EXPECT_EQ(list.get(), first);
-  EXPECT_EQ(list->size(), 0u);
-}
-
-TEST(SendListPoolTest, TwoThatAreLentAtOnceAreTwo) {
-  SendListPool pool;
-  const SendListPool::Lent one = pool.Take();
-  const SendListPool::Lent other = pool.Take();
-  EXPECT_NE(one.get(), other.get());
-}
-
 }  // namespace
 }  // namespace verbena::transport
