@@ -109,6 +109,13 @@ void RdmaConnection::OnSendsDone(uint32_t count) {
 
 void RdmaConnection::OnReadDone(uint64_t fetch_id) {
   machine_.OnReadCompleted(fetch_id, true);
+  // Of many fetches some are under way beside these in any case.
+  const bool few = inbound_.size() <= SendList::kCapacity;
+  landing_splitter_.OnMessage(announced_to_waiting_ && few);
+  if (landing_splitter_.OnAnswer()) {
+    Perform();
+    link_->Flush();
+  }
   MarkDirty();
 }
 
@@ -122,6 +129,7 @@ void RdmaConnection::OnTurnEnd() {
   dirty_ = false;
   if (!early_sends_.empty()) HandleEarlySends();
   splitter_.OnTurnEnd();
+  landing_splitter_.OnTurnEnd();
   BindExports();
   TellWritten();
   Perform();

@@ -181,10 +181,12 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   std::vector<EarlySend> early_sends_;
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;
+  bool announced_to_waiting_ = false;  // The last announcement came when the loop had waited.
   bool performing_ = false;
   bool answer_rings_ = false;  // The turn's last message is being delivered: the first OutboundMessage::ends_burst that
                                // is sent meanwhile leaves, with what is queued, before the rest of the turn's work.
-  BatchSplitter splitter_{SendList::kCapacity};  // Has half of a turn's answers leave before the others.
+  BatchSplitter splitter_{SendList::kCapacity};          // Has half of a turn's answers leave before the others.
+  BatchSplitter landing_splitter_{SendList::kCapacity};  // The same, by READs that have completed.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };

@@ -55,6 +55,7 @@ inline void RdmaConnection::Deliver(const wire::FrameView& eager) {
 
 void RdmaConnection::Do(const protocol::AskVerdict& action) {
   Inbound& inbound = inbound_.Add(action.fetch_id);
+  announced_to_waiting_ = group_.waited();
   if (inbound.header.capacity() == 0) inbound.header.swap(spare_header_);
   inbound.kind = action.message_kind;
   inbound.call_id = action.call_id;

@@ -126,5 +126,31 @@ TEST(AtOnce, HalfOfTheAnswersToABatchHaveLeftBeforeTheOthersAreMade) {
   EXPECT_LE(doorbells[0] + doorbells[1], kRounds / 2);
 }
 
+// The same of messages that are fetched, all of which have landed when the first is delivered.
+TEST(AtOnce, HalfOfTheAnswersToFetchedMessagesHaveLeftBeforeTheOthersAreMade) {
+  constexpr uint64_t kBatch = 8;
+  constexpr uint64_t kRounds = 50;
+  TransportPair pair;
+  std::array<std::atomic<uint64_t>, kBatch> rang_before = {};
+  uint64_t seen = 0;  // The server's loop's.
+  pair.prepare_accepted = [&rang_before, &seen](End& end) {
+    end.on_message = [&rang_before, &seen](End& server, const End::Message& message) {
+      rang_before[message.call_id % kBatch] += ReadTransportCounters().doorbells - seen;
+      server.Reply(message.call_id, absl::Cord("the answer"));
+      seen = ReadTransportCounters().doorbells;
+    };
+  };
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  const absl::Cord question(std::string(20000, 'x'));
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    client->OnLoop([client, round, &question](Connection&) {
+      for (uint64_t i = 0; i < kBatch; ++i) client->Reply(round * kBatch + i, question);
+    });
+    ASSERT_TRUE(client->WaitForMessages((round + 1) * kBatch));
+  }
+  EXPECT_GE(rang_before[kBatch / 2], kRounds / 5);
+}
+
 }  // namespace
 }  // namespace verbena::transport
