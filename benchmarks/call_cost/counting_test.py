@@ -112,6 +112,12 @@ class BaselineTest(unittest.TestCase):
     def test_a_doorbell_is_told(self):
         self.assertRegex(self._differences(1000, doorbells=2.1)[0], "2.10 doorbells")
 
+    def test_the_transports_instructions_are_held_where_they_are_recorded(self):
+        measured = counts.Counts({"transport": 1100, layers.DEVICE: 9}, 0.0, 0.0, 0.0, 2.0, [])
+        self.assertRegex(baseline.differences(measured, {"transport": 1000})[0], "1100 instructions of the transport")
+        self.assertRegex(baseline.differences(measured, {"transport": 1200})[0], "baseline.json")
+        self.assertEqual(baseline.differences(measured, {"transport": 1090}), [])
+
     def test_what_is_not_recorded_is_not_held(self):
         measured = counts.Counts({"rpc": 5000}, 1.0, 7.0, 0.0, 2.0, [])
         wrong = baseline.differences(measured, {"allocations": 0.0, "doorbells": 2.0})
