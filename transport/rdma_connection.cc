@@ -109,6 +109,8 @@ void RdmaConnection::OnSendsDone(uint32_t count) {
 
 void RdmaConnection::OnReadDone(uint64_t fetch_id) {
   machine_.OnReadCompleted(fetch_id, true);
+  MarkDirty();
+  if (!machine_.HasLanded(fetch_id)) return;
   // Of many fetches some are under way beside these in any case.
   const bool few = inbound_.size() <= SendList::kCapacity;
   landing_splitter_.OnMessage(announced_to_waiting_ && few);
@@ -116,7 +118,6 @@ void RdmaConnection::OnReadDone(uint64_t fetch_id) {
     Perform();
     link_->Flush();
   }
-  MarkDirty();
 }
 
 void RdmaConnection::OnFailure(const absl::Status& status) {

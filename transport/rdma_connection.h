@@ -186,7 +186,7 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   bool answer_rings_ = false;  // The turn's last message is being delivered: the first OutboundMessage::ends_burst that
                                // is sent meanwhile leaves, with what is queued, before the rest of the turn's work.
   BatchSplitter splitter_{SendList::kCapacity};          // Has half of a turn's answers leave before the others.
-  BatchSplitter landing_splitter_{SendList::kCapacity};  // The same, by READs that have completed.
+  BatchSplitter landing_splitter_{SendList::kCapacity};  // The same, by messages that have landed.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };

@@ -128,6 +128,8 @@ class ConnectionMachine {
   void OnSendCompleted(uint32_t count, absl::Time now);
   // READs complete in the order of posting. Not ok: the queue pair has failed; a Disconnect follows.
   void OnReadCompleted(uint64_t fetch_id, bool ok);
+  // With its last READ all of a message has landed: what NextAction gives out comes to its delivery.
+  bool HasLanded(uint64_t fetch_id) const { return fetcher_.HasLanded(fetch_id); }
   // The queue pair is destroyed, its completions drained. Ours or the peer's doing; `status` is the cause if the
   // machine did not ask for it.
   void OnDisconnected(absl::Status status);

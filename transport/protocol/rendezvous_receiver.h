@@ -58,6 +58,8 @@ class RendezvousReceiver {
   void OnLandingFailed(uint64_t fetch_id);
   // READs complete in the order of posting. False: a READ has failed, and with it the queue pair.
   bool OnReadCompleted(uint64_t fetch_id, bool ok);
+  // All of its message has landed, and waits to be looked at.
+  bool HasLanded(uint64_t fetch_id) const { return Find(fetch_id, State::kChecking) != SlotQueue::kNone; }
   void OnIdentity(uint64_t fetch_id, bool ok);
   // Ends every fetch of this call.
   void Cancel(uint64_t call_id);

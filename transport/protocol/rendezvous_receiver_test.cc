@@ -85,7 +85,9 @@ TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
   EXPECT_EQ(second.landing_offset, kChunk);
   EXPECT_FALSE(receiver_.NextAction().has_value());
   EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
+  EXPECT_FALSE(receiver_.HasLanded(id));
   EXPECT_TRUE(receiver_.OnReadCompleted(id, true));
+  EXPECT_TRUE(receiver_.HasLanded(id));
   const CheckIdentity check = Next<CheckIdentity>();
   EXPECT_EQ(check.expected.epoch, kEpoch);
   EXPECT_EQ(check.expected.payload_bytes, 1500u);
