@@ -10,8 +10,9 @@
 // How many messages a turn has is not known when it begins: as many as the last, it is assumed.
 //
 // In each turn: OnMessage, with OnAnswer in between as it comes, and OnTurnEnd. What is sent at other times is no
-// answer, and may be told as if it were. Where messages are answered together, when all of them are there, as those that
-// were fetched, each is told as its own answer: where OnAnswer says so, those that have come are to be answered.
+// answer, and may be told as if it were. Messages that were fetched are not answered one by one as they come, but all
+// at the turn's end: of these, each is told as its own answer too, and where OnAnswer returns true those that have come
+// are to be answered at once.
 //
 // Owner: a connection's driver. Thread: its loop's. Pure.
 

@@ -75,7 +75,7 @@ class ExportedPayload {
   bool bound() const { return bound_; }
   absl::Span<Opening> openings() { return absl::MakeSpan(openings_); }
 
-  // Identity block first; at most the `segments_max` of Make. With windows: after Bind.
+  // Identity block first; at most the `segments_max` of Fill. With windows: after Bind.
   absl::Span<const wire::Segment> segments() const { return segments_; }
   // Bytes exported, with the identity block.
   uint64_t bytes() const { return bytes_; }

@@ -7,6 +7,8 @@
 
 #include "absl/strings/cord.h"
 #include "gtest/gtest.h"
+#include "transport/gather_plan.h"
+#include "transport/payload_layout.h"
 #include "transport/testing/device_context_fixture.h"
 #include "transport/window_pool.h"
 #include "transport/wire/frame.h"
@@ -53,18 +55,33 @@ TEST_F(ExportedPayloadTest, SourceAndWhatIsCopiedStandBehindTheIdentity) {
   EXPECT_EQ(Exported(), "sssssssscopied");
 }
 
+// Sent from where it stands: in payload memory.
+absl::Cord InPlace(const BlockRef& block, size_t bytes) {
+  const absl::string_view view(reinterpret_cast<const char*>(block->data()), bytes);
+  return absl::MakeCordFromExternal(view, [block] {});
+}
+
 TEST_F(ExportedPayloadTest, NothingOfWhatWasClearedIsInTheNext) {
   ASSERT_TRUE(Export(absl::Cord("copied")).ok());
   EXPECT_EQ(payload_.bytes(), wire::kIdentityBytes + 14);
+  payload_.Bind([](ExportedPayload::Opening&) { return 6; });
+  EXPECT_EQ(payload_.segments().front().key, 6u);
   payload_.Clear();
   EXPECT_EQ(payload_.bytes(), 0u);
   EXPECT_EQ(payload_.windows(), 0u);
   EXPECT_TRUE(payload_.segments().empty());
   EXPECT_FALSE(payload_.bound());
-  ASSERT_TRUE(Export(absl::Cord()).ok());
-  ASSERT_EQ(payload_.segments().size(), 1u);
-  EXPECT_EQ(Exported(), "ssssssss");
+
+  const absl::StatusOr<BlockRef> block = AllocateForMessage(kInPlaceBytesMin);
+  ASSERT_TRUE(block.ok()) << block.status();
+  ASSERT_TRUE(Export(InPlace(*block, kInPlaceBytesMin)).ok());
   EXPECT_EQ(payload_.copied_bytes(), 0u);
+  uint32_t keys = 6;
+  payload_.Bind([&keys](ExportedPayload::Opening&) { return ++keys; });
+  ASSERT_EQ(payload_.segments().size(), 2u);
+  EXPECT_EQ(payload_.segments()[0].key, 7u);
+  EXPECT_EQ(payload_.segments()[1].key, 8u);
+  EXPECT_EQ(payload_.segments()[1].length, kInPlaceBytesMin);
 }
 
 TEST_F(ExportedPayloadTest, PayloadBeginsWithACacheLine) {

@@ -28,6 +28,10 @@ class LendingPool {
   // Is cleared and goes back when it is destroyed.
   using Lent = std::unique_ptr<T, GiveBack>;
 
+  LendingPool() = default;
+  LendingPool(const LendingPool&) = delete;
+  LendingPool& operator=(const LendingPool&) = delete;
+
   // An empty one.
   Lent Take() {
     if (free_.empty()) {

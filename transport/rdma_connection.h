@@ -146,8 +146,8 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void FreeIfDone(uint64_t send_id, const Outbound& outbound);
   void EndExport(uint64_t send_id);
   void BindExports();
-  // Takes an export away from the peer; its memory is free, and its bytes the budget's, when that is done.
   using LentExport = LendingPool<ExportedPayload>::Lent;
+  // Takes an export away from the peer; its memory is free, and its bytes the budget's, when that is done.
   void TakeBack(LentExport exported);
   void FinishTakingBack(LentExport exported);
 

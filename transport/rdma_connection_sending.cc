@@ -90,7 +90,7 @@ void RdmaConnection::Do(const protocol::PostControl& action) {
   const auto write = [&](std::byte* to) { return WriteControlFrame(action.header, action.words, to); };
   if (action.joins) return link_->JoinFrame(write(link_->room_begin()), /*reported=*/false);
   const bool has_company = action.leads || !action.words.empty();
-  if (!has_company || !link_->MayTakeSendBuffer()) {
+  if (!has_company || MessagesHeld()) {  // Nor may a message join what leaves no more, where the link ends.
     link_->QueueHeader(action.header);
     return AwaitIfWanted();
   }
@@ -134,6 +134,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
   } else {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", status.message()));
     outbound.state = Outbound::Export::kNone;
+    exported.reset();  // Its memory is free before it is counted as free.
     group_.export_budget().Return(outbound.exported_bytes);
     machine_.OnExportFailed(send_id);
   }

@@ -75,7 +75,7 @@ class SendList {
   size_t joined_ = 0;
   uint32_t room_ = 0;                 // Behind the work request queued last.
   ibv_send_wr* coverable_ = nullptr;  // The one queued last, if it is a SEND or a bind.
-  bool covers_ = false;               // One before it asks for a completion, and is no READ.
+  bool covers_ = false;               // One before it asks for a completion and is no READ, or there is a bind.
   bool awaited_ = false;
   std::array<ibv_send_wr, kCapacity> requests_ = {};
   std::array<ibv_sge, kCapacity> segments_;

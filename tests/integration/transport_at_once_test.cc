@@ -152,5 +152,39 @@ TEST(AtOnce, HalfOfTheAnswersToFetchedMessagesHaveLeftBeforeTheOthersAreMade) {
   EXPECT_GE(rang_before[kBatch / 2], kRounds / 5);
 }
 
+// How many frames share a SEND with one in front of them when `rounds` batches of `batch` large messages are fetched,
+// and answered or not.
+uint64_t FramesPacked(uint64_t rounds, uint64_t batch, bool answered) {
+  TransportPair pair;
+  pair.prepare_accepted = [answered](End& end) {
+    end.on_message = [answered](End& server, const End::Message& message) {
+      if (answered) server.Reply(message.call_id, absl::Cord("the answer"));
+    };
+  };
+  End* const client = pair.Connect();
+  EXPECT_NE(client, nullptr) << pair.status();
+  if (client == nullptr) return 0;
+  const uint64_t before = ReadTransportCounters().frames_packed;
+  const absl::Cord question(std::string(20000, 'x'));
+  for (uint64_t round = 0; round < rounds; ++round) {
+    client->OnLoop([&](Connection&) {
+      for (uint64_t i = 0; i < batch; ++i) client->Reply(round * batch + i, question);
+    });
+    EXPECT_TRUE(client->WaitForSent((round + 1) * batch));  // All are finished.
+    EXPECT_TRUE(!answered || client->WaitForMessages((round + 1) * batch));
+  }
+  return ReadTransportCounters().frames_packed - before;
+}
+
+// But for a batch that came apart now and then.
+TEST(AtOnce, TheAnnouncementsOfABatchShareASend) {
+  EXPECT_GE(FramesPacked(50, 8, /*answered=*/false), 50 * 7 * 9 / 10);
+}
+
+// 7 announcements, and an answer for each finish at least.
+TEST(AtOnce, AFinishSharesItsSendWithTheAnswer) {
+  EXPECT_GE(FramesPacked(50, 8, /*answered=*/true), 50 * (7 + 8) * 9 / 10);
+}
+
 }  // namespace
 }  // namespace verbena::transport

@@ -48,7 +48,7 @@ struct PostAnnounce {
 };
 // Post the header, and behind it, as its call header, the words (a kGoodbye's; valid until the next call to the
 // machine). A driver that has no buffer for them at hand posts the header alone: its call_header_bytes is 0 as it
-// comes. `leads`: frames follow at once that may join this one, if it is posted so that they can.
+// comes. `leads`: frames that wait may join this one, if it is posted so that they can.
 struct PostControl {
   wire::FrameHeader header;
   absl::string_view words = {};

@@ -163,8 +163,8 @@ class ConnectionMachine {
   // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
   bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
-  // own, its sender knows.) If it is false when a frame of PostAtOnce was given out, that frame's completion may come
-  // with a later one's.
+  // own, its sender knows.) If it is false when a frame of PostAtOnce or a PostControl that leads others was given out,
+  // that frame's completion may come with a later one's.
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
   // CancelSend, Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.

@@ -124,8 +124,9 @@ PostAnnounce ConnectionMachine::NextAnnounce() {
 // One that leads messages is paid for as theirs.
 void ConnectionMachine::PostFinish(std::optional<Action>& action) {
   FrameHeader header = fetcher_.NextFinish();
-  const bool leads = packs_rendezvous_ && (fetcher_.HasFinish() || announcer_.HasAnnounce() || eager_.HasFrame());
-  header.credit_grant = leads ? credits_.SpendOnMessage() : credits_.Spend();
+  const bool leads_messages = packs_rendezvous_ && (announcer_.HasAnnounce() || eager_.HasFrame());
+  const bool leads = leads_messages || (packs_rendezvous_ && fetcher_.HasFinish());
+  header.credit_grant = leads_messages ? credits_.SpendOnMessage() : credits_.Spend();
   slots_.Post(SendSlots::kNoSend);
   action.emplace(PostControl{header, {}, /*joins=*/false, leads});
 }

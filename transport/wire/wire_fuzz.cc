@@ -69,8 +69,10 @@ void FuzzPacked(absl::Span<const std::byte> bytes, Packing packing) {
   while (!reader.done()) {
     FrameView frame;
     if (const absl::Status status = reader.Next(&frame); !status.ok()) return Require(!status.message().empty());
-    Require(again.empty() || frame.header.type == FrameType::kEager || packing == Packing::kRendezvous);
-    if (frame.header.type == FrameType::kAnnounce) CheckPromises(frame);
+    const FrameType type = frame.header.type;
+    const bool of_rendezvous = type == FrameType::kAnnounce || type == FrameType::kFinish;
+    Require(again.empty() || type == FrameType::kEager || (of_rendezvous && packing == Packing::kRendezvous));
+    if (type == FrameType::kAnnounce) CheckPromises(frame);
     const Bytes one = EncodeAgain(frame);
     Require(DecodeFrame(one).ok());
     again.insert(again.end(), one.begin(), one.end());
