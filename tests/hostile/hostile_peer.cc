@@ -38,6 +38,7 @@ HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device, uint32_t feature
 HostilePeer::HostilePeer(std::unique_ptr<HostileDevice> device, const protocol::Agreement& agreement)
     : HostilePeer(std::move(device), agreement.features) {
   agreement_ = agreement;
+  packing_ = wire::PackingOf(agreement.features);
 }
 
 HostilePeer::~HostilePeer() = default;
@@ -89,8 +90,11 @@ absl::StatusOr<HostilePeer::Answer> HostilePeer::Offer(absl::Span<const std::byt
   absl::StatusOr<verbs::CmEvent> event = device_->NextCmEvent();
   if (!event.ok()) return event.status();
   if (event->type() != RDMA_CM_EVENT_ESTABLISHED && event->type() != RDMA_CM_EVENT_REJECTED) return event->Failure();
-  return Answer{event->type() == RDMA_CM_EVENT_ESTABLISHED,
+  Answer answer{event->type() == RDMA_CM_EVENT_ESTABLISHED,
                 Bytes(event->private_data().begin(), event->private_data().end())};
+  const absl::StatusOr<wire::Hello> chosen = wire::DecodeHello(answer.private_data);
+  if (answer.accepted && chosen.ok()) packing_ = wire::PackingOf(chosen->features);
+  return answer;
 }
 
 void HostilePeer::Send(const Bytes& frame, ibv_wr_opcode opcode, uint32_t invalidate_key) {
@@ -120,8 +124,7 @@ bool HostilePeer::Progress() {
     return true;
   }
   if (!HostileDevice::IsReceive(*looked.completion)) return true;
-  const wire::Packing packing = agreement_.has_value() ? wire::PackingOf(agreement_->features) : wire::Packing::kNone;
-  wire::FrameReader reader(device_->received(*looked.completion), packing);
+  wire::FrameReader reader(device_->received(*looked.completion), packing_);
   while (!reader.done()) {
     wire::FrameView view;
     const absl::Status status = reader.Next(&view);

@@ -102,6 +102,7 @@ class HostilePeer {
   std::unique_ptr<HostileDevice> device_;
   const protocol::ClientHandshake handshake_;
   std::optional<protocol::Agreement> agreement_;
+  wire::Packing packing_ = wire::Packing::kNone;  // As was chosen, whatever else was offered.
   std::deque<Frame> frames_;
   std::optional<wire::GoodbyeReason> goodbye_;
   std::string goodbye_words_;

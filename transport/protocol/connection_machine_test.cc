@@ -116,12 +116,7 @@ TEST_F(ConnectionMachineTest, MessagesJoinTheOneInFrontWhileThereIsRoom) {
 }
 
 TEST_F(ConnectionMachineTest, AMessageThatJoinsNeedsNeitherCreditNorSlotNorBuffer) {
-  Restart(/*peer_credits=*/2);
-  SendEager();
-  SendEager();
-  ASSERT_TRUE(machine_->NextAction().has_value());
-  ASSERT_TRUE(machine_->NextAction().has_value());
-  ASSERT_EQ(machine_->credits_held(), 0u);
+  RestartWithoutCredits();
   machine_->HoldMessages(true);
   SendEager();
   EXPECT_EQ(machine_->NextAction(), std::nullopt);

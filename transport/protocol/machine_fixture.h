@@ -39,6 +39,16 @@ class MachineFixture : public testing::Test {
     machine_.emplace(config_, std::move(share), now_);
   }
 
+  // The same, which has spent all its credits on two messages.
+  void RestartWithoutCredits() {
+    Restart(/*peer_credits=*/2);
+    SendEager();
+    SendEager();
+    ASSERT_TRUE(machine_->NextAction().has_value());
+    ASSERT_TRUE(machine_->NextAction().has_value());
+    ASSERT_EQ(machine_->credits_held(), 0u);
+  }
+
   void Receive(const FrameOf& frame) {
     machine_->OnSendArrived();
     GiveFrame(frame);

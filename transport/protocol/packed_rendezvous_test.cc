@@ -133,12 +133,7 @@ TEST_F(PackedRendezvousTest, WhereItWasNotChosenEachHasASendOfItsOwn) {
 
 // It was given out, and its SEND has a place for others: a buffer is not needed, nor a credit.
 TEST_F(PackedRendezvousTest, AnAnnouncementThatJoinsNeedsNeitherCreditNorBuffer) {
-  Restart(/*peer_credits=*/2);
-  SendEager();
-  SendEager();
-  ASSERT_TRUE(machine_->NextAction().has_value());
-  ASSERT_TRUE(machine_->NextAction().has_value());
-  ASSERT_EQ(machine_->credits_held(), 0u);
+  RestartWithoutCredits();
   machine_->HoldMessages(true);
   ExportOne(1);
   EXPECT_EQ(machine_->NextAction(), std::nullopt);
