@@ -260,7 +260,7 @@ class ConnectionMachine {
   bool closed_due_ = false;
   bool messages_held_ = false;
   bool announce_next_ = false;   // Announcements and eager messages take turns.
-  const bool packs_rendezvous_;  // wire::Packing::kRendezvous; here, where it moves nothing else in memory.
+  const bool packs_rendezvous_;  // wire::Packing::kRendezvous. Constant after construction.
   Goodbye goodbye_;              // Decided when the end is; its status is the connection's.
 };
 
