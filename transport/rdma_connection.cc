@@ -22,6 +22,7 @@ constexpr uint32_t kPackedBytesMax = 4096;
 
 // The peer's receive buffer is no longer than our send buffers: ConnectionSetup sees to it.
 uint32_t PackedBytesMax(const protocol::ConnectionConfig& config) {
+  if (config.packing() == wire::Packing::kNone) return 0;
   return std::min(kPackedBytesMax, config.peers.receive_buffer_bytes);
 }
 
@@ -49,8 +50,8 @@ RdmaConnection::RdmaConnection(Parts parts)
       link_(std::move(parts.link)),
       epoch_(parts.config.ours.epoch),
       checksum_(parts.config.Agreed(wire::kFeatureChecksum)),
-      packing_(wire::PackingOf(parts.config.ours.features & parts.config.peers.features)),
-      packed_bytes_max_(packing_ == wire::Packing::kNone ? 0 : PackedBytesMax(parts.config)),
+      packing_(parts.config.packing()),
+      packed_bytes_max_(PackedBytesMax(parts.config)),
       peer_(std::move(parts.peer)),
       machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
       authentication_(std::move(parts.authentication)),

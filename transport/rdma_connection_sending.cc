@@ -89,8 +89,8 @@ void RdmaConnection::Do(const protocol::PostAnnounce& action) {
 void RdmaConnection::Do(const protocol::PostControl& action) {
   const auto write = [&](std::byte* to) { return WriteControlFrame(action.header, action.words, to); };
   if (action.joins) return link_->JoinFrame(write(link_->room_begin()), /*reported=*/false);
-  const bool has_company = action.leads || !action.words.empty();
-  if (!has_company || MessagesHeld()) {  // Nor may a message join what leaves no more, where the link ends.
+  const bool wants_buffer = action.leads || !action.words.empty();
+  if (!wants_buffer || MessagesHeld()) {  // Nor may a message join what leaves no more, where the link ends.
     link_->QueueHeader(action.header);
     return AwaitIfWanted();
   }

@@ -43,7 +43,7 @@ ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare 
       quarantine_(config.quarantine_timeout),
       state_(config.Agreed(wire::kFeatureAuthentication) ? State::kAuthenticating : State::kOpen),
       now_(now),
-      packs_rendezvous_(wire::PackingOf(config.ours.features & config.peers.features) == wire::Packing::kRendezvous) {
+      packs_rendezvous_(config.packing() == wire::Packing::kRendezvous) {
   assert(config.ours.epoch == config.peers.epoch);
   assert(config.peers.receive_buffer_bytes >= kReceiveBufferBytesMin);
   if (state_ == State::kAuthenticating && config.initiator) actions_.Push(AskAuthenticator{"", false});

@@ -68,6 +68,7 @@ struct ConnectionConfig {
 
   // The features in force are those that both Hellos name.
   bool Agreed(uint32_t feature) const { return (ours.features & peers.features & feature) != 0; }
+  wire::Packing packing() const { return wire::PackingOf(ours.features & peers.features); }
 };
 
 enum class Verdict { kFetch, kRefuse };
