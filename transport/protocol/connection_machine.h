@@ -91,7 +91,7 @@ class ConnectionMachine {
   //
   // It joins the frame that was given out last; its header is head.EagerHeader(). `room`: as NextAction's.
   bool JoinAtOnce(const SendHead& head, size_t room) {
-    if (!MayLeave(head) || head.eager_frame_bytes() > room || !slots_.MayJoin()) return false;
+    if (head.eager_frame_bytes() > room || !MayLeave(head) || !slots_.MayJoin()) return false;
     slots_.Join(SendSlots::kNoSend);
     return true;
   }
