@@ -160,7 +160,7 @@ void Link::QueueInvalidate(const verbs::MemoryWindow& window) {
   ++window_work_;
 }
 
-void Link::Flush() {
+void Link::QueueParked() {
   const std::vector<Parked> again = std::exchange(parked_, {});
   for (const Parked& parked : again) {
     if (const auto* header = std::get_if<wire::FrameHeader>(&parked); header != nullptr) {
@@ -171,13 +171,11 @@ void Link::Flush() {
       QueueInvalidate(*std::get<const verbs::MemoryWindow*>(parked));
     }
   }
-  if (!again.empty()) AwaitSends();  // Perhaps one of them is awaited.
-  Post();
+  AwaitSends();  // Perhaps one of them is awaited.
 }
 
 void Link::Post() {
   const LendingPool<SendList>::Lent list = std::move(sends_);
-  if (list == nullptr) return;
   // What follows a refused post must not arrive without it.
   if (refused_) return Forget(list->Discard());
   group_->counters().doorbells.Add(1);

@@ -128,7 +128,10 @@ class Link : private CmHandler {
   void OnPeerSolicits() { group_->OnPeerSolicits(number_); }
 
   // Rings the doorbell if anything is queued.
-  void Flush();
+  void Flush() {
+    if (!parked_.empty()) QueueParked();
+    if (sends_ != nullptr) Post();
+  }
 
   // Starts to connect. What comes of it is an event of the id, or OnFailure.
   absl::Status Connect(const verbs::ConnectionParameters& parameters);
@@ -169,7 +172,8 @@ class Link : private CmHandler {
   void OnCmEvent(verbs::CmEvent& event) override { owner_->OnCmEvent(event); }
   // Where the next work request is queued: it has room.
   SendList& Queue();
-  void Post();
+  void QueueParked();
+  void Post();  // sends_ is not null.
   // Work requests that were never posted are not in flight: nothing waits for them.
   void Forget(const ibv_send_wr* unposted);
   bool MustPark();

@@ -55,7 +55,7 @@ void Link::OnEstablished() {
 void Link::End() {
   if (phase_ != Phase::kOpen) return;
   parked_.clear();
-  Post();
+  Flush();
   AwaitSends();
   phase_ = Phase::kDisconnecting;
   failed_ = true;  // Whatever fails from here on is the consequence.
