@@ -152,8 +152,10 @@ class GrantBudget {
   void SetGranted(Member& member, uint32_t granted) {
     outstanding_ += granted;
     outstanding_ -= member.granted;
-    deficit_ += DeficitOf(granted);
-    deficit_ -= DeficitOf(member.granted);
+    if (std::min(granted, member.granted) < kCreditsPerConnectionMin) {
+      deficit_ += DeficitOf(granted);
+      deficit_ -= DeficitOf(member.granted);
+    }
     if (member.list != ListName::kActive) {
       idle_thirds_ += granted == kThird;
       idle_thirds_ -= member.granted == kThird;
