@@ -16,7 +16,7 @@
 // Where malloc puts a reply's bytes right behind those of the request, they are 16 bytes further in their page if both
 // have 2^n bytes. A handler that copies them meets what slows "rep movsb", by which glibc copies from some 2 to 512
 // KiB, on AMD's EPYC: a destination 1 to 47 bytes further in its page than the source (3 instead of 40 GB/s, measured
-// with glibc 2.36; docs/performance.md). So a gap is set between them.
+// with glibc 2.36; docs/performance/large-payloads.md). So a gap is set between them.
 //
 // Owner: a server's part on an event loop. Thread: the loop's.
 

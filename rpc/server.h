@@ -40,7 +40,7 @@ struct ServerOptions {
   int loops = 1;
   WaitPolicy wait = WaitPolicy::kAdaptive;
   // kAdaptive: the most that a loop polls before it sleeps. It learns from its last waits how much of it is worth
-  // while: docs/performance.md, "Waiting".
+  // while: docs/performance/waiting.md.
   absl::Duration poll_duration = absl::Microseconds(50);
   int first_cpu = -1;  // Loop i is pinned to core first_cpu + i; -1: to none.
 

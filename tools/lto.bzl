@@ -14,7 +14,7 @@ compiled once more, so tests and whatever else is built all day are plain cc_bin
 """
 
 # A function begins with a cache line: else what a call takes depends on where the linker puts each, by up to 8 % of a
-# small call's time from one change to the next (docs/performance.md).
+# small call's time from one change to the next (docs/performance/small-calls.md).
 _ALIGN = "-falign-functions=64"
 
 _COPT = "//command_line_option:copt"

@@ -52,7 +52,7 @@ class RingWriter {
 
   // Goes on at the beginning of the ring if the reader has nothing left to read, and what is used there is used up.
   // Everything committed is published. Not if much is published at a time: to begin again with each batch was
-  // measured to cost a tenth of the messages (docs/performance.md).
+  // measured to cost a tenth of the messages (docs/performance/many-connections.md).
   void Restart() {
     if (batch_bytes_ > kSmallBatch || tail_ % kRingBytes < kRestartAfter || !restarts_) return;
     if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;
