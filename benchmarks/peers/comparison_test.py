@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What is measured for a row, and the table, JSON and charts of what was."""
 
+import subprocess
 import unittest
 
 import charts
@@ -80,6 +81,21 @@ class MeasureTest(unittest.TestCase):
         measured = systems.measure(Row(64, 1), 3, 0.5, able)
         self.assertEqual(measured, {"a": Figures(2, 4, None, 20), "b": Figures(7, 8, None, 5)})
         self.assertEqual(self.turns, [("pinned", 0.5), ("free", 0.5), ("other", 0.5)] * 3)
+
+    def test_a_program_that_fails_has_more_time_and_then_has_failed(self):
+        def measure(_row, seconds):
+            self.turns.append(seconds)
+            if seconds < enough:
+                raise subprocess.CalledProcessError(1, "slow")
+            return Figures(1, 2, None, 3)
+
+        slow = (System("slow", "Slow", (measure,), lambda _: True),)
+        enough = 4
+        self.assertEqual(systems.measure(Row(64, 1), 1, 0.5, slow), {"slow": Figures(1, 2, None, 3)})
+        self.assertEqual(self.turns, [0.5, 4])
+        enough = 5
+        with self.assertRaises(subprocess.CalledProcessError):
+            systems.measure(Row(64, 1), 1, 0.5, slow)
 
     def test_a_system_that_cannot_has_no_such_row(self):
         one = System("one", "One", (self.way("one", []),), lambda row: row.in_flight == 1)
