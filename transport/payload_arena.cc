@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/counters.h"
+#include "transport/payload_magazine.h"
 #include "transport/payload_mapper.h"
 
 namespace verbena::transport {
@@ -31,6 +32,15 @@ BlockRef::BlockRef(PayloadBlock* block) : block_(block) {
   if (block_ != nullptr) block_->references_.fetch_add(1, std::memory_order_relaxed);
 }
 
+BlockRef BlockRef::IfHeld(PayloadBlock* block) {
+  BlockRef reference;
+  int holders = block->references_.load(std::memory_order_relaxed);
+  while (holders > 0 && !block->references_.compare_exchange_weak(holders, holders + 1, std::memory_order_acquire)) {
+  }
+  if (holders > 0) reference.block_ = block;
+  return reference;
+}
+
 BlockRef::~BlockRef() {
   if (block_ == nullptr) return;
   if (block_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->arena_->Release(block_);
@@ -51,11 +61,16 @@ PayloadArena& PayloadArena::Get() {
 absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
   if (size > kSizeMax) return absl::ResourceExhaustedError(absl::StrCat("payload memory: ", size, " bytes asked for"));
   const size_t capacity = PayloadBlockCapacity(size);
+  PayloadMagazine* const at_hand = PayloadMagazine::OfThisThread();
+  PayloadBlock* const known = at_hand == nullptr ? nullptr : at_hand->Take(capacity);
+  if (known != nullptr) return BlockRef(known);
+  absl::Status reserved;
   {
     const std::lock_guard lock(mu_);
     if (BlockRef kept = TakeKeptLocked(capacity)) return kept;
-    if (absl::Status status = ReserveLocked(capacity); !status.ok()) return status;
+    reserved = ReserveLocked(capacity);
   }
+  if (!reserved.ok()) return at_hand != nullptr && at_hand->GiveBack() ? Allocate(size) : reserved;
   absl::StatusOr<MappedMemory> memory =
       MappedMemory::Map(capacity, "payload memory", PayloadMapper());  // May take long.
   const std::lock_guard lock(mu_);
@@ -92,12 +107,17 @@ absl::Status PayloadArena::ReserveLocked(size_t capacity) {
 }
 
 void PayloadArena::Release(PayloadBlock* block) {
+  PayloadMagazine* const at_hand = PayloadMagazine::OfThisThread();
+  if (at_hand == nullptr || !at_hand->Put(block)) Keep({&block, 1});
+}
+
+void PayloadArena::Keep(absl::Span<PayloadBlock* const> blocks) {
   const std::lock_guard lock(mu_);
-  // Find may have taken a reference between the last Unref and this lock.
-  if (block->references_.load(std::memory_order_acquire) != 0) return;
-  --in_use_;
-  kept_ += block->capacity();
-  free_[block->capacity()].blocks.push_back(block);
+  in_use_ -= blocks.size();
+  for (PayloadBlock* const block : blocks) {
+    kept_ += block->capacity();
+    free_[block->capacity()].blocks.push_back(block);
+  }
   if (kept_ > kKeptBytesMax) TrimLocked(kKeptBytesMax);
 }
 
@@ -117,6 +137,7 @@ void PayloadArena::UnmapFirstLocked(Kept& kept) {
 }
 
 bool PayloadArena::GiveBackUnused(absl::Time now) {
+  if (PayloadMagazine* const at_hand = PayloadMagazine::OfThisThread(); at_hand != nullptr) at_hand->GiveBack();
   const std::lock_guard lock(mu_);
   if (now < period_end_) return kept_ > kKeptIdle;
   period_end_ = now + kPeriod;
@@ -141,8 +162,7 @@ BlockRef PayloadArena::Find(const void* address, size_t size) {
   PayloadBlock* const block = std::prev(next)->second;
   const size_t offset = static_cast<size_t>(first - block->data());
   if (offset > block->capacity() || size > block->capacity() - offset) return BlockRef();
-  if (block->references_.load(std::memory_order_acquire) == 0) return BlockRef();  // Free: nobody's payload.
-  return BlockRef(block);
+  return BlockRef::IfHeld(block);  // A free one is nobody's payload.
 }
 
 void PayloadArena::Deregister(const verbs::ProtectionDomain& domain) {

@@ -3,7 +3,7 @@
 // Blocks come in size classes and are kept for the next use, most recently used first (its bytes and its registration
 // are warm). What was kept for some seconds and not needed is given back to the system, little by little, but for the
 // last 16 MiB. They are shared by all loops and may be released on any thread: a user may hold a received payload for
-// as long as he likes.
+// as long as he likes. Of small ones a loop has some at hand (payload_magazine.h) and does not come here.
 //
 // A block is reference counted: a PayloadMemory, a Cord made of it, a landing, an export each hold one reference.
 
@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "transport/device_regions.h"
 #include "transport/mapped_memory.h"
 #include "transport/verbs/protection_domain.h"
@@ -55,6 +56,8 @@ class BlockRef {
  public:
   BlockRef() = default;
   explicit BlockRef(PayloadBlock* block);
+  // One more to a block that somebody holds; empty if nobody does.
+  static BlockRef IfHeld(PayloadBlock* block);
   BlockRef(const BlockRef& other) : BlockRef(other.block_) {}
   BlockRef(BlockRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   BlockRef& operator=(BlockRef other) noexcept {
@@ -81,6 +84,8 @@ class PayloadArena {
 
   // A block of at least `size` bytes. ResourceExhausted past the limit, with both numbers.
   absl::StatusOr<BlockRef> Allocate(size_t size);
+  // Nobody holds these any more.
+  void Keep(absl::Span<PayloadBlock* const> blocks);
 
   // The block that `[address, address + size)` stands in, or an empty reference: then the bytes are not payload memory.
   BlockRef Find(const void* address, size_t size);
@@ -89,9 +94,9 @@ class PayloadArena {
   // uses or asks for a region of it meanwhile.
   void Deregister(const verbs::ProtectionDomain& domain);
 
-  // To be called now and then, by any loop, with its steady clock: gives back blocks that were kept and not needed in
-  // the last kPeriod, the largest first, at most kGivenBackMax at a time, for it takes time to deregister them. True if
-  // more than kKeptIdle is kept still.
+  // To be called now and then, by each loop, with its steady clock: what the loop has at hand is kept here again, and
+  // blocks that were kept and not needed in the last kPeriod are given back, the largest first, at most kGivenBackMax
+  // at a time, for it takes time to deregister them. True if more than kKeptIdle is kept still.
   bool GiveBackUnused(absl::Time now);
   static constexpr absl::Duration kPeriod = absl::Seconds(5);
   static constexpr size_t kGivenBackMax = size_t{32} << 20;  // One larger block goes alone.
@@ -99,7 +104,7 @@ class PayloadArena {
 
   // Memory mapped for blocks, in use and kept, in bytes.
   size_t mapped_bytes() const;
-  // Blocks that somebody holds.
+  // Blocks that somebody holds, or a loop has at hand.
   size_t blocks_in_use() const;
 
   // The most that Allocate maps, in bytes; default kLimitDefault.
