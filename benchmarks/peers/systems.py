@@ -128,8 +128,8 @@ SYSTEMS = (
 def measure(row: Row, rounds: int, seconds: float, systems: tuple[System, ...] = SYSTEMS) -> dict[str, Figures]:
     """By the keys of the systems that have such a row: the median of the rounds, in which they take turns.
 
-    Raises subprocess.SubprocessError if a program fails twice, the second time with more seconds; its words are on
-    standard error. RuntimeError if it ends early; ValueError if it says no figures.
+    Raises subprocess.SubprocessError if a program takes very long, or fails twice, the second time with more seconds;
+    its words are on standard error. RuntimeError if it ends early; ValueError if it says no figures.
     """
     able = [system for system in systems if system.can(row)]
     measured = {system.key: [[] for _ in system.ways] for system in able}
