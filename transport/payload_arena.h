@@ -56,8 +56,6 @@ class BlockRef {
  public:
   BlockRef() = default;
   explicit BlockRef(PayloadBlock* block);
-  // One more to a block that somebody holds; empty if nobody does.
-  static BlockRef IfHeld(PayloadBlock* block);
   BlockRef(const BlockRef& other) : BlockRef(other.block_) {}
   BlockRef(BlockRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   BlockRef& operator=(BlockRef other) noexcept {
@@ -74,6 +72,10 @@ class BlockRef {
   absl::Cord ToCord(size_t offset, size_t size) const;
 
  private:
+  friend class PayloadArena;
+  // One more to a block that somebody holds; empty if nobody does. The arena's lock is held: the block stays mapped.
+  static BlockRef IfHeld(PayloadBlock* block);
+
   PayloadBlock* block_ = nullptr;
 };
 
@@ -94,9 +96,9 @@ class PayloadArena {
   // uses or asks for a region of it meanwhile.
   void Deregister(const verbs::ProtectionDomain& domain);
 
-  // To be called now and then, by each loop, with its steady clock: what the loop has at hand is kept here again, and
-  // blocks that were kept and not needed in the last kPeriod are given back, the largest first, at most kGivenBackMax
-  // at a time, for it takes time to deregister them. True if more than kKeptIdle is kept still.
+  // To be called now and then, by each loop with links, with its steady clock: what the loop has at hand is kept here
+  // again, and blocks that were kept and not needed in the last kPeriod are given back, the largest first, at most
+  // kGivenBackMax at a time, for it takes time to deregister them. True if more than kKeptIdle is kept still.
   bool GiveBackUnused(absl::Time now);
   static constexpr absl::Duration kPeriod = absl::Seconds(5);
   static constexpr size_t kGivenBackMax = size_t{32} << 20;  // One larger block goes alone.

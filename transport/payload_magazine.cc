@@ -7,8 +7,12 @@
 #include "absl/types/span.h"
 #include "transport/event_loop.h"
 #include "transport/payload_arena.h"
+#include "transport/protocol/limits.h"
 
 namespace verbena::transport {
+
+// What one connection has on offer at a time may all be at hand.
+static_assert(PayloadMagazine::kBlocksMax == protocol::kTransfersMax);
 
 PayloadMagazine* PayloadMagazine::OfThisThread() {
   static const char key = 0;

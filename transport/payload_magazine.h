@@ -20,7 +20,7 @@ class PayloadBlock;
 class PayloadMagazine {
  public:
   static constexpr size_t kBlockBytesMax = 128 * 1024;
-  static constexpr size_t kBlocksMax = 32;  // As many as a connection has on offer at a time.
+  static constexpr size_t kBlocksMax = 32;  // As many as a connection has on offer at a time: protocol::kTransfersMax.
 
   PayloadMagazine() = default;
   ~PayloadMagazine() { GiveBack(); }
