@@ -97,10 +97,12 @@ class RpcBench(unittest.TestCase):
     def test_many_connections_do_not_stall(self):
         for in_flight in (64, 1000):
             with self.subTest(in_flight=in_flight):
-                self.assertTrue(any(self.ratio_of_many_to_one(in_flight) > 0.2 for _ in range(8)))
+                self.assertTrue(any(self.ratio_of_many_to_one(in_flight) > 0.65 for _ in range(8)))
 
     def ratio_of_many_to_one(self, in_flight):
-        one = measure("--wait=busy", f"--in_flight={in_flight}")
+        """To one call at a time over one connection, which shares SENDs with no other as those of many do not: what
+        sharing brings differs by machine more than what this is to find, a round that goes by single steps."""
+        one = measure("--wait=busy", "--in_flight=1")
         many = measure("--wait=busy", f"--in_flight={in_flight}", "--connections=100")
         self.check(many)
         return many["calls_per_second"] / one["calls_per_second"]
