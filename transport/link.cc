@@ -9,7 +9,7 @@
 namespace verbena::transport {
 namespace {
 
-// How long a link without any other news waits for the reason why its receives were flushed.
+// How long a link without any other news waits for the reason why its work requests were flushed.
 constexpr absl::Duration kCauseWait = absl::Milliseconds(100);
 
 const char* OperationOf(WorkKind kind) {
@@ -228,7 +228,7 @@ void Link::OnReceiveCompleted(uint32_t receive, const ibv_wc& completion) {
   }
   if (completion.status != IBV_WC_SUCCESS) {
     supply.RepostUnseen(receive);
-    return completion.status == IBV_WC_WR_FLUSH_ERR ? AwaitCause(completion) : Fail(completion, "RECEIVE");
+    return FailOrAwaitCause(completion, "RECEIVE");
   }
   // A WRITE with immediate takes a receive and leaves in it what stood there, somebody else's frame perhaps: no frame.
   const size_t length = completion.opcode == IBV_WC_RECV ? completion.byte_len : 0;
@@ -251,7 +251,7 @@ void Link::OnCompletion(verbs::CompletionToken token, const ibv_wc& completion) 
     if (ending()) continue;
     // The completion's status is that of the last; those before it have succeeded.
     if (completion.status != IBV_WC_SUCCESS && !flights.Covers(token)) {
-      Fail(completion, OperationOf(flight.kind));
+      FailOrAwaitCause(completion, OperationOf(flight.kind));
     } else if (flight.kind == WorkKind::kFrame || flight.kind == WorkKind::kHeader) {
       ++sends;
     } else if (flight.kind == WorkKind::kRead) {
@@ -269,13 +269,18 @@ void Link::OnQueueFailed(const absl::Status& status) {
   if (!std::exchange(failed_, true)) owner_->OnFailure(status);
 }
 
-// A flushed receive says that the queue pair has failed and not why. A failed send or the connection manager does,
-// soon.
-void Link::AwaitCause(const ibv_wc& flushed) {
-  if (end_timer_ != 0) return;
-  end_timer_ = group_->loop()->AddTimer(group_->loop()->Now() + kCauseWait, [this, flushed] {
-    end_timer_ = 0;
-    Fail(flushed, "RECEIVE");
+// What was flushed says that the queue pair has failed and not why. Something else that failed does, or the connection
+// manager, soon: a loop that was held up finds what it posts flushed before it hears that the peer has disconnected.
+void Link::FailOrAwaitCause(const ibv_wc& completion, const char* operation) {
+  if (completion.status != IBV_WC_WR_FLUSH_ERR) return Fail(completion, operation);
+  if (failed_ || end_timer_ != 0) return;
+  // The loop's clock is as old as what held it up in this turn: the wait begins in a later one.
+  EventLoop* const loop = group_->loop();
+  end_timer_ = loop->AddTimer(loop->Now() + absl::Milliseconds(1), [this, loop, completion, operation] {
+    end_timer_ = loop->AddTimer(loop->Now() + kCauseWait, [this, completion, operation] {
+      end_timer_ = 0;
+      Fail(completion, operation);
+    });
   });
 }
 

@@ -189,7 +189,7 @@ class Link : private CmHandler {
   // The work request is not in flight any more.
   void Landed(const Flight& flight);
   void FailLater(absl::Status status);
-  void AwaitCause(const ibv_wc& flushed);
+  void FailOrAwaitCause(const ibv_wc& completion, const char* operation);
   void OnConnectReturned(const absl::Status& status);
   void Disconnect();
   void BeginFlushing();

@@ -4,6 +4,7 @@
 #include <future>
 #include <string>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/device_under_test.h"
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr uint64_t kConnectionsEnding = 100;  // At once, at most; of 300. Each end takes some 50 ms on some devices.
@@ -56,6 +58,23 @@ TEST(Endings, AnAbortIsSeenByTheOtherEndAndEverySendIsReported) {
   EXPECT_EQ(pair.accepted(0)->closed_status().code(), absl::StatusCode::kUnavailable);
   pair.Close();
   EXPECT_EQ(DescribeHeld(), "");
+}
+
+TEST(Endings, ALoopThatWasHeldUpForTooLongLearnsThatThePeerHasDisconnected) {
+  TransportOptions options = TestOptions();
+  options.keepalive_interval = absl::Milliseconds(200);
+  options.keepalive_timeout = absl::Milliseconds(200);
+  TransportPair pair(options);
+  End* const client = pair.Connect();
+  ASSERT_NE(client, nullptr) << pair.status();
+  client->OnLoop([&](Connection&) {
+    EXPECT_TRUE(pair.accepted(0)->WaitForClosed());
+    absl::SleepFor(absl::Milliseconds(200));  // For the client's device to learn of it.
+    client->Reply(1, absl::Cord(std::string(100'000, 'x')));
+  });
+  ASSERT_TRUE(client->WaitForClosed());
+  EXPECT_EQ(client->closed_status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(client->closed_status().message()), Not(HasSubstr("Flushed")));
 }
 
 TEST(Endings, AHandleMayBeDestroyedAtAnyMoment) {
