@@ -20,6 +20,9 @@ namespace {
 constexpr size_t kCallsAtOnce = 4;
 constexpr int kHeldCalls = 2;  // When something happens to their connection.
 constexpr absl::Duration kTimeWithoutServer = absl::Milliseconds(200);
+// An end that stands still for a while is not dead: where pages come slowly, writing 64 MiB takes a loop longer than
+// the usual keepalive has patience.
+constexpr absl::Duration kNoKeepalive = absl::ZeroDuration();
 constexpr PlannedCall kSmallCall = {.kind = CallKind::kBody, .bytes = 1};
 
 std::shared_ptr<Channel> MakeChannel(const std::string& address) {
@@ -27,8 +30,8 @@ std::shared_ptr<Channel> MakeChannel(const std::string& address) {
   options.wait = WaitPolicy::kEvent;
   options.connect_timeout = absl::Minutes(1);  // For the next server to start on a busy machine.
   options.transport.rnr_retry_count = 0;
-  options.transport.keepalive_interval = absl::ZeroDuration();  // A server that stands still for a while is not dead.
-  options.transport.message_bytes_max = kBytesMax + 4096;       // The call's header is counted too.
+  options.transport.keepalive_interval = kNoKeepalive;
+  options.transport.message_bytes_max = kBytesMax + 4096;  // The call's header is counted too.
   absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(address, options);
   return channel.ok() ? *std::move(channel) : nullptr;
 }
@@ -59,7 +62,8 @@ class Run {
 
  private:
   static std::unique_ptr<probe::ServerProcess> StartServer(const std::string& address) {
-    return std::make_unique<probe::ServerProcess>(address, "event");
+    return std::make_unique<probe::ServerProcess>(
+        address, probe::ServerProcessOptions{.wait = "event", .keepalive_interval = kNoKeepalive});
   }
 
   bool MakeCalls(uint64_t seed) {

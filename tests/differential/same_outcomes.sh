@@ -7,8 +7,9 @@ trap 'rm -rf "$lines"' EXIT
 # play FILE COMMAND...
 play() {
   "${@:2}" >"$lines/$1" && return
-  echo "run_seeds ended with status $? on $1, having said at the end:"
+  echo "run_seeds ended with status $? on $1, having said at the end, and of what must not be:"
   tail "$lines/$1"
+  grep UNEXPECTED "$lines/$1"
   exit 1
 }
 play soft env -u VERBENA_TEST_ADDRESS VERBENA_DEVICE=soft "$@"

@@ -105,9 +105,10 @@ uint64_t ChildProcess::ResidentBytes() const {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-ServerProcess::ServerProcess(const std::string& address, const std::string& wait, absl::Duration ack_timeout,
-                             const std::vector<std::string>& launcher)
-    : process_(Concatenate(launcher, {ProgramPath("probe_server"), address, wait, absl::FormatDuration(ack_timeout)})) {
+ServerProcess::ServerProcess(const std::string& address, const ServerProcessOptions& options)
+    : process_(Concatenate(options.launcher, {ProgramPath("probe_server"), address, options.wait,
+                                              absl::FormatDuration(options.ack_timeout),
+                                              absl::FormatDuration(options.keepalive_interval)})) {
   const std::string line = process_.ReadLine();
   EXPECT_TRUE(absl::StartsWith(line, "listening ")) << "probe_server said: " << line;
   if (absl::StartsWith(line, "listening ")) address_ = line.substr(10);

@@ -55,13 +55,18 @@ class ChildProcess {
   int output_ = -1;
 };
 
-// A probe_server, and where it listens. `ack_timeout` is TransportOptions'; `launcher`, a command that runs the one
-// which follows it, says where if not here.
+struct ServerProcessOptions {
+  std::string wait = "adaptive";
+  absl::Duration ack_timeout = absl::Seconds(1);          // TransportOptions'.
+  absl::Duration keepalive_interval = absl::Seconds(10);  // The same.
+  std::vector<std::string> launcher = {};                 // A command that runs the one which follows it, elsewhere.
+};
+
+// A probe_server, and where it listens.
 class ServerProcess {
  public:
   explicit ServerProcess(const std::string& address = integration::AddressUnderTest(),
-                         const std::string& wait = "adaptive", absl::Duration ack_timeout = absl::Seconds(1),
-                         const std::vector<std::string>& launcher = {});
+                         const ServerProcessOptions& options = {});
 
   const std::string& address() const { return address_; }
   ChildProcess& process() { return process_; }

@@ -1,7 +1,7 @@
 // A server of the probe service for tests that kill it. Prints "listening ADDRESS" when it serves; ends with its
 // parent.
 //
-//   probe_server ADDRESS [busy|event|adaptive [ACK_TIMEOUT]]
+//   probe_server ADDRESS [busy|event|adaptive [ACK_TIMEOUT [KEEPALIVE_INTERVAL]]]
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[2], "event") == 0) options.wait = verbena::WaitPolicy::kEvent;
   if (argc > 2 && std::strcmp(argv[2], "busy") == 0) options.wait = verbena::WaitPolicy::kBusy;
   if (argc > 3 && !absl::ParseDuration(argv[3], &options.transport.ack_timeout)) return 2;
+  if (argc > 4 && !absl::ParseDuration(argv[4], &options.transport.keepalive_interval)) return 2;
   verbena::probe::ProbeService service;
   verbena::Server::Builder builder;
   builder.AddListeningAddress(argv[1]).RegisterService(&service).SetOptions(options);

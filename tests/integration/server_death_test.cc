@@ -160,7 +160,7 @@ TEST(ServerDeath, WhereNobodyListensTheCallFailsAsNotSentInWords) {
 class IdleServer : public testing::TestWithParam<const char*> {};
 
 TEST_P(IdleServer, UsesNoProcessorTime) {
-  ServerProcess server(integration::AddressUnderTest(), GetParam());
+  ServerProcess server(integration::AddressUnderTest(), {.wait = GetParam()});
   Probe::Stub stub(MakeChannel(server.address()));
   ASSERT_TRUE(EchoOnce(stub).ok());
   const absl::Duration before = server.process().ProcessorTime();

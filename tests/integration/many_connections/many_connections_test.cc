@@ -85,7 +85,7 @@ TEST_F(ManyConnections, TakeTheirBudgetServeCallsAndLeaveNothing) {
   const int64_t connections = ConnectionsAllowed();
   ASSERT_GT(connections, 1) << "RLIMIT_NOFILE is too low: raise it with `ulimit -Hn`";
   if (connections < kConnectionsWanted) std::cout << "only " << connections << ": RLIMIT_NOFILE allows no more\n";
-  ServerProcess server("soft://127.0.0.1:0", "event");
+  ServerProcess server("soft://127.0.0.1:0", {.wait = "event"});
   const std::shared_ptr<Channel> witness = Connect(server.address(), 1);
   ASSERT_TRUE(Call(witness).ok());
   const ProcessUsage client_before = UsageOf(getpid());

@@ -98,8 +98,9 @@ TEST_F(DeviceRemovalTest, OfTheServersEndsEveryCallAndTheServerListensAgainWhenI
 TEST_F(DeviceRemovalTest, OfAServersOnEveryAddressEndsEveryCallAndItIsServedAgainWhenItIsBack) {
   const auto until_port = [](const std::string& address) { return address.rfind(':'); };
   const std::string host = server_->address().substr(0, until_port(server_->address()));
-  server_ = std::make_unique<probe::ServerProcess>("rdma://0.0.0.0:0", "adaptive", Options().transport.ack_timeout,
-                                                   ServerLauncher());
+  server_ = std::make_unique<probe::ServerProcess>(
+      "rdma://0.0.0.0:0",
+      probe::ServerProcessOptions{.ack_timeout = Options().transport.ack_timeout, .launcher = ServerLauncher()});
   const std::string address = absl::StrCat(host, server_->address().substr(until_port(server_->address())));
   stub_ = std::make_unique<probe::Probe::Stub>(probe::OpenChannel(address, Options()));
   ASSERT_EQ(EchoOnce(*stub_, kPatience), absl::OkStatus());
