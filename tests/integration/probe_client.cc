@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "rpc/payload.h"
@@ -101,6 +102,9 @@ void Start(const std::string& what, int connections, Probe::Stub* stub, std::deq
 int Run(const char* address, const std::string& what, int connections) {
   ChannelOptions options;
   options.transport.rnr_retry_count = 0;
+  // All connect at once, while those that are connected call for ever: on a slow machine it takes long.
+  options.connect_timeout = absl::Minutes(1);
+  options.transport.handshake_timeout = absl::Minutes(1);
   options.transport.message_bytes_max = uint64_t{1} << 30;
   options.connections = connections;
   Probe::Stub stub(*Channel::Create(address, options));
