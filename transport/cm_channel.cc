@@ -23,7 +23,7 @@ absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi
 CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd(), this); }
 
 void CmChannel::OnReadable(int) {
-  for (int i = 0; i < kEventsPerTurn; ++i) {
+  while (true) {
     absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
     if (!event.ok()) {
       Log(Severity::kError, event.status().message());
@@ -33,17 +33,6 @@ void CmChannel::OnReadable(int) {
     const auto handler = handlers_.find((*event)->id());
     if (handler != handlers_.end()) handler->second->OnCmEvent(**event);
   }
-  HandleRestNextTurn();
-}
-
-void CmChannel::HandleRestNextTurn() {
-  if (std::exchange(rest_awaits_turn_, true)) return;
-  loop_->Post([weak = weak_from_this()] {
-    const std::shared_ptr<CmChannel> channel = weak.lock();
-    if (channel == nullptr) return;
-    channel->rest_awaits_turn_ = false;
-    channel->OnReadable(channel->channel_.fd());
-  });
 }
 
 }  // namespace verbena::transport

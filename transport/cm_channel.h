@@ -6,8 +6,6 @@
 #ifndef VERBENA_TRANSPORT_CM_CHANNEL_H_
 #define VERBENA_TRANSPORT_CM_CHANNEL_H_
 
-#include <memory>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "transport/event_loop.h"
@@ -24,12 +22,8 @@ class CmHandler {
   virtual void OnCmEvent(verbs::CmEvent& event) = 0;
 };
 
-class CmChannel : public PollSource, public std::enable_shared_from_this<CmChannel> {
+class CmChannel : public PollSource {
  public:
-  // Handled at a time: a storm of newcomers, of which each takes the loop some 30 us, does not hold up the calls of
-  // those that are connected.
-  static constexpr int kEventsPerTurn = 8;
-
   // The loop's channel for `api`, made on first use.
   static absl::StatusOr<CmChannel*> For(EventLoop* loop, const verbs::VerbsApi& api);
   ~CmChannel() override;
@@ -44,14 +38,11 @@ class CmChannel : public PollSource, public std::enable_shared_from_this<CmChann
   void OnReadable(int fd) override;
 
  private:
-  void HandleRestNextTurn();
-
   CmChannel(EventLoop* loop, verbs::CmEventChannel channel) : loop_(loop), channel_(std::move(channel)) {}
 
   EventLoop* const loop_;
   verbs::CmEventChannel channel_;
   absl::flat_hash_map<const rdma_cm_id*, CmHandler*> handlers_;
-  bool rest_awaits_turn_ = false;
 };
 
 }  // namespace verbena::transport
