@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "tests/integration/device_under_test.h"
+#include "transport/endpoint.h"
 
 namespace verbena::probe {
 
@@ -57,9 +58,9 @@ class ChildProcess {
 
 struct ServerProcessOptions {
   std::string wait = "adaptive";
-  absl::Duration ack_timeout = absl::Seconds(1);          // TransportOptions'.
-  absl::Duration keepalive_interval = absl::Seconds(10);  // The same.
-  std::vector<std::string> launcher = {};                 // A command that runs the one which follows it, elsewhere.
+  absl::Duration ack_timeout = transport::TransportOptions().ack_timeout;
+  absl::Duration keepalive_interval = transport::TransportOptions().keepalive_interval;
+  std::vector<std::string> launcher = {};  // A command that runs the one which follows it, elsewhere.
 };
 
 // A probe_server, and where it listens.
