@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -28,6 +29,13 @@ const absl::Cord& Block() {
     return new absl::Cord(std::move(bytes));
   }();
   return *block;
+}
+
+// Without a copy to compare with: in a guest each page that is touched first costs 0.1 ms and more.
+bool IsRepeated(char byte, uint64_t times, const absl::Cord& bytes) {
+  return bytes.size() == times && absl::c_all_of(bytes.Chunks(), [byte](absl::string_view chunk) {
+           return chunk.find_first_not_of(byte) == absl::string_view::npos;
+         });
 }
 
 }  // namespace
@@ -104,9 +112,9 @@ bool CallsInFlight::WaitUntilAtMostInFlight(size_t count) {
 bool CallsInFlight::HasItsReply(const Call& call) {
   switch (call.planned.kind) {
     case CallKind::kBody:
-      return call.context.attachment().empty() && absl::Cord(call.echo_reply.body()) == call.content;
+      return call.context.attachment().empty() && call.echo_reply.body() == call.content;
     case CallKind::kFetch:
-      return call.context.attachment() == std::string(call.planned.bytes, probe::kFetchedByte);
+      return IsRepeated(probe::kFetchedByte, call.planned.bytes, call.context.attachment());
     default:
       return call.context.attachment() == call.content && call.echo_reply.body().empty();
   }

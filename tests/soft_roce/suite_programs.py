@@ -44,7 +44,10 @@ PROGRAMS = (
     Program("//tests/integration:standard_services_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:client_death_test"),
     Program("//tests/integration:server_death_test", memory_mb=6000),
-    Program("//tests/differential:same_outcomes_test", arguments=("tests/differential/run_seeds", "1", "2")),
+    Program(
+        "//tests/differential:same_outcomes_test",
+        arguments=("tests/differential/run_seeds", "tests/differential/recorded_outcomes.txt", "1", "2"),
+    ),
     Program("//tests/soft_roce/faults:listening_test", in_emulation=True),
     Program(
         "//tests/soft_roce/faults:wire_test",
