@@ -62,7 +62,7 @@ ConnectionSetup::~ConnectionSetup() = default;
 void ConnectionSetup::Begin() {
   pending_ = true;
   PendingSetupsOf(loop_).insert(shared_from_this());
-  deadline_ = loop_->Now() + options_.handshake_timeout;
+  deadline_ = loop_->ReadNow() + options_.handshake_timeout;
   timer_ = loop_->AddTimer(deadline_, [this] {
     timer_ = 0;
     Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",

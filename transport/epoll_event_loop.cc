@@ -89,6 +89,11 @@ TimerId EpollEventLoop::AddTimer(absl::Time when, absl::AnyInvocable<void()> cal
 
 void EpollEventLoop::CancelTimer(TimerId id) { timers_.Cancel(id); }
 
+absl::Time EpollEventLoop::ReadNow() {
+  clock_.ReadUnlessRecent();
+  return Now();
+}
+
 void EpollEventLoop::AddSource(PollSource* source) { sources_.push_back(source); }
 
 void EpollEventLoop::RemoveSource(PollSource* source) {

@@ -30,6 +30,7 @@ class EpollEventLoop : public EventLoop {
   TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) override;
   void CancelTimer(TimerId id) override;
   absl::Time Now() const override { return clock_.now(); }
+  absl::Time ReadNow() override;
   void AddSource(PollSource* source) override;
   void RemoveSource(PollSource* source) override;
   absl::Status AddFd(int fd, PollSource* source) override;

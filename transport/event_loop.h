@@ -62,6 +62,8 @@ class EventLoop {
   virtual void CancelTimer(TimerId id) = 0;
   // The loop's steady clock, read once per turn.
   virtual absl::Time Now() const = 0;
+  // The same clock, read anew if that is a millisecond ago: for who sets a timer where this turn may have lasted long.
+  virtual absl::Time ReadNow() { return Now(); }
   // What the wall clock shows, for instants that the loop's users share with others: deadlines. A loop with a clock of
   // its own, in tests, has one here too, which goes as Now does.
   virtual absl::Time WallNow() const { return absl::Now(); }

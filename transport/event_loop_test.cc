@@ -163,6 +163,20 @@ TEST(EventLoop, WhatASourceIsToldAfterASleepItDatesAfterTheSleep) {
   close(fd);
 }
 
+TEST(EventLoop, AnInstantReadAnewIsNotBeforeWhatHeldUpTheTurn) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  bool ran = false;
+  loop->Post([&] {
+    const absl::Time turn_began = loop->Now();
+    absl::SleepFor(absl::Milliseconds(20));
+    EXPECT_EQ(loop->Now(), turn_began);
+    EXPECT_GE(loop->ReadNow(), turn_began + absl::Milliseconds(19));
+    EXPECT_GE(loop->Now(), turn_began + absl::Milliseconds(19));
+    ran = true;
+  });
+  loop->RunUntil([&] { return ran; });
+}
+
 TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
   class Once : public PollSource {
    public:

@@ -274,13 +274,9 @@ void Link::OnQueueFailed(const absl::Status& status) {
 void Link::FailOrAwaitCause(const ibv_wc& completion, const char* operation) {
   if (completion.status != IBV_WC_WR_FLUSH_ERR) return Fail(completion, operation);
   if (failed_ || end_timer_ != 0) return;
-  // The loop's clock is as old as what held it up in this turn: the wait begins in a later one.
-  EventLoop* const loop = group_->loop();
-  end_timer_ = loop->AddTimer(loop->Now() + absl::Milliseconds(1), [this, loop, completion, operation] {
-    end_timer_ = loop->AddTimer(loop->Now() + kCauseWait, [this, completion, operation] {
-      end_timer_ = 0;
-      Fail(completion, operation);
-    });
+  SetEndTimer(kCauseWait, [this, completion, operation] {
+    end_timer_ = 0;
+    Fail(completion, operation);
   });
 }
 

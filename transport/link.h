@@ -18,7 +18,9 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "transport/blocking_call.h"
 #include "transport/cm_channel.h"
@@ -193,6 +195,7 @@ class Link : private CmHandler {
   void OnConnectReturned(const absl::Status& status);
   void Disconnect();
   void BeginFlushing();
+  void SetEndTimer(absl::Duration wait, absl::AnyInvocable<void()> callback);
   void OnLastReceiveTaken();
   void EndSoon();
   void FinishWhenDrained();

@@ -89,8 +89,13 @@ void Link::BeginFlushing() {
   if (AllCompleted() || refused_ || group_->failed()) {
     EndSoon();
   } else {
-    end_timer_ = group_->loop()->AddTimer(group_->loop()->Now() + kFlushWait, [this] { FinishWhenDrained(); });
+    SetEndTimer(kFlushWait, [this] { FinishWhenDrained(); });
   }
+}
+
+void Link::SetEndTimer(absl::Duration wait, absl::AnyInvocable<void()> callback) {
+  EventLoop* const loop = group_->loop();
+  end_timer_ = loop->AddTimer(loop->ReadNow() + wait, std::move(callback));
 }
 
 void Link::OnLastReceiveTaken() {
@@ -99,14 +104,9 @@ void Link::OnLastReceiveTaken() {
 }
 
 void Link::EndSoon() {
-  EventLoop* const loop = group_->loop();
-  loop->CancelTimer(end_timer_);
-  end_timer_ = 0;
-  if (!last_receive_taken_) {
-    end_timer_ = loop->AddTimer(loop->Now() + kLastReceiveWait, [this] { FinishWhenDrained(); });
-    return;
-  }
-  FinishWhenDrained();
+  group_->loop()->CancelTimer(std::exchange(end_timer_, 0));
+  if (last_receive_taken_) return FinishWhenDrained();
+  SetEndTimer(kLastReceiveWait, [this] { FinishWhenDrained(); });
 }
 
 // Destroying a queue pair takes its completions out of the queue, and with a receive's the only word of which buffer it

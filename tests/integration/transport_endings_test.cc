@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr uint64_t kConnectionsEnding = 100;  // At once, at most; of 300. Each end takes some 50 ms on some devices.
@@ -67,14 +66,18 @@ TEST(Endings, ALoopThatWasHeldUpForTooLongLearnsThatThePeerHasDisconnected) {
   TransportPair pair(options);
   End* const client = pair.Connect();
   ASSERT_NE(client, nullptr) << pair.status();
+  End* const server = pair.accepted(0);
+  ASSERT_NE(server, nullptr);
   client->OnLoop([&](Connection&) {
-    EXPECT_TRUE(pair.accepted(0)->WaitForClosed());
+    EXPECT_TRUE(server->WaitForClosed());
     absl::SleepFor(absl::Milliseconds(200));  // For the client's device to learn of it.
     client->Reply(1, absl::Cord(std::string(100'000, 'x')));
   });
   ASSERT_TRUE(client->WaitForClosed());
   EXPECT_EQ(client->closed_status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(client->closed_status().message()), Not(HasSubstr("Flushed")));
+  // Or both were held up for so long before, and the client has given up the server.
+  EXPECT_THAT(std::string(client->closed_status().message()),
+              AnyOf(HasSubstr("disconnected"), HasSubstr("a keepalive probe timed out")));
 }
 
 TEST(Endings, AHandleMayBeDestroyedAtAnyMoment) {
