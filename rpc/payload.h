@@ -10,7 +10,8 @@
 
 namespace verbena {
 
-using transport::AllocatePayload;        // Memory to write into; ResourceExhausted past the process's limit.
+using transport::AllocatePayload;  // Memory to write into; ResourceExhausted past the process's limit.
+using transport::kPayloadMemoryLimitDefault;
 using transport::PayloadMemory;          // What it returns; turned into an attachment by ToCord.
 using transport::RegisteredMemory;       // What RegisterMemory returns; any part of it becomes a Cord by ToCord.
 using transport::RegisterMemory;         // Memory of one's own; registered once, sent by reference.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <memory>
 #include <utility>
 
@@ -9,12 +10,12 @@
 #include "transport/counters.h"
 #include "transport/payload_magazine.h"
 #include "transport/payload_mapper.h"
+#include "transport/payload_memory.h"
 
 namespace verbena::transport {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kLimitDefault = size_t{16} << 30;
 // Freed blocks kept for the next use; more are given back to the system.
 constexpr size_t kKeptBytesMax = size_t{2} << 30;
 // The largest size whose rounding up cannot overflow.
@@ -51,7 +52,7 @@ absl::Cord BlockRef::ToCord(size_t offset, size_t size) const {
   return absl::MakeCordFromExternal(bytes, [reference = *this] {});
 }
 
-PayloadArena::PayloadArena() : limit_(kLimitDefault) {}
+PayloadArena::PayloadArena() : limit_(kPayloadMemoryLimitDefault) {}
 
 PayloadArena& PayloadArena::Get() {
   static PayloadArena* const arena = new PayloadArena;
@@ -62,8 +63,8 @@ absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
   if (size > kSizeMax) return absl::ResourceExhaustedError(absl::StrCat("payload memory: ", size, " bytes asked for"));
   const size_t capacity = PayloadBlockCapacity(size);
   PayloadMagazine* const at_hand = PayloadMagazine::OfThisThread();
-  PayloadBlock* const known = at_hand == nullptr ? nullptr : at_hand->Take(capacity);
-  if (known != nullptr) return BlockRef(known);
+  PayloadBlock* const warm = at_hand == nullptr ? nullptr : at_hand->Take(capacity);
+  if (warm != nullptr) return BlockRef(warm);
   absl::Status reserved;
   {
     const std::lock_guard lock(mu_);
@@ -100,7 +101,7 @@ absl::Status PayloadArena::ReserveLocked(size_t capacity) {
   if (capacity > limit_ - std::min(mapped_, limit_)) TrimLocked(0);
   if (capacity > limit_ - std::min(mapped_, limit_)) {
     return absl::ResourceExhaustedError(absl::StrCat("payload memory: ", capacity, " bytes asked for, ", mapped_,
-                                                     " in use, limit ", limit_, " (SetPayloadMemoryLimit)"));
+                                                     " mapped, limit ", limit_, " (SetPayloadMemoryLimit)"));
   }
   mapped_ += capacity;
   return absl::OkStatus();
@@ -113,6 +114,7 @@ void PayloadArena::Release(PayloadBlock* block) {
 
 void PayloadArena::Keep(absl::Span<PayloadBlock* const> blocks) {
   const std::lock_guard lock(mu_);
+  assert(in_use_ >= blocks.size());
   in_use_ -= blocks.size();
   for (PayloadBlock* const block : blocks) {
     kept_ += block->capacity();

@@ -86,9 +86,6 @@ class PayloadArena {
 
   // A block of at least `size` bytes. ResourceExhausted past the limit, with both numbers.
   absl::StatusOr<BlockRef> Allocate(size_t size);
-  // Nobody holds these any more.
-  void Keep(absl::Span<PayloadBlock* const> blocks);
-
   // The block that `[address, address + size)` stands in, or an empty reference: then the bytes are not payload memory.
   BlockRef Find(const void* address, size_t size);
 
@@ -109,12 +106,15 @@ class PayloadArena {
   // Blocks that somebody holds, or a loop has at hand.
   size_t blocks_in_use() const;
 
-  // The most that Allocate maps, in bytes; default kLimitDefault.
+  // The most that Allocate maps, in bytes; kPayloadMemoryLimitDefault unless it is set.
   void set_limit(size_t bytes);
 
  private:
   friend class BlockRef;
+  friend class PayloadMagazine;
   void Release(PayloadBlock* block);
+  // Nobody holds these any more; they are counted as in use until now. Any thread.
+  void Keep(absl::Span<PayloadBlock* const> blocks);
   // Blocks of one capacity that nobody holds.
   struct Kept {
     std::vector<PayloadBlock*> blocks;  // Back = most recently used.

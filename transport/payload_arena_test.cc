@@ -65,7 +65,7 @@ TEST(PayloadArena, PastTheLimitTheErrorNamesIt) {
   PayloadArena& arena = PayloadArena::Get();
   SetPayloadMemoryLimit(1 << 20);
   const absl::Status status = arena.Allocate(64 << 20).status();
-  SetPayloadMemoryLimit(size_t{16} << 30);
+  SetPayloadMemoryLimit(kPayloadMemoryLimitDefault);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(status.message().find("limit 1048576"), absl::string_view::npos) << status;
 }

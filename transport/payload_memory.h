@@ -38,9 +38,10 @@ class PayloadMemory {
 // it. Thread: any.
 absl::StatusOr<PayloadMemory> AllocatePayload(size_t size);
 
-// The most payload memory that the process maps, in bytes: sent, fetched and kept for reuse. Default 16 GiB. Thread:
-// any.
+// The most payload memory that the process maps, in bytes: sent, fetched and kept for reuse. At the limit what is kept
+// gives way, but for up to 4 MiB of small blocks that each other event loop has at hand, for some seconds. Thread: any.
 void SetPayloadMemoryLimit(size_t bytes);
+inline constexpr size_t kPayloadMemoryLimitDefault = size_t{16} << 30;
 
 }  // namespace verbena::transport
 

@@ -2,8 +2,8 @@
 
 # Of the instructions: libraries choose code by processor, and compilers change within a Debian release.
 TOLERANCE = 0.02
-# Of what is counted one by one, for each call. What adds to them goes by the clock, and is rare.
-SLACK = {"allocations": 0.1, "locks": 0.1, "system_calls": 0.1, "doorbells": 0.02}
+# Of what is counted one by one, for each call. They vary by what is done once in many turns.
+SLACK = {"allocations": 0.1, "locks": 0.1, "system_calls": 0.1, "doorbells": 0.01}
 
 
 def _differences_in_instructions(measured, recorded, whose):

@@ -51,8 +51,8 @@ def count(profile, calls):
                   sorted(functions, reverse=True))
 
 
-# The software device has no thread of its own, which would move bytes at times that go by the clock: to callgrind a turn
-# of the loop takes so long that it takes the polling thread for one that sleeps.
+# The software device has no thread of its own: under callgrind a turn of the loop takes so long that the device's thread
+# would take the polling thread for one that sleeps, and move bytes at times that go by the clock.
 _ENVIRONMENT = {"VERBENA_SOFT_PROGRESS": "polls"}
 
 

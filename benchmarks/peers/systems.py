@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,7 +24,7 @@ _MESSAGE_BYTES = 1 << 27
 _MESSAGES_MIN = 10
 _MESSAGES_MAX = 50_000
 
-_TIMES_AS_PATIENT = 8  # With a program that failed: it may have finished no call.
+_SECOND_TRY_TIMES_AS_LONG = 8  # As the first, of a program that failed: it may have finished no call.
 
 Way = Callable[[Row, float], Figures]  # The row, and for how many seconds.
 
@@ -144,8 +145,10 @@ def _patiently(way: Way, row: Row, seconds: float) -> Figures:
     """Much memory in flight may need more time than a round has until the first call is done."""
     try:
         return way(row, seconds)
-    except subprocess.CalledProcessError:
-        return way(row, _TIMES_AS_PATIENT * seconds)
+    except subprocess.CalledProcessError as error:
+        longer = min(_SECOND_TRY_TIMES_AS_LONG * seconds, _TIMEOUT_S / 2)
+        print(f"{error}\nonce more, for {longer:g} s", file=sys.stderr)
+        return way(row, longer)
 
 
 def _messages(row: Row) -> int:

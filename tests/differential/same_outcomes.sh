@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# same_outcomes.sh RUN_SEEDS RECORDED SEED...: plays the calls of the seeds on the device of VERBENA_TEST_ADDRESS (the
+# same_outcomes.sh RUN_SEEDS RECORDED: plays the calls of the recorded seeds on the device of VERBENA_TEST_ADDRESS (the
 # software device, if there is none), and compares what came of each with what is recorded: the same for all devices.
 # Where other calls are planned than before it is recorded anew, with
 #
@@ -8,11 +8,11 @@ set -uo pipefail
 outcomes="$(mktemp)"
 trap 'rm -f "$outcomes"' EXIT
 run_seeds="$1" recorded="$2"
-shift 2
-if ! "$run_seeds" "$@" >"$outcomes"; then
-  echo "run_seeds failed, having said at the end, and of what must not be:"
+mapfile -t seeds < <(sed -n 's/^seed \([0-9]*\),.*/\1/p' "$recorded" | uniq)
+"$run_seeds" "${seeds[@]}" >"$outcomes" || {
+  echo "run_seeds ended with status $?, having said at the end, and of what must not be:"
   tail "$outcomes"
   grep UNEXPECTED "$outcomes"
   exit 1
-fi
+}
 diff "$recorded" "$outcomes" && echo "$(wc -l <"$outcomes") outcomes, all as recorded"

@@ -56,8 +56,9 @@ class ChildProcess {
   int output_ = -1;
 };
 
+// The times are as in TransportOptions.
 struct ServerProcessOptions {
-  std::string wait = "adaptive";
+  std::string wait = "adaptive";  // As probe_server's option.
   absl::Duration ack_timeout = transport::TransportOptions().ack_timeout;
   absl::Duration keepalive_interval = transport::TransportOptions().keepalive_interval;
   std::vector<std::string> launcher = {};  // A command that runs the one which follows it, elsewhere.

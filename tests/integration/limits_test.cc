@@ -229,7 +229,7 @@ class ShortMemory : public LimitsTest {
  protected:
   static constexpr size_t kMemoryBytes = 4 << 20;
   ShortMemory() { SetPayloadMemoryLimit(kMemoryBytes); }
-  ~ShortMemory() override { SetPayloadMemoryLimit(size_t{16} << 30); }
+  ~ShortMemory() override { SetPayloadMemoryLimit(kPayloadMemoryLimitDefault); }
 };
 
 TEST_F(ShortMemory, AllocatingPastItFailsWithBothNumbers) {

@@ -46,7 +46,7 @@ PROGRAMS = (
     Program("//tests/integration:server_death_test", memory_mb=6000),
     Program(
         "//tests/differential:same_outcomes_test",
-        arguments=("tests/differential/run_seeds", "tests/differential/recorded_outcomes.txt", "1", "2"),
+        arguments=("tests/differential/run_seeds", "tests/differential/recorded_outcomes.txt"),
     ),
     Program("//tests/soft_roce/faults:listening_test", in_emulation=True),
     Program(

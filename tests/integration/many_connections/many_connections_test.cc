@@ -26,11 +26,11 @@ constexpr int64_t kDescriptorsBeside = 500;     // Of either process, for all th
 constexpr int kCalls = 1000;                    // Each goes to the next connection.
 constexpr absl::Duration kPatience = absl::Seconds(120);
 // What is measured is a connection without traffic. Where connecting takes more than the usual interval, the first have
-// been probed meanwhile, and who has sent and received has touched some 12 KiB more, of its rings and its records.
+// been probed meanwhile, and who has sent and received has touched more (docs/performance/many-connections.md).
 constexpr absl::Duration kNoKeepalive = absl::ZeroDuration();
 
-// Of one connection in one process. Measured: 1.02 mappings, 1 descriptor, 13 KiB at the server and 15 at the client,
-// 4 of them shared.
+// Of one connection in one process. Measured: 1.02 mappings, 1 descriptor, 13.6 KiB at the server and 15.9 at the
+// client, 4 of them shared.
 constexpr double kMappingsMax = 1.2;
 constexpr double kDescriptorsMax = 1.05;
 constexpr double kResidentBytesMax = 20 * 1024;
