@@ -42,6 +42,7 @@ class PayloadExporter {
     absl::StatusOr<BlockRef> block = AllocateForMessage(block_bytes);
     if (!block.ok()) return block.status();
     out_.block_ = *std::move(block);
+    out_.block_->PrepareToWrite(kIdentityBegin + block_bytes);
     absl::StatusOr<Key> key = Open(out_.block_->regions(), absl::MakeSpan(first_byte(), block_bytes));
     if (!key.ok()) return key.status();
     block_key_ = *key;

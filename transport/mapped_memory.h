@@ -58,6 +58,8 @@ class MappedMemory {
   absl::Span<std::byte> bytes() const { return mapped_.first(bytes_); }
   // It stands on pages that were set aside.
   bool set_aside() const { return set_aside_; }
+  // Takes the pages of a part of it; where one cannot be had it is left to whoever touches it.
+  void Populate(size_t offset, size_t size) const { mapper_->Populate(mapped_.subspan(offset, size)); }
 
  private:
   MappedMemory(MemoryMapper* mapper, absl::Span<std::byte> mapped, size_t bytes, bool set_aside);

@@ -16,6 +16,8 @@ namespace verbena::transport {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
+// A multiple of it, so that who writes little by little makes few system calls.
+constexpr size_t kPopulatedAtOnce = size_t{64} << 10;
 // Freed blocks kept for the next use; more are given back to the system.
 constexpr size_t kKeptBytesMax = size_t{2} << 30;
 // The largest size whose rounding up cannot overflow.
@@ -27,6 +29,12 @@ size_t PayloadBlockCapacity(size_t size) {
   const size_t wanted = std::max(size, kPageBytes);
   const size_t step = std::max(std::bit_floor(wanted) / 4, kPageBytes);
   return (wanted + step - 1) / step * step;
+}
+
+void PayloadBlock::Populate(size_t size) {
+  const size_t end = std::min((size + kPopulatedAtOnce - 1) / kPopulatedAtOnce * kPopulatedAtOnce, capacity());
+  memory_.Populate(populated_, end - populated_);
+  populated_ = end;
 }
 
 BlockRef::BlockRef(PayloadBlock* block) : block_(block) {

@@ -35,6 +35,12 @@ class PayloadBlock {
   std::byte* data() const { return memory_.bytes().data(); }
   size_t capacity() const { return memory_.bytes().size(); }
 
+  // The first `size` bytes are about to be written: takes their pages, unless an earlier user has. By many at a time a
+  // page costs a tenth to a half of what it does by a fault. From the front; who holds the block alone.
+  void PrepareToWrite(size_t size) {
+    if (size > populated_) Populate(size);
+  }
+
   // The whole block, registered to land RDMA READs in and to bind windows to; until it is unmapped or the arena is told
   // to deregister.
   DeviceRegions& regions() { return regions_; }
@@ -43,10 +49,15 @@ class PayloadBlock {
   friend class PayloadArena;
   friend class BlockRef;
   PayloadBlock(PayloadArena* arena, MappedMemory memory)
-      : arena_(arena), memory_(std::move(memory)), regions_(memory_.bytes(), DeviceRegions::Use::kSendAndLand) {}
+      : arena_(arena),
+        memory_(std::move(memory)),
+        populated_(memory_.set_aside() ? capacity() : 0),
+        regions_(memory_.bytes(), DeviceRegions::Use::kSendAndLand) {}
+  void Populate(size_t size);
 
   PayloadArena* const arena_;
   const MappedMemory memory_;
+  size_t populated_;  // So many bytes, from the front, have their pages.
   std::atomic<int> references_ = 0;
   DeviceRegions regions_;  // Behind the memory: they go first.
 };

@@ -1,5 +1,7 @@
 #include "transport/payload_arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -59,6 +61,22 @@ TEST(PayloadArena, FindsTheBlockOfBytesInUseAndNothingElse) {
     EXPECT_FALSE(arena.Find(elsewhere.data(), 100));
   }
   EXPECT_FALSE(arena.Find(data, 1)) << "a free block is nobody's payload";
+}
+
+size_t PagesInMemory(const PayloadBlock& block) {
+  std::vector<unsigned char> pages(block.capacity() / 4096);
+  EXPECT_EQ(mincore(block.data(), block.capacity(), pages.data()), 0);
+  return static_cast<size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+TEST(PayloadArena, WhatIsAboutToBeWrittenHasItsPages) {
+  const BlockRef block = *PayloadArena::Get().Allocate(7 << 20);  // No other test's capacity: nobody has written it.
+  EXPECT_EQ(PagesInMemory(*block.get()), 0u);
+  block->PrepareToWrite(1);
+  EXPECT_GT(PagesInMemory(*block.get()), 0u);
+  block->PrepareToWrite(block->capacity());
+  EXPECT_EQ(PagesInMemory(*block.get()), block->capacity() / 4096);
 }
 
 TEST(PayloadArena, PastTheLimitTheErrorNamesIt) {

@@ -124,6 +124,7 @@ void RdmaConnection::ReturnLanding(Inbound& inbound) {
 
 void RdmaConnection::Do(const protocol::PostRead& action) {
   const Inbound& inbound = *inbound_.Find(action.fetch_id);
+  inbound.landing->PrepareToWrite(kIdentityBegin + action.landing_offset + action.length);
   link_->QueueRead(ReadRequest{action.fetch_id, inbound.landing->data() + kIdentityBegin + action.landing_offset,
                                action.length, inbound.lkey, action.remote_address, action.remote_key});
 }
