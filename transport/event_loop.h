@@ -60,9 +60,9 @@ class EventLoop {
   // Runs `callback` on the loop's thread at or after `when` (steady clock), unless cancelled.
   virtual TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) = 0;
   virtual void CancelTimer(TimerId id) = 0;
-  // The loop's steady clock, read once per turn.
+  // The loop's steady clock, read once per turn, and by ReadNow.
   virtual absl::Time Now() const = 0;
-  // The same clock, read anew if that is a millisecond ago: for who sets a timer where this turn may have lasted long.
+  // The same clock, read anew: for who sets a timer where this turn may have lasted long.
   virtual absl::Time ReadNow() { return Now(); }
   // What the wall clock shows, for instants that the loop's users share with others: deadlines. A loop with a clock of
   // its own, in tests, has one here too, which goes as Now does.

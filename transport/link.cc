@@ -274,9 +274,12 @@ void Link::OnQueueFailed(const absl::Status& status) {
 void Link::FailOrAwaitCause(const ibv_wc& completion, const char* operation) {
   if (completion.status != IBV_WC_WR_FLUSH_ERR) return Fail(completion, operation);
   if (failed_ || end_timer_ != 0) return;
-  SetEndTimer(kCauseWait, [this, completion, operation] {
-    end_timer_ = 0;
-    Fail(completion, operation);
+  // The wait begins in a later turn: this one may last on, and timers run before the connection manager is looked at.
+  SetEndTimer(absl::Milliseconds(1), [this, completion, operation] {
+    SetEndTimer(kCauseWait, [this, completion, operation] {
+      end_timer_ = 0;
+      Fail(completion, operation);
+    });
   });
 }
 

@@ -35,8 +35,8 @@ class PayloadBlock {
   std::byte* data() const { return memory_.bytes().data(); }
   size_t capacity() const { return memory_.bytes().size(); }
 
-  // The first `size` bytes are about to be written: takes their pages, unless an earlier user has. By many at a time a
-  // page costs a tenth to a half of what it does by a fault. From the front; who holds the block alone.
+  // The first `size` bytes are about to be written: takes their pages together, which costs less than a fault for each,
+  // unless an earlier user has. What the system refuses is left to faults. From the front; who holds the block alone.
   void PrepareToWrite(size_t size) {
     if (size > populated_) Populate(size);
   }
@@ -57,7 +57,7 @@ class PayloadBlock {
 
   PayloadArena* const arena_;
   const MappedMemory memory_;
-  size_t populated_;  // So many bytes, from the front, have their pages.
+  size_t populated_;  // The pages of so many bytes, from the front, have been asked for.
   std::atomic<int> references_ = 0;
   DeviceRegions regions_;  // Behind the memory: they go first.
 };
