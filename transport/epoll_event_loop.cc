@@ -17,9 +17,11 @@ namespace {
 
 // Idle turns between two readings of the clock: a reading costs as much as an empty turn.
 constexpr uint32_t kIdleTurnsPerReading = 8;
-// Turns between two looks at the file descriptors (connection manager, asynchronous events) of a loop that does not
-// sleep, busy or idle.
+// A loop that does not sleep, busy or idle, looks at its file descriptors (connection manager, asynchronous events) once
+// in so many turns, a look costing as much as several; and after so long where turns last: who connects to a loaded
+// server on a slow machine would otherwise have given up before 256 of its turns are over (iWARP: in 10 s).
 constexpr uint32_t kTurnsPerEpoll = 256;
+constexpr absl::Duration kLongestBetweenEpolls = absl::Milliseconds(50);
 constexpr int kEventsPerWait = 16;
 
 // Leaves the core's other hardware thread the execution units for a moment: it may be the peer, at work on the answer.
@@ -137,9 +139,13 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 }
 
 void EpollEventLoop::Turn() {
-  if (idle_turns_ % kIdleTurnsPerReading == 0) ReadClock();
-  if (++turns_ % kTurnsPerEpoll == 0) HandleReadable(absl::ZeroDuration());
-  int handled = tasks_.empty() ? 0 : tasks_.RunAll();
+  const bool reads_clock = idle_turns_ % kIdleTurnsPerReading == 0;
+  if (reads_clock) ReadClock();
+  int handled = 0;
+  if (++turns_ % kTurnsPerEpoll == 0 || (reads_clock && Now() >= next_epoll_)) {
+    handled += HandleReadable(absl::ZeroDuration());
+  }
+  if (!tasks_.empty()) handled += tasks_.RunAll();
   handled += PollSources();
   if (timers_.NextDeadline() <= Now()) handled += timers_.RunExpired(Now());
   if (handled > 0) {
@@ -207,6 +213,7 @@ int EpollEventLoop::HandleReadable(absl::Duration wait) {
   std::array<epoll_event, kEventsPerWait> events;
   const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
   if (wait > absl::ZeroDuration()) clock_.Read();  // It may have slept: what is called next sets timers by it.
+  next_epoll_ = Now() + kLongestBetweenEpolls;
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == wake_fd_) {

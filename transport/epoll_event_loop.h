@@ -62,6 +62,7 @@ class EpollEventLoop : public EventLoop {
   PollTime poll_time_;
   absl::Time wait_began_;  // While idle_turns_ is not 0: the clock at the first of them.
   uint32_t turns_ = 0;
+  absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
   uint32_t idle_turns_ = 0;  // Since the last work or sleep.
   std::vector<PollSource*> sources_;
   absl::flat_hash_map<int, PollSource*> readers_;

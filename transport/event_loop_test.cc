@@ -177,6 +177,34 @@ TEST(EventLoop, AnInstantReadAnewIsNotBeforeWhatHeldUpTheTurn) {
   loop->RunUntil([&] { return ran; });
 }
 
+TEST(EventLoop, AReadableDescriptorWaitsForFewLongTurns) {
+  // Always has something to do, and takes its time.
+  class Slow : public FdSource {
+   public:
+    using FdSource::FdSource;
+    int Poll() override {
+      absl::SleepFor(absl::Milliseconds(20));
+      ++polls;
+      return 1;
+    }
+    int polls = 0;
+  };
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kBusy);
+  const int fd = eventfd(0, EFD_NONBLOCK);
+  Slow source(fd);
+  loop->AddSource(&source);
+  ASSERT_EQ(loop->AddFd(fd, &source), absl::OkStatus());
+  loop->RunUntil([&] { return source.polls == 5; });
+  const uint64_t one = 1;
+  ASSERT_EQ(write(fd, &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+  loop->RunUntil([&] { return source.total == 1 || source.polls == 100; });
+  EXPECT_EQ(source.total, 1u);
+  EXPECT_LE(source.polls, 5 + 4);  // 50 ms have passed in three.
+  loop->RemoveFd(fd, &source);
+  loop->RemoveSource(&source);
+  close(fd);
+}
+
 TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
   class Once : public PollSource {
    public:
