@@ -10,12 +10,12 @@
 
 namespace verbena {
 
-using transport::AllocatePayload;  // Memory to write into; ResourceExhausted past the process's limit.
-using transport::kPayloadMemoryLimitDefault;
-using transport::PayloadMemory;          // What it returns; turned into an attachment by ToCord.
-using transport::RegisteredMemory;       // What RegisterMemory returns; any part of it becomes a Cord by ToCord.
-using transport::RegisterMemory;         // Memory of one's own; registered once, sent by reference.
-using transport::SetPayloadMemoryLimit;  // That limit, in bytes.
+using transport::AllocatePayload;             // Memory to write into; ResourceExhausted past the process's limit.
+using transport::kPayloadMemoryLimitDefault;  // The process's limit, in bytes, until it is set.
+using transport::PayloadMemory;               // What it returns; turned into an attachment by ToCord.
+using transport::RegisteredMemory;            // What RegisterMemory returns; any part of it becomes a Cord by ToCord.
+using transport::RegisterMemory;              // Memory of one's own; registered once, sent by reference.
+using transport::SetPayloadMemoryLimit;       // That limit, in bytes.
 
 }  // namespace verbena
 

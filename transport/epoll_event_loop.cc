@@ -17,9 +17,9 @@ namespace {
 
 // Idle turns between two readings of the clock: a reading costs as much as an empty turn.
 constexpr uint32_t kIdleTurnsPerReading = 8;
-// A loop that does not sleep, busy or idle, looks at its file descriptors (connection manager, asynchronous events) once
-// in so many turns, a look costing as much as several; and after so long where turns last: who connects to a loaded
-// server on a slow machine would otherwise have given up before 256 of its turns are over (iWARP: in 10 s).
+// A loop that does not sleep, busy or idle, looks at its file descriptors (connection manager, asynchronous events)
+// once in so many turns, a look costing as much as several; and after so long where turns last: who connects to a
+// loaded server on a slow machine would otherwise have given up before 256 of its turns are over (iWARP: in 10 s).
 constexpr uint32_t kTurnsPerEpoll = 256;
 constexpr absl::Duration kLongestBetweenEpolls = absl::Milliseconds(50);
 constexpr int kEventsPerWait = 16;
@@ -147,7 +147,10 @@ void EpollEventLoop::Turn() {
   }
   if (!tasks_.empty()) handled += tasks_.RunAll();
   handled += PollSources();
-  if (timers_.NextDeadline() <= Now()) handled += timers_.RunExpired(Now());
+  if (timers_.NextDeadline() <= Now()) {
+    HandleReadable(absl::ZeroDuration());  // What a timer waits for may have come meanwhile.
+    handled += timers_.RunExpired(Now());
+  }
   if (handled > 0) {
     if (idle_turns_ > 0) EndWait(/*slept=*/false);
     return;

@@ -1,8 +1,8 @@
 // The event loop on epoll(7). See event_loop.h for what a loop is.
 //
-// One turn: run posted tasks, poll the sources, run timers that are due. A turn that found nothing to do for as long as
-// the wait policy polls arms every source, polls once more (what came in between raised no event: the lost wake-up) and
-// sleeps.
+// One turn: run posted tasks, poll the sources, run timers that are due; now and then, and before timers, look at the
+// file descriptors. A turn that found nothing to do for as long as the wait policy polls arms every source, polls once
+// more (what came in between raised no event: the lost wake-up) and sleeps.
 
 #ifndef VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
 #define VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
@@ -63,7 +63,7 @@ class EpollEventLoop : public EventLoop {
   absl::Time wait_began_;  // While idle_turns_ is not 0: the clock at the first of them.
   uint32_t turns_ = 0;
   absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
-  uint32_t idle_turns_ = 0;  // Since the last work or sleep.
+  uint32_t idle_turns_ = 0;                       // Since the last work or sleep.
   std::vector<PollSource*> sources_;
   absl::flat_hash_map<int, PollSource*> readers_;
   TimerQueue timers_;

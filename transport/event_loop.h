@@ -57,12 +57,14 @@ class EventLoop {
   // Runs `task` on the loop's thread, soon, in order of posting. Tasks posted after Stop are destroyed unrun when the
   // loop is.
   virtual void Post(absl::AnyInvocable<void()> task) = 0;
-  // Runs `callback` on the loop's thread at or after `when` (steady clock), unless cancelled.
+  // Runs `callback` on the loop's thread at or after `when` (steady clock), unless cancelled. What has arrived by then
+  // is handled before: a timeout means that nothing came, however long a turn held up the loop.
   virtual TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) = 0;
   virtual void CancelTimer(TimerId id) = 0;
   // The loop's steady clock, read once per turn, and by ReadNow.
   virtual absl::Time Now() const = 0;
-  // The same clock, read anew: for who sets a timer where this turn may have lasted long.
+  // The same clock, read anew: for who sets a timer where this turn may have lasted long. Now() goes on from there; an
+  // instant taken from it before is older.
   virtual absl::Time ReadNow() { return Now(); }
   // What the wall clock shows, for instants that the loop's users share with others: deadlines. A loop with a clock of
   // its own, in tests, has one here too, which goes as Now does.

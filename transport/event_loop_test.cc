@@ -205,6 +205,28 @@ TEST(EventLoop, AReadableDescriptorWaitsForFewLongTurns) {
   close(fd);
 }
 
+TEST(EventLoop, WhatCameDuringALongTurnIsHandledBeforeTheTimersThatWaitForIt) {
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kBusy);
+  const int fd = eventfd(0, EFD_NONBLOCK);
+  FdSource source(fd);
+  loop->AddSource(&source);
+  ASSERT_EQ(loop->AddFd(fd, &source), absl::OkStatus());
+  bool expired = false;
+  loop->Post([&] {
+    loop->AddTimer(loop->ReadNow() + absl::Milliseconds(5), [&] {
+      expired = true;
+      EXPECT_EQ(source.total, 1u);
+    });
+    const uint64_t one = 1;
+    EXPECT_EQ(write(fd, &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+    absl::SleepFor(absl::Milliseconds(20));
+  });
+  loop->RunUntil([&] { return expired; });
+  loop->RemoveFd(fd, &source);
+  loop->RemoveSource(&source);
+  close(fd);
+}
+
 TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
   class Once : public PollSource {
    public:

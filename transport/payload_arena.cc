@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 // A multiple of it, so that who writes little by little makes few system calls.
-constexpr size_t kPopulatedAtOnce = size_t{64} << 10;
+constexpr size_t kPopulatedBytesAtOnce = size_t{64} << 10;
 // Freed blocks kept for the next use; more are given back to the system.
 constexpr size_t kKeptBytesMax = size_t{2} << 30;
 // The largest size whose rounding up cannot overflow.
@@ -32,7 +32,8 @@ size_t PayloadBlockCapacity(size_t size) {
 }
 
 void PayloadBlock::Populate(size_t size) {
-  const size_t end = std::min((size + kPopulatedAtOnce - 1) / kPopulatedAtOnce * kPopulatedAtOnce, capacity());
+  const size_t end =
+      std::min((size + kPopulatedBytesAtOnce - 1) / kPopulatedBytesAtOnce * kPopulatedBytesAtOnce, capacity());
   memory_.Populate(populated_, end - populated_);
   populated_ = end;
 }

@@ -97,6 +97,7 @@ class PayloadArena {
 
   // A block of at least `size` bytes. ResourceExhausted past the limit, with both numbers.
   absl::StatusOr<BlockRef> Allocate(size_t size);
+
   // The block that `[address, address + size)` stands in, or an empty reference: then the bytes are not payload memory.
   BlockRef Find(const void* address, size_t size);
 
@@ -126,6 +127,7 @@ class PayloadArena {
   void Release(PayloadBlock* block);
   // Nobody holds these any more; they are counted as in use until now. Any thread.
   void Keep(absl::Span<PayloadBlock* const> blocks);
+
   // Blocks of one capacity that nobody holds.
   struct Kept {
     std::vector<PayloadBlock*> blocks;  // Back = most recently used.

@@ -92,7 +92,7 @@ TEST_F(PayloadMagazineTest, TheLoopsEndGivesAllBack) {
 TEST_F(PayloadMagazineTest, AtTheLimitOfTheArenaTheLoopGoesWithoutThem) {
   InLoop([this] {
     SetPayloadMemoryLimit(0);
-    EXPECT_FALSE(arena_.Allocate(20 * kSmall).ok());  // What the arena keeps is unmapped for it.
+    EXPECT_FALSE(arena_.Allocate(size_t{1} << 40).ok());  // What the arena keeps is unmapped for it.
     SetPayloadMemoryLimit(kPayloadMemoryLimitDefault);
     Use(PayloadMagazine::kBlocksMax, kSmall);
     SetPayloadMemoryLimit(arena_.mapped_bytes());
@@ -111,7 +111,8 @@ TEST_F(PayloadMagazineTest, ABlockAtHandIsNobodysPayload) {
 
 // Who finds a block holds it, or has found none: nobody is given it meanwhile.
 TEST_F(PayloadMagazineTest, WhatIsFoundWhileALoopTakesAndLetsGoIsHeld) {
-  const std::byte* const data = (*arena_.Allocate(kSmall))->data();
+  constexpr int kFinds = 300;
+  std::atomic<const std::byte*> last_given = (*arena_.Allocate(kSmall))->data();
   const auto given = [](const BlockRef& block) {  // How often that block was.
     return std::atomic_ref(*reinterpret_cast<uint64_t*>(block->data()));
   };
@@ -119,7 +120,7 @@ TEST_F(PayloadMagazineTest, WhatIsFoundWhileALoopTakesAndLetsGoIsHeld) {
   std::atomic<int> finds = 0;
   std::thread finder([&] {
     while (!over.load()) {
-      const BlockRef found = arena_.Find(data, 1);
+      const BlockRef found = arena_.Find(last_given.load(), 1);
       if (!found) continue;
       ++finds;
       const uint64_t before = given(found).load();
@@ -128,9 +129,11 @@ TEST_F(PayloadMagazineTest, WhatIsFoundWhileALoopTakesAndLetsGoIsHeld) {
     }
   });
   InLoop([&] {
-    for (int i = 0; i < 20000 || finds.load() == 0; ++i) {
+    for (int i = 0; i < 20000 || finds.load() < kFinds; ++i) {
       const BlockRef one = *arena_.Allocate(kSmall);
       given(one).fetch_add(1);
+      last_given.store(one->data());
+      if (i % 16 == 0) std::this_thread::yield();  // While it is held: the finder may have this core.
       const BlockRef other = *arena_.Allocate(kSmall);
       given(other).fetch_add(1);
       EXPECT_NE(one->data(), other->data());

@@ -146,7 +146,7 @@ def _patiently(way: Way, row: Row, seconds: float) -> Figures:
     try:
         return way(row, seconds)
     except subprocess.CalledProcessError as error:
-        longer = min(_SECOND_TRY_TIMES_AS_LONG * seconds, _TIMEOUT_S / 2)
+        longer = max(seconds, min(_SECOND_TRY_TIMES_AS_LONG * seconds, _TIMEOUT_S / 2))
         print(f"{error}\nonce more, for {longer:g} s", file=sys.stderr)
         return way(row, longer)
 
