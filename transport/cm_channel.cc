@@ -23,16 +23,33 @@ absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi
 CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd(), this); }
 
 void CmChannel::OnReadable(int) {
-  while (true) {
-    absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
-    if (!event.ok()) {
-      Log(Severity::kError, event.status().message());
-      return;
-    }
-    if (!event->has_value()) return;
-    const auto handler = handlers_.find((*event)->id());
-    if (handler != handlers_.end()) handler->second->OnCmEvent(**event);
+  if (!continues_) HandleSome();
+}
+
+void CmChannel::HandleSome() {
+  const absl::Time end = loop_->ReadNow() + kTurnMax;
+  while (HandleNext()) {
+    if (loop_->ReadNow() < end) continue;
+    continues_ = true;
+    return loop_->Post([weak = weak_from_this()] {
+      const std::shared_ptr<CmChannel> self = weak.lock();
+      if (self == nullptr) return;
+      self->continues_ = false;
+      self->HandleSome();
+    });
   }
+}
+
+bool CmChannel::HandleNext() {
+  absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
+  if (!event.ok()) {
+    Log(Severity::kError, event.status().message());
+    return false;
+  }
+  if (!event->has_value()) return false;
+  const auto handler = handlers_.find((*event)->id());
+  if (handler != handlers_.end()) handler->second->OnCmEvent(**event);
+  return true;
 }
 
 }  // namespace verbena::transport

@@ -1,13 +1,17 @@
 // A loop's end of the connection manager: one event channel for each table of control-path calls, whose events go to
-// the handler of the id that they are about.
+// the handler of the id that they are about. When a great many connect at once, a turn of the loop handles some of
+// their events and then serves those who are connected.
 //
 // Owner: the loop. Thread: its loop's, but channel(), which a listener on another loop migrates ids to.
 
 #ifndef VERBENA_TRANSPORT_CM_CHANNEL_H_
 #define VERBENA_TRANSPORT_CM_CHANNEL_H_
 
+#include <memory>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "transport/event_loop.h"
 #include "transport/verbs/cm_event.h"
 #include "transport/verbs/cm_event_channel.h"
@@ -22,8 +26,11 @@ class CmHandler {
   virtual void OnCmEvent(verbs::CmEvent& event) = 0;
 };
 
-class CmChannel : public PollSource {
+class CmChannel : public PollSource, public std::enable_shared_from_this<CmChannel> {
  public:
+  // A turn begins no event after this. One may take half a millisecond, and on slow machines many times as long.
+  static constexpr absl::Duration kTurnMax = absl::Milliseconds(20);
+
   // The loop's channel for `api`, made on first use.
   static absl::StatusOr<CmChannel*> For(EventLoop* loop, const verbs::VerbsApi& api);
   ~CmChannel() override;
@@ -39,9 +46,12 @@ class CmChannel : public PollSource {
 
  private:
   CmChannel(EventLoop* loop, verbs::CmEventChannel channel) : loop_(loop), channel_(std::move(channel)) {}
+  void HandleSome();
+  bool HandleNext();  // False: there was none.
 
   EventLoop* const loop_;
   verbs::CmEventChannel channel_;
+  bool continues_ = false;  // A posted task handles the next.
   absl::flat_hash_map<const rdma_cm_id*, CmHandler*> handlers_;
 };
 

@@ -139,17 +139,18 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 }
 
 void EpollEventLoop::Turn() {
-  const bool reads_clock = idle_turns_ % kIdleTurnsPerReading == 0;
-  if (reads_clock) ReadClock();
-  int handled = 0;
-  if (++turns_ % kTurnsPerEpoll == 0 || (reads_clock && Now() >= next_epoll_)) {
-    handled += HandleReadable(absl::ZeroDuration());
+  bool looks = ++turns_ % kTurnsPerEpoll == 0;
+  if (idle_turns_ % kIdleTurnsPerReading == 0) {
+    ReadClock();
+    looks |= Now() >= next_epoll_;
   }
-  if (!tasks_.empty()) handled += tasks_.RunAll();
+  int handled = tasks_.empty() ? 0 : tasks_.RunAll();
   handled += PollSources();
   if (timers_.NextDeadline() <= Now()) {
-    HandleReadable(absl::ZeroDuration());  // What a timer waits for may have come meanwhile.
+    handled += HandleReadable(absl::ZeroDuration());  // What a timer waits for may have come meanwhile.
     handled += timers_.RunExpired(Now());
+  } else if (looks) {
+    handled += HandleReadable(absl::ZeroDuration());
   }
   if (handled > 0) {
     if (idle_turns_ > 0) EndWait(/*slept=*/false);

@@ -1,7 +1,7 @@
 // The event loop on epoll(7). See event_loop.h for what a loop is.
 //
-// One turn: run posted tasks, poll the sources, run timers that are due; now and then, and before timers, look at the
-// file descriptors. A turn that found nothing to do for as long as the wait policy polls arms every source, polls once
+// One turn: run posted tasks, poll the sources, look at the file descriptors (now and then, and where timers are due),
+// run timers. A turn that found nothing to do for as long as the wait policy polls arms every source, polls once
 // more (what came in between raised no event: the lost wake-up) and sleeps.
 
 #ifndef VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
