@@ -22,15 +22,14 @@ absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi
 
 CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd(), this); }
 
-void CmChannel::OnReadable(int) {
-  if (!continues_) HandleSome();
-}
+// Whether a task is posted or not: a loop that runs within another task would wait for it.
+void CmChannel::OnReadable(int) { HandleSome(); }
 
 void CmChannel::HandleSome() {
   const absl::Time end = loop_->ReadNow() + kTurnMax;
   while (HandleNext()) {
     if (loop_->ReadNow() < end) continue;
-    continues_ = true;
+    if (std::exchange(continues_, true)) return;
     return loop_->Post([weak = weak_from_this()] {
       const std::shared_ptr<CmChannel> self = weak.lock();
       if (self == nullptr) return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "transport/event_loop.h"
@@ -23,9 +24,10 @@ class SlowHandler : public CmHandler {
  public:
   void OnCmEvent(verbs::CmEvent&) override {
     absl::SleepFor(absl::Milliseconds(15));
-    ++handled;
+    if (handled++ == 0 && at_first != nullptr) at_first();
   }
   int handled = 0;
+  absl::AnyInvocable<void()> at_first;
 };
 
 // The traffic of those who are connected: how many events were handled between two of its turns, at most.
@@ -75,6 +77,19 @@ TEST_F(CmChannelTest, BetweenManyEventsThoseWhoAreConnectedHaveTheirTurns) {
   loop_->RemoveSource(&traffic);
   EXPECT_GE(traffic.most, 1);
   EXPECT_LE(traffic.most, kEventsPerTurnMax);
+}
+
+TEST_F(CmChannelTest, ALoopWithinAnOlderTaskGoesOnWithThem) {
+  bool done = false;
+  const auto all_handled = [this] { return handler_.handled == kEvents; };
+  handler_.at_first = [&] {
+    loop_->Post([&] {  // Runs before the task that goes on with the events, and lasts until they are handled.
+      loop_->RunUntil(all_handled);
+      done = true;
+    });
+  };
+  loop_->RunUntil([&] { return done; });
+  EXPECT_TRUE(all_handled());
 }
 
 TEST_F(CmChannelTest, WhatIsLeftForTheNextTurnEndsWithTheLoop) {
