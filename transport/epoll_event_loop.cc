@@ -145,15 +145,13 @@ void EpollEventLoop::Turn() {
     looks |= Now() >= next_epoll_;
   }
   int handled = tasks_.empty() ? 0 : tasks_.RunAll();
+  const absl::Time due = Now();  // What becomes due while the rest is handled waits for the next turn's looks.
+  const bool expires = timers_.NextDeadline() <= due;
+  if (looks || expires) handled += HandleReadable(absl::ZeroDuration());
   handled += PollSources();
-  if (timers_.NextDeadline() <= Now()) {
-    handled += HandleReadable(absl::ZeroDuration());  // What a timer waits for may have come meanwhile.
-    handled += timers_.RunExpired(Now());
-  } else if (looks) {
-    handled += HandleReadable(absl::ZeroDuration());
-  }
+  if (expires) handled += timers_.RunExpired(due);
   if (handled > 0) {
-    if (idle_turns_ > 0) EndWait(/*slept=*/false);
+    if (idle_turns_ > 0) EndWait(/*slept=*/false, due);
     return;
   }
   if (idle_turns_++ == 0) wait_began_ = Now();
@@ -183,10 +181,10 @@ bool EpollEventLoop::MayKeepPolling() {
   return false;
 }
 
-void EpollEventLoop::EndWait(bool slept) {
+void EpollEventLoop::EndWait(bool slept, absl::Time found) {
   idle_turns_ = 0;
   if (options_.wait != WaitPolicy::kAdaptive) return;
-  const absl::Duration waited = Now() - wait_began_;
+  const absl::Duration waited = found - wait_began_;
   slept ? poll_time_.OnSlept(waited) : poll_time_.OnFound(waited);
 }
 
@@ -199,7 +197,7 @@ void EpollEventLoop::ArmAndSleep() {
   const bool nothing = PollSources() == 0 && tasks_.empty() && !stopped_.load(std::memory_order_seq_cst);
   HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
-  EndWait(/*slept=*/nothing);
+  EndWait(/*slept=*/nothing, looked_at_);
 }
 
 int EpollEventLoop::PollSources() {
@@ -217,7 +215,8 @@ int EpollEventLoop::HandleReadable(absl::Duration wait) {
   std::array<epoll_event, kEventsPerWait> events;
   const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
   if (wait > absl::ZeroDuration()) clock_.Read();  // It may have slept: what is called next sets timers by it.
-  next_epoll_ = Now() + kLongestBetweenEpolls;
+  looked_at_ = Now();
+  next_epoll_ = looked_at_ + kLongestBetweenEpolls;
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == wake_fd_) {

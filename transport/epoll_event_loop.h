@@ -1,8 +1,8 @@
 // The event loop on epoll(7). See event_loop.h for what a loop is.
 //
-// One turn: run posted tasks, poll the sources, look at the file descriptors (now and then, and where timers are due),
-// run timers. A turn that found nothing to do for as long as the wait policy polls arms every source, polls once
-// more (what came in between raised no event: the lost wake-up) and sleeps.
+// One turn: run posted tasks, look at the file descriptors (now and then, and where timers are due), poll the sources,
+// run the timers that were due before those. A turn that found nothing to do for as long as the wait policy polls arms
+// every source, polls once more (what came in between raised no event: the lost wake-up) and sleeps.
 
 #ifndef VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
 #define VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
@@ -47,8 +47,8 @@ class EpollEventLoop : public EventLoop {
   void Turn();
   void ReadClock();
   bool MayKeepPolling();
-  // The loop has waited since wait_began_.
-  void EndWait(bool slept);
+  // The loop has waited since wait_began_, until `found`: what it does about it may have taken time since.
+  void EndWait(bool slept, absl::Time found);
   void ArmAndSleep();
   void Wake();
 
@@ -62,6 +62,7 @@ class EpollEventLoop : public EventLoop {
   PollTime poll_time_;
   absl::Time wait_began_;  // While idle_turns_ is not 0: the clock at the first of them.
   uint32_t turns_ = 0;
+  absl::Time looked_at_;                          // When epoll was asked last.
   absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
   uint32_t idle_turns_ = 0;                       // Since the last work or sleep.
   std::vector<PollSource*> sources_;

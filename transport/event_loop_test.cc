@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "gtest/gtest.h"
 #include "transport/epoll_event_loop.h"
 
@@ -211,6 +212,9 @@ TEST(EventLoop, WhatCameDuringALongTurnIsHandledBeforeTheTimersThatWaitForIt) {
   FdSource source(fd);
   loop->AddSource(&source);
   ASSERT_EQ(loop->AddFd(fd, &source), absl::OkStatus());
+  bool looked = false;
+  loop->Post([&] { looked = true; });
+  loop->RunUntil([&] { return looked; });  // The first turn looks in any case.
   bool expired = false;
   loop->Post([&] {
     loop->AddTimer(loop->ReadNow() + absl::Milliseconds(5), [&] {
@@ -225,6 +229,37 @@ TEST(EventLoop, WhatCameDuringALongTurnIsHandledBeforeTheTimersThatWaitForIt) {
   loop->RemoveFd(fd, &source);
   loop->RemoveSource(&source);
   close(fd);
+}
+
+TEST(EventLoop, ATimerThatBecomesDueWhileSourcesArePolledWaitsForTheNextLookAtThem) {
+  class Source : public PollSource {
+   public:
+    int Poll() override { return work == nullptr ? 0 : (std::exchange(work, nullptr)(), 1); }
+    void Arm() override {}
+    void OnReadable(int) override {}
+    absl::AnyInvocable<void()> work;
+  };
+  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kBusy);
+  Source first, second;
+  loop->AddSource(&first);
+  loop->AddSource(&second);
+  bool handled = false;
+  int expired = 0;
+  loop->Post([&] {
+    for (const int ms : {0, 10}) loop->AddTimer(loop->Now() + absl::Milliseconds(ms), [&] { ++expired; });
+    second.work = [&] {
+      absl::SleepFor(absl::Milliseconds(20));
+      loop->ReadNow();
+      first.work = [&] {
+        handled = true;
+        EXPECT_EQ(expired, 1);
+      };
+    };
+  });
+  loop->RunUntil([&] { return expired == 2; });
+  EXPECT_TRUE(handled);
+  loop->RemoveSource(&first);
+  loop->RemoveSource(&second);
 }
 
 TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
