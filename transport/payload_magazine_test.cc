@@ -129,7 +129,7 @@ TEST_F(PayloadMagazineTest, WhatIsFoundWhileALoopTakesAndLetsGoIsHeld) {
     }
   });
   InLoop([&] {
-    for (int i = 0; i < 20000 || finds.load() < kFinds; ++i) {
+    for (int i = 0; i < 20000 || (finds.load() < kFinds && i < 50'000'000); ++i) {
       const BlockRef one = *arena_.Allocate(kSmall);
       given(one).fetch_add(1);
       last_given.store(one->data());
@@ -141,6 +141,7 @@ TEST_F(PayloadMagazineTest, WhatIsFoundWhileALoopTakesAndLetsGoIsHeld) {
   });
   over.store(true);
   finder.join();
+  EXPECT_GE(finds.load(), kFinds);
   loop_ = nullptr;
   EXPECT_EQ(AtHand(), 0u);
 }
