@@ -26,20 +26,32 @@ CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd(), this); }
 void CmChannel::OnReadable(int) { HandleSome(); }
 
 void CmChannel::HandleSome() {
-  const absl::Time end = loop_->ReadNow() + kTurnMax;
+  const absl::Time end = loop_->ReadNow() + kAtATimeMax;
   while (HandleNext()) {
-    if (loop_->ReadNow() < end) continue;
-    if (std::exchange(continues_, true)) return;
-    return loop_->Post([weak = weak_from_this()] {
-      const std::shared_ptr<CmChannel> self = weak.lock();
-      if (self == nullptr) return;
-      self->continues_ = false;
-      self->HandleSome();
-    });
+    if (loop_->ReadNow() >= end) return ContinueSoon();
   }
 }
 
+void CmChannel::ContinueSoon() {
+  if (std::exchange(continues_, true)) return;
+  loop_->Post([this] {  // A loop's tasks go before its channels.
+    continues_ = false;
+    HandleSome();
+  });
+}
+
+void CmChannel::HandleSoon(absl::AnyInvocable<void()> step) {
+  steps_.push_back(std::move(step));
+  ContinueSoon();
+}
+
 bool CmChannel::HandleNext() {
+  if (!steps_.empty()) {
+    absl::AnyInvocable<void()> step = std::move(steps_.front());
+    steps_.pop_front();
+    step();
+    return true;
+  }
   absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
   if (!event.ok()) {
     Log(Severity::kError, event.status().message());

@@ -1,15 +1,17 @@
 // A loop's end of the connection manager: one event channel for each table of control-path calls, whose events go to
-// the handler of the id that they are about. When a great many connect at once, a turn of the loop handles some of
-// their events and then serves those who are connected.
+// the handler of the id that they are about. When a great many connect at once, a turn of the loop does some of what
+// their events ask for and then serves those who are connected.
 //
 // Owner: the loop. Thread: its loop's, but channel(), which a listener on another loop migrates ids to.
 
 #ifndef VERBENA_TRANSPORT_CM_CHANNEL_H_
 #define VERBENA_TRANSPORT_CM_CHANNEL_H_
 
-#include <memory>
+#include <deque>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "transport/event_loop.h"
@@ -26,10 +28,12 @@ class CmHandler {
   virtual void OnCmEvent(verbs::CmEvent& event) = 0;
 };
 
-class CmChannel : public PollSource, public std::enable_shared_from_this<CmChannel> {
+class CmChannel : public PollSource {
  public:
-  // A turn begins no event after this. One may take half a millisecond, and on slow machines many times as long.
-  static constexpr absl::Duration kTurnMax = absl::Milliseconds(20);
+  // No event is begun after so long, and no step; what is left goes on in the next turn. (A turn that has gone on with
+  // what was left may look at the descriptor besides: twice as long then.) One may take half a millisecond, and on slow
+  // machines many times as long.
+  static constexpr absl::Duration kAtATimeMax = absl::Milliseconds(20);
 
   // The loop's channel for `api`, made on first use.
   static absl::StatusOr<CmChannel*> For(EventLoop* loop, const verbs::VerbsApi& api);
@@ -39,6 +43,10 @@ class CmChannel : public PollSource, public std::enable_shared_from_this<CmChann
   // Events of an id without a handler are dropped; a connect request among them is rejected.
   void SetHandler(const verbs::ConnectionId& id, CmHandler* handler) { handlers_[id.get()] = handler; }
   void RemoveHandler(const verbs::ConnectionId& id) { handlers_.erase(id.get()); }
+  // What is dear about a connection and is no event: `step` runs soon, in order, counted as one.
+  void HandleSoon(absl::AnyInvocable<void()> step);
+  // Some of what has come was left for the next turn: who gives up waiting for an event may find it there.
+  bool behind() const { return continues_; }
 
   int Poll() override { return 0; }
   void Arm() override {}
@@ -48,10 +56,12 @@ class CmChannel : public PollSource, public std::enable_shared_from_this<CmChann
   CmChannel(EventLoop* loop, verbs::CmEventChannel channel) : loop_(loop), channel_(std::move(channel)) {}
   void HandleSome();
   bool HandleNext();  // False: there was none.
+  void ContinueSoon();
 
   EventLoop* const loop_;
   verbs::CmEventChannel channel_;
-  bool continues_ = false;  // A posted task handles the next.
+  std::deque<absl::AnyInvocable<void()>> steps_;  // They may have ids of the channel.
+  bool continues_ = false;                        // A posted task handles the next.
   absl::flat_hash_map<const rdma_cm_id*, CmHandler*> handlers_;
 };
 

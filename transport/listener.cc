@@ -78,7 +78,7 @@ class Acceptor : public ConnectionSetup {
       : ConnectionSetup(loop, candidate, acceptance->options, acceptance->policy), acceptance_(std::move(acceptance)) {}
 
   void Start(CmChannel* channel, Request request) {
-    Begin();
+    Begin(channel);
     peer_ = request.id.PeerAddress();
     if (absl::Status status = Answer(channel, std::move(request)); !status.ok()) Finish(status);
   }
@@ -245,9 +245,12 @@ class DeviceListener : public CmHandler {
         return Log(Severity::kError, status.message());
       }
     }
-    loops_[chosen]->Post(
-        [loop = loops_[chosen], channel = channels_[chosen], candidate = candidate_, acceptance = acceptance_,
-         request] { std::make_shared<Acceptor>(loop, candidate, acceptance)->Start(channel, std::move(*request)); });
+    loops_[chosen]->Post([loop = loops_[chosen], channel = channels_[chosen], candidate = candidate_,
+                          acceptance = acceptance_, request] {
+      channel->HandleSoon([loop, channel, candidate, acceptance, request] {
+        std::make_shared<Acceptor>(loop, candidate, acceptance)->Start(channel, std::move(*request));
+      });
+    });
   }
 
  private:
