@@ -59,16 +59,23 @@ absl::StatusOr<std::shared_ptr<PollGroup>> GroupFor(EventLoop* loop, const verbs
 
 ConnectionSetup::~ConnectionSetup() = default;
 
-void ConnectionSetup::Begin() {
+void ConnectionSetup::Begin(const CmChannel* channel) {
   pending_ = true;
   PendingSetupsOf(loop_).insert(shared_from_this());
   deadline_ = loop_->ReadNow() + options_.handshake_timeout;
-  timer_ = loop_->AddTimer(deadline_, [this] {
-    timer_ = 0;
-    Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",
-                                                    absl::FormatDuration(options_.handshake_timeout),
-                                                    ": still waiting for ", Waiting())));
-  });
+  timer_ = loop_->AddTimer(deadline_, [this, channel] { OnTime(channel); });
+}
+
+void ConnectionSetup::OnTime(const CmChannel* channel) {
+  if (channel->behind() && !std::exchange(had_more_time_, true)) {
+    deadline_ += options_.handshake_timeout;
+    timer_ = loop_->AddTimer(deadline_, [this, channel] { OnTime(channel); });
+    return;
+  }
+  timer_ = 0;
+  Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",
+                                                  absl::FormatDuration(options_.handshake_timeout),
+                                                  ": still waiting for ", Waiting())));
 }
 
 absl::Status ConnectionSetup::FindGroup(const verbs::ConnectionId& id) {

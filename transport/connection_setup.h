@@ -55,8 +55,9 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   void OnEnded() override;
 
  protected:
-  // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed.
-  void Begin();
+  // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed; if
+  // `channel` is behind then, when it has passed once more: what this waits for may have come.
+  void Begin(const CmChannel* channel);
   // Sets group_, by the device of `id`.
   absl::Status FindGroup(const verbs::ConnectionId& id);
   // Then: makes everything that belongs to the device, queue pair, receives, initial grants. `id` is taken if link_ is
@@ -92,11 +93,13 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   RdmaConnection::Parts TakeParts(const protocol::Agreement& agreement, bool initiator);
   std::string PeerName() const;  // For people.
   void LetGo();
+  void OnTime(const CmChannel* channel);
 
   std::vector<EarlySend> early_sends_;
   absl::Time deadline_;
   TimerId timer_ = 0;
   bool pending_ = false;
+  bool had_more_time_ = false;
 };
 
 }  // namespace verbena::transport

@@ -36,7 +36,7 @@ class Connector : public ConnectionSetup {
     const absl::StatusOr<CmChannel*> channel = CmChannel::For(loop_, *candidate_.api);
     if (!channel.ok()) return done_(channel.status());
     channel_ = *channel;
-    Begin();
+    Begin(channel_);
     if (absl::Status status = Resolve(); !status.ok()) Finish(status);
   }
 
