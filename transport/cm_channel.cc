@@ -15,43 +15,42 @@ absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi
     if (!channel.ok()) return channel.status();
     std::shared_ptr<CmChannel> made(new CmChannel(loop, *std::move(channel)));
     if (absl::Status added = loop->AddFd(made->channel_.fd(), made.get()); !added.ok()) return added;
+    loop->AddSource(made.get());
     local = std::move(made);
   }
   return static_cast<CmChannel*>(local.get());
 }
 
-CmChannel::~CmChannel() { loop_->RemoveFd(channel_.fd(), this); }
+CmChannel::~CmChannel() {
+  loop_->RemoveSource(this);
+  loop_->RemoveFd(channel_.fd(), this);
+}
 
-// Whether a task is posted or not: a loop that runs within another task would wait for it.
-void CmChannel::OnReadable(int) { HandleSome(); }
-
-void CmChannel::HandleSome() {
-  const absl::Time end = loop_->ReadNow() + kAtATimeMax;
-  while (HandleNext()) {
-    if (loop_->ReadNow() >= end) return ContinueSoon();
+// Also in a loop that runs within an event or a step.
+int CmChannel::Poll() {
+  if (!readable_ && !behind_ && steps_.empty()) return 0;
+  const absl::Time end = loop_->ReadNow() + kTurnMax;
+  int handled = 0;
+  while (true) {
+    const bool stepped = RunStep();
+    if (!HandleEvent() && !stepped) break;
+    ++handled;
+    behind_ = loop_->ReadNow() >= end;
+    if (behind_) return handled;
   }
+  readable_ = behind_ = false;
+  return handled;
 }
 
-void CmChannel::ContinueSoon() {
-  if (std::exchange(continues_, true)) return;
-  loop_->Post([this] {  // A loop's tasks go before its channels.
-    continues_ = false;
-    HandleSome();
-  });
+bool CmChannel::RunStep() {
+  if (steps_.empty()) return false;
+  absl::AnyInvocable<void()> step = std::move(steps_.front());
+  steps_.pop_front();
+  step();
+  return true;
 }
 
-void CmChannel::HandleSoon(absl::AnyInvocable<void()> step) {
-  steps_.push_back(std::move(step));
-  ContinueSoon();
-}
-
-bool CmChannel::HandleNext() {
-  if (!steps_.empty()) {
-    absl::AnyInvocable<void()> step = std::move(steps_.front());
-    steps_.pop_front();
-    step();
-    return true;
-  }
+bool CmChannel::HandleEvent() {
   absl::StatusOr<std::optional<verbs::CmEvent>> event = channel_.NextEvent();
   if (!event.ok()) {
     Log(Severity::kError, event.status().message());

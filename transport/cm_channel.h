@@ -30,10 +30,9 @@ class CmHandler {
 
 class CmChannel : public PollSource {
  public:
-  // No event is begun after so long, and no step; what is left goes on in the next turn. (A turn that has gone on with
-  // what was left may look at the descriptor besides: twice as long then.) One may take half a millisecond, and on slow
-  // machines many times as long.
-  static constexpr absl::Duration kAtATimeMax = absl::Milliseconds(20);
+  // A turn begins no event after so long, and no step; what is left is the next turn's. One may take half a
+  // millisecond, and on slow machines many times as long.
+  static constexpr absl::Duration kTurnMax = absl::Milliseconds(20);
 
   // The loop's channel for `api`, made on first use.
   static absl::StatusOr<CmChannel*> For(EventLoop* loop, const verbs::VerbsApi& api);
@@ -43,25 +42,27 @@ class CmChannel : public PollSource {
   // Events of an id without a handler are dropped; a connect request among them is rejected.
   void SetHandler(const verbs::ConnectionId& id, CmHandler* handler) { handlers_[id.get()] = handler; }
   void RemoveHandler(const verbs::ConnectionId& id) { handlers_.erase(id.get()); }
-  // What is dear about a connection and is no event: `step` runs soon, in order, counted as one.
-  void HandleSoon(absl::AnyInvocable<void()> step);
-  // Some of what has come was left for the next turn: who gives up waiting for an event may find it there.
-  bool behind() const { return continues_; }
+  // What is dear about a connection and is no event: `step` runs soon, in order, by turns with the events. As many wait
+  // as were asked for.
+  void HandleSoon(absl::AnyInvocable<void()> step) { steps_.push_back(std::move(step)); }
+  // The last turn left something to this one: who gives up waiting for an event may find it there.
+  bool behind() const { return behind_; }
 
-  int Poll() override { return 0; }
+  int Poll() override;
   void Arm() override {}
-  void OnReadable(int fd) override;
+  void OnReadable(int fd) override { readable_ = true; }  // Sources are polled next.
 
  private:
   CmChannel(EventLoop* loop, verbs::CmEventChannel channel) : loop_(loop), channel_(std::move(channel)) {}
-  void HandleSome();
-  bool HandleNext();  // False: there was none.
-  void ContinueSoon();
+  // False: there was none.
+  bool RunStep();
+  bool HandleEvent();
 
   EventLoop* const loop_;
   verbs::CmEventChannel channel_;
   std::deque<absl::AnyInvocable<void()>> steps_;  // They may have ids of the channel.
-  bool continues_ = false;                        // A posted task handles the next.
+  bool readable_ = false;
+  bool behind_ = false;
   absl::flat_hash_map<const rdma_cm_id*, CmHandler*> handlers_;
 };
 

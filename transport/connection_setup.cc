@@ -67,15 +67,20 @@ void ConnectionSetup::Begin(const CmChannel* channel) {
 }
 
 void ConnectionSetup::OnTime(const CmChannel* channel) {
-  if (channel->behind() && !std::exchange(had_more_time_, true)) {
-    deadline_ += options_.handshake_timeout;
+  if (channel->behind() && TakeMoreTime()) {
     timer_ = loop_->AddTimer(deadline_, [this, channel] { OnTime(channel); });
     return;
   }
   timer_ = 0;
-  Finish(absl::DeadlineExceededError(absl::StrCat("no connection within the handshake_timeout of ",
-                                                  absl::FormatDuration(options_.handshake_timeout),
-                                                  ": still waiting for ", Waiting())));
+  Finish(absl::DeadlineExceededError(
+      absl::StrCat("no connection within ", had_more_time_ ? "twice " : "", "the handshake_timeout of ",
+                   absl::FormatDuration(options_.handshake_timeout), ": still waiting for ", Waiting())));
+}
+
+bool ConnectionSetup::TakeMoreTime() {
+  if (std::exchange(had_more_time_, true)) return false;
+  deadline_ = loop_->ReadNow() + options_.handshake_timeout;
+  return true;
 }
 
 absl::Status ConnectionSetup::FindGroup(const verbs::ConnectionId& id) {
@@ -166,6 +171,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   parts.authentication = *std::move(run);
   // The connection keeps the deadline from here on.
   loop_->CancelTimer(std::exchange(timer_, 0));
+  if (loop_->Now() >= deadline_) TakeMoreTime();  // The loop was held up: that is not the peer's doing.
   parts.config.authentication_timeout = deadline_ - loop_->Now();
   RdmaConnection::Authenticate(std::move(parts),
                                [self = shared_from_this(), this](absl::StatusOr<std::unique_ptr<Connection>> outcome) {

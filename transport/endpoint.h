@@ -56,7 +56,8 @@ struct TransportOptions {
   // of two); after seven times in vain the connection ends. A device that cannot be told keeps its own, and iWARP has
   // TCP's.
   absl::Duration ack_timeout = absl::Seconds(1);
-  absl::Duration handshake_timeout = absl::Seconds(5);    // Authentication included.
+  // Authentication included. Once more where it passes while the loop is held up by others' connections.
+  absl::Duration handshake_timeout = absl::Seconds(5);
   absl::Duration keepalive_interval = absl::Seconds(10);  // Silence after which a peer is probed; zero = never.
   absl::Duration keepalive_timeout = absl::Seconds(5);    // A probe unanswered for this long ends the connection.
   absl::Duration drain_timeout = absl::Seconds(30);

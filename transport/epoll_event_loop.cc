@@ -144,6 +144,7 @@ void EpollEventLoop::Turn() {
     ReadClock();
     looks |= Now() >= next_epoll_;
   }
+  const absl::Time found = Now();  // If anything is, of what this turn then takes its time for.
   int handled = tasks_.empty() ? 0 : tasks_.RunAll();
   const absl::Time due = Now();  // What becomes due while the rest is handled waits for the next turn's looks.
   const bool expires = timers_.NextDeadline() <= due;
@@ -151,7 +152,7 @@ void EpollEventLoop::Turn() {
   handled += PollSources();
   if (expires) handled += timers_.RunExpired(due);
   if (handled > 0) {
-    if (idle_turns_ > 0) EndWait(/*slept=*/false, due);
+    if (idle_turns_ > 0) EndWait(/*slept=*/false, found);
     return;
   }
   if (idle_turns_++ == 0) wait_began_ = Now();
@@ -184,7 +185,7 @@ bool EpollEventLoop::MayKeepPolling() {
 void EpollEventLoop::EndWait(bool slept, absl::Time found) {
   idle_turns_ = 0;
   if (options_.wait != WaitPolicy::kAdaptive) return;
-  const absl::Duration waited = found - wait_began_;
+  const absl::Duration waited = std::max(found - wait_began_, absl::ZeroDuration());  // A loop within may have begun.
   slept ? poll_time_.OnSlept(waited) : poll_time_.OnFound(waited);
 }
 
@@ -197,7 +198,7 @@ void EpollEventLoop::ArmAndSleep() {
   const bool nothing = PollSources() == 0 && tasks_.empty() && !stopped_.load(std::memory_order_seq_cst);
   HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
-  EndWait(/*slept=*/nothing, looked_at_);
+  EndWait(/*slept=*/nothing, Now());
 }
 
 int EpollEventLoop::PollSources() {
@@ -215,8 +216,7 @@ int EpollEventLoop::HandleReadable(absl::Duration wait) {
   std::array<epoll_event, kEventsPerWait> events;
   const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
   if (wait > absl::ZeroDuration()) clock_.Read();  // It may have slept: what is called next sets timers by it.
-  looked_at_ = Now();
-  next_epoll_ = looked_at_ + kLongestBetweenEpolls;
+  next_epoll_ = Now() + kLongestBetweenEpolls;
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == wake_fd_) {

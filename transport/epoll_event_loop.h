@@ -47,7 +47,7 @@ class EpollEventLoop : public EventLoop {
   void Turn();
   void ReadClock();
   bool MayKeepPolling();
-  // The loop has waited since wait_began_, until `found`: what it does about it may have taken time since.
+  // The loop has waited since wait_began_, until `found`.
   void EndWait(bool slept, absl::Time found);
   void ArmAndSleep();
   void Wake();
@@ -62,7 +62,6 @@ class EpollEventLoop : public EventLoop {
   PollTime poll_time_;
   absl::Time wait_began_;  // While idle_turns_ is not 0: the clock at the first of them.
   uint32_t turns_ = 0;
-  absl::Time looked_at_;                          // When epoll was asked last.
   absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
   uint32_t idle_turns_ = 0;                       // Since the last work or sleep.
   std::vector<PollSource*> sources_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "transport/event_loop.h"
 #include "transport/payload_arena.h"
@@ -129,7 +130,8 @@ TEST_F(PayloadMagazineTest, WhatIsFoundWhileALoopTakesAndLetsGoIsHeld) {
     }
   });
   InLoop([&] {
-    for (int i = 0; i < 20000 || (finds.load() < kFinds && i < 50'000'000); ++i) {
+    const absl::Time end = absl::Now() + absl::Seconds(20);
+    for (int i = 0; i < 20000 || (finds.load() < kFinds && absl::Now() < end); ++i) {
       const BlockRef one = *arena_.Allocate(kSmall);
       given(one).fetch_add(1);
       last_given.store(one->data());
