@@ -15,20 +15,26 @@ absl::StatusOr<CmChannel*> CmChannel::For(EventLoop* loop, const verbs::VerbsApi
     if (!channel.ok()) return channel.status();
     std::shared_ptr<CmChannel> made(new CmChannel(loop, *std::move(channel)));
     if (absl::Status added = loop->AddFd(made->channel_.fd(), made.get()); !added.ok()) return added;
-    loop->AddSource(made.get());
     local = std::move(made);
   }
   return static_cast<CmChannel*>(local.get());
 }
 
 CmChannel::~CmChannel() {
-  loop_->RemoveSource(this);
+  LeavePolling();
   loop_->RemoveFd(channel_.fd(), this);
+}
+
+void CmChannel::JoinPolling() {
+  if (!std::exchange(polled_, true)) loop_->AddSource(this);
+}
+
+void CmChannel::LeavePolling() {
+  if (std::exchange(polled_, false)) loop_->RemoveSource(this);
 }
 
 // Also in a loop that runs within an event or a step.
 int CmChannel::Poll() {
-  if (!readable_ && !behind_ && steps_.empty()) return 0;
   const absl::Time end = loop_->ReadNow() + kTurnMax;
   int handled = 0;
   while (true) {
@@ -36,10 +42,19 @@ int CmChannel::Poll() {
     if (!HandleEvent() && !stepped) break;
     ++handled;
     behind_ = loop_->ReadNow() >= end;
-    if (behind_) return handled;
+    if (behind_) {
+      JoinPolling();  // A loop within may have come to the end of what there was.
+      return handled;
+    }
   }
-  readable_ = behind_ = false;
+  behind_ = false;
+  LeavePolling();
   return handled;
+}
+
+void CmChannel::HandleSoon(absl::AnyInvocable<void()> step) {
+  steps_.push_back(std::move(step));
+  JoinPolling();
 }
 
 bool CmChannel::RunStep() {

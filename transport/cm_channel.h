@@ -44,16 +44,19 @@ class CmChannel : public PollSource {
   void RemoveHandler(const verbs::ConnectionId& id) { handlers_.erase(id.get()); }
   // What is dear about a connection and is no event: `step` runs soon, in order, by turns with the events. As many wait
   // as were asked for.
-  void HandleSoon(absl::AnyInvocable<void()> step) { steps_.push_back(std::move(step)); }
+  void HandleSoon(absl::AnyInvocable<void()> step);
   // The last turn left something to this one: who gives up waiting for an event may find it there.
   bool behind() const { return behind_; }
 
   int Poll() override;
   void Arm() override {}
-  void OnReadable(int fd) override { readable_ = true; }  // Sources are polled next.
+  void OnReadable(int) override { JoinPolling(); }  // Sources are polled next.
 
  private:
   CmChannel(EventLoop* loop, verbs::CmEventChannel channel) : loop_(loop), channel_(std::move(channel)) {}
+  // The loop polls a channel that has something to do and no other: a look costs those who call.
+  void JoinPolling();
+  void LeavePolling();
   // False: there was none.
   bool RunStep();
   bool HandleEvent();
@@ -61,7 +64,7 @@ class CmChannel : public PollSource {
   EventLoop* const loop_;
   verbs::CmEventChannel channel_;
   std::deque<absl::AnyInvocable<void()>> steps_;  // They may have ids of the channel.
-  bool readable_ = false;
+  bool polled_ = false;
   bool behind_ = false;
   absl::flat_hash_map<const rdma_cm_id*, CmHandler*> handlers_;
 };
