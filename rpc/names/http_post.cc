@@ -1,10 +1,9 @@
 #include "rpc/names/http_post.h"
 
-#include <curl/curl.h>
-
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "rpc/names/libcurl.h"
 
 namespace verbena::rpc {
 namespace {
@@ -27,41 +26,41 @@ using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 using Multi = std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)>;
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
-void Configure(CURL* easy, const HttpPost& post, curl_slist* headers, Receiver* receiver) {
-  curl_easy_setopt(easy, CURLOPT_URL, post.url.c_str());
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.data());
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 10L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 2L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(absl::ToInt64Milliseconds(post.connect_timeout)));
+void Configure(const LibCurl& curl, CURL* easy, const HttpPost& post, curl_slist* headers, Receiver* receiver) {
+  curl.easy_setopt(easy, CURLOPT_URL, post.url.c_str());
+  curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+  curl.easy_setopt(easy, CURLOPT_POSTFIELDS, post.body.data());
+  curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  curl.easy_setopt(easy, CURLOPT_NOPROXY, "*");
+  curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl.easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 10L);
+  curl.easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 2L);
+  curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(absl::ToInt64Milliseconds(post.connect_timeout)));
   if (post.timeout != absl::InfiniteDuration()) {
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(absl::ToInt64Milliseconds(post.timeout)));
+    curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(absl::ToInt64Milliseconds(post.timeout)));
   }
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Receive);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, receiver);
+  curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Receive);
+  curl.easy_setopt(easy, CURLOPT_WRITEDATA, receiver);
 }
 
 // Runs the only request of `multi` to its end.
-absl::StatusOr<CURLcode> RunToEnd(CURLM* multi, BackgroundTask* stopped_by) {
+absl::StatusOr<CURLcode> RunToEnd(const LibCurl& curl, CURLM* multi, BackgroundTask* stopped_by) {
   while (true) {
     int running = 0;
-    if (const CURLMcode code = curl_multi_perform(multi, &running); code != CURLM_OK) {
-      return absl::InternalError(curl_multi_strerror(code));
+    if (const CURLMcode code = curl.multi_perform(multi, &running); code != CURLM_OK) {
+      return absl::InternalError(curl.multi_strerror(code));
     }
     int left = 0;
-    const CURLMsg* message = curl_multi_info_read(multi, &left);
+    const CURLMsg* message = curl.multi_info_read(multi, &left);
     if (message != nullptr && message->msg == CURLMSG_DONE) return message->data.result;
     if (stopped_by == nullptr) {
-      curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
+      curl.multi_poll(multi, nullptr, 0, kPollMs, nullptr);
       continue;
     }
     curl_waitfd wake = {stopped_by->wake_fd(), CURL_WAIT_POLLIN, 0};
-    curl_multi_poll(multi, &wake, 1, kPollMs, nullptr);
+    curl.multi_poll(multi, &wake, 1, kPollMs, nullptr);
     stopped_by->ClearWake();
     if (stopped_by->stopping()) return absl::CancelledError("stopping");
   }
@@ -70,28 +69,30 @@ absl::StatusOr<CURLcode> RunToEnd(CURLM* multi, BackgroundTask* stopped_by) {
 }  // namespace
 
 absl::StatusOr<long> Perform(const HttpPost& post, absl::FunctionRef<absl::Status(absl::string_view)> on_bytes) {
-  static const CURLcode library = curl_global_init(CURL_GLOBAL_DEFAULT);  // Once in a process.
-  const Multi multi(library == CURLE_OK ? curl_multi_init() : nullptr, &curl_multi_cleanup);
-  const Easy easy(curl_easy_init(), &curl_easy_cleanup);
+  const absl::StatusOr<LibCurl>& loaded = TheLibCurl();
+  if (!loaded.ok()) return loaded.status();
+  const LibCurl& curl = *loaded;
+  const Multi multi(curl.multi_init(), curl.multi_cleanup);
+  const Easy easy(curl.easy_init(), curl.easy_cleanup);
   // "Expect:" keeps libcurl from asking before it sends a long body.
-  const Headers headers(curl_slist_append(curl_slist_append(nullptr, "Content-Type: application/json"), "Expect:"),
-                        &curl_slist_free_all);
+  const Headers headers(curl.slist_append(curl.slist_append(nullptr, "Content-Type: application/json"), "Expect:"),
+                        curl.slist_free_all);
   if (multi == nullptr || easy == nullptr || headers == nullptr) {
     return absl::ResourceExhaustedError("libcurl cannot be set up");
   }
   Receiver receiver = {on_bytes, absl::OkStatus()};
-  Configure(easy.get(), post, headers.get(), &receiver);
-  curl_multi_add_handle(multi.get(), easy.get());
-  const absl::StatusOr<CURLcode> end = RunToEnd(multi.get(), post.stopped_by);
-  curl_multi_remove_handle(multi.get(), easy.get());
+  Configure(curl, easy.get(), post, headers.get(), &receiver);
+  curl.multi_add_handle(multi.get(), easy.get());
+  const absl::StatusOr<CURLcode> end = RunToEnd(curl, multi.get(), post.stopped_by);
+  curl.multi_remove_handle(multi.get(), easy.get());
   if (!end.ok()) return end.status();
   if (!receiver.status.ok()) return receiver.status;
   if (*end != CURLE_OK) {
-    const std::string words = absl::StrCat(post.url, ": ", curl_easy_strerror(*end));
+    const std::string words = absl::StrCat(post.url, ": ", curl.easy_strerror(*end));
     return *end == CURLE_OPERATION_TIMEDOUT ? absl::DeadlineExceededError(words) : absl::UnavailableError(words);
   }
   long http_status = 0;
-  curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &http_status);
+  curl.easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &http_status);
   return http_status;
 }
 
