@@ -69,9 +69,11 @@ absl::StatusOr<CURLcode> RunToEnd(const LibCurl& curl, CURLM* multi, BackgroundT
 }  // namespace
 
 absl::StatusOr<long> Perform(const HttpPost& post, absl::FunctionRef<absl::Status(absl::string_view)> on_bytes) {
-  const absl::StatusOr<LibCurl>& loaded = TheLibCurl();
-  if (!loaded.ok()) return loaded.status();
-  const LibCurl& curl = *loaded;
+  const absl::StatusOr<const LibCurl*> loaded = TheLibCurl();
+  if (!loaded.ok()) {
+    return absl::Status(loaded.status().code(), absl::StrCat(post.url, ": ", loaded.status().message()));
+  }
+  const LibCurl& curl = **loaded;
   const Multi multi(curl.multi_init(), curl.multi_cleanup);
   const Easy easy(curl.easy_init(), curl.easy_cleanup);
   // "Expect:" keeps libcurl from asking before it sends a long body.

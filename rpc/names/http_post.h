@@ -25,7 +25,8 @@ struct HttpPost {
 
 // Blocks until the answer is complete, and returns its HTTP status. `on_bytes` has the answer's body, piece by piece;
 // an error that it returns ends the request and is returned. Unavailable or DeadlineExceeded, with the url, if there is
-// no whole answer; Cancelled if the task is stopping. Thread: the task's, if there is one.
+// no whole answer; FailedPrecondition or ResourceExhausted, with the url too, if there is no libcurl (libcurl.h);
+// Cancelled if the task is stopping. Thread: the task's, if there is one.
 absl::StatusOr<long> Perform(const HttpPost& post, absl::FunctionRef<absl::Status(absl::string_view)> on_bytes);
 
 }  // namespace verbena::rpc

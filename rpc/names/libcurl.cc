@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -64,9 +66,16 @@ absl::StatusOr<LibCurl> LoadLibCurl(const char* file) {
   return curl;
 }
 
-const absl::StatusOr<LibCurl>& TheLibCurl() {
-  static const absl::StatusOr<LibCurl> curl = LoadAndInitialise();
-  return curl;
+absl::StatusOr<const LibCurl*> TheLibCurl() {
+  static std::mutex mu;
+  static const LibCurl* loaded = nullptr;  // Never deleted: threads may ask until the process ends.
+  const std::lock_guard<std::mutex> lock(mu);
+  if (loaded == nullptr) {
+    const absl::StatusOr<LibCurl> curl = LoadAndInitialise();
+    if (!curl.ok()) return curl.status();
+    loaded = new LibCurl(*curl);
+  }
+  return loaded;
 }
 
 }  // namespace verbena::rpc

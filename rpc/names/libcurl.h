@@ -36,9 +36,9 @@ constexpr char kLibCurlFile[] = "libcurl.so.4";  // The ABI of the header that t
 // lacks a function. Any thread.
 absl::StatusOr<LibCurl> LoadLibCurl(const char* file = kLibCurlFile);
 
-// The process's: loaded and initialised on first use, which takes some milliseconds. ResourceExhausted if libcurl
-// cannot be initialised. Any thread.
-const absl::StatusOr<LibCurl>& TheLibCurl();
+// The process's, for as long as it lives: loaded and initialised on first use, which takes some milliseconds, and tried
+// anew after a failure. ResourceExhausted if libcurl cannot be initialised. Any thread.
+absl::StatusOr<const LibCurl*> TheLibCurl();
 
 }  // namespace verbena::rpc
 

@@ -14,12 +14,12 @@ bool IsLoaded() { return dlopen(kLibCurlFile, RTLD_LAZY | RTLD_NOLOAD) != nullpt
 
 TEST(LibCurlTest, IsLoadedByWhoAsksForItAndNotWithTheProgram) {
   EXPECT_FALSE(IsLoaded());
-  const absl::StatusOr<LibCurl>& curl = TheLibCurl();
+  const absl::StatusOr<const LibCurl*> curl = TheLibCurl();
   ASSERT_TRUE(curl.ok()) << curl.status();
   EXPECT_TRUE(IsLoaded());
-  CURL* request = curl->easy_init();
+  CURL* request = (*curl)->easy_init();
   EXPECT_NE(request, nullptr);
-  curl->easy_cleanup(request);
+  (*curl)->easy_cleanup(request);
 }
 
 TEST(LibCurlTest, WhoHasNoneIsToldWhich) {

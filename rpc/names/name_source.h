@@ -7,7 +7,7 @@
 //                                 server (address or address:port) and not those of the system. See dns_lookup.h.
 //   file:///path                  A file with one "address [weight]" a line; `#` begins a comment. See file_lookup.h.
 //   etcd://host:port,…/prefix     The values under the keys "prefix/…" of an etcd cluster. See etcd_lookup.h; servers
-//                                 put themselves there by EtcdRegistration.
+//                                 put themselves there by EtcdRegistration. Both need libcurl.so.4 when they run.
 //
 // A source tells its watcher whole lists, or errors in words; after an error it goes on by itself, and the last list
 // holds. The same list or error is not told twice in a row.
