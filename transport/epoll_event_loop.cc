@@ -1,11 +1,9 @@
 #include "transport/epoll_event_loop.h"
 
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <limits>
 #include <utility>
@@ -22,7 +20,6 @@ constexpr uint32_t kIdleTurnsPerReading = 8;
 // loaded server on a slow machine would otherwise have given up before 256 of its turns are over (iWARP: in 10 s).
 constexpr uint32_t kTurnsPerEpoll = 256;
 constexpr absl::Duration kLongestBetweenEpolls = absl::Milliseconds(50);
-constexpr int kEventsPerWait = 16;
 
 // Leaves the core's other hardware thread the execution units for a moment: it may be the peer, at work on the answer.
 void PauseSpinning() {
@@ -101,6 +98,7 @@ void EpollEventLoop::AddSource(PollSource* source) { sources_.push_back(source);
 void EpollEventLoop::RemoveSource(PollSource* source) {
   // Set to null, not erased: a source may remove itself while the loop walks the list.
   std::replace(sources_.begin(), sources_.end(), source, static_cast<PollSource*>(nullptr));
+  source_removed_ = true;
 }
 
 absl::Status EpollEventLoop::AddFd(int fd, PollSource* source) {
@@ -148,7 +146,7 @@ void EpollEventLoop::Turn() {
   int handled = tasks_.empty() ? 0 : tasks_.RunAll();
   const absl::Time due = Now();  // What becomes due while the rest is handled waits for the next turn's looks.
   const bool expires = timers_.NextDeadline() <= due;
-  if (looks || expires) handled += HandleReadable(absl::ZeroDuration());
+  if (looks || expires) handled += HandleReadable(AwaitReadable(absl::ZeroDuration()));
   handled += PollSources();
   if (expires) handled += timers_.RunExpired(due);
   if (handled > 0) {
@@ -196,29 +194,38 @@ void EpollEventLoop::ArmAndSleep() {
   sleeping_.store(true, std::memory_order_seq_cst);
   // What arrived before the arming raised no event, and a task posted before `sleeping_` woke nobody: look once more.
   const bool nothing = PollSources() == 0 && tasks_.empty() && !stopped_.load(std::memory_order_seq_cst);
-  HandleReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
+  const Readable readable = AwaitReadable(nothing ? timers_.NextDeadline() - Now() : absl::ZeroDuration());
   sleeping_.store(false, std::memory_order_relaxed);
   EndWait(/*slept=*/nothing, Now());
+  HandleReadable(readable);
 }
 
 int EpollEventLoop::PollSources() {
   int handled = 0;
-  bool removed = false;
+  const bool within_another = std::exchange(walks_sources_, true);
   for (size_t i = 0; i < sources_.size(); ++i) {  // By index: a source may add another.
     if (sources_[i] != nullptr) handled += sources_[i]->Poll();
-    removed |= sources_[i] == nullptr;
   }
-  if (removed) std::erase(sources_, nullptr);
+  walks_sources_ = within_another;
+  if (source_removed_ && !within_another) {
+    std::erase(sources_, nullptr);
+    source_removed_ = false;
+  }
   return handled;
 }
 
-int EpollEventLoop::HandleReadable(absl::Duration wait) {
-  std::array<epoll_event, kEventsPerWait> events;
-  const int count = epoll_wait(epoll_fd_, events.data(), kEventsPerWait, ToEpollTimeout(wait));
+EpollEventLoop::Readable EpollEventLoop::AwaitReadable(absl::Duration wait) {
+  Readable readable;
+  const int count = epoll_wait(epoll_fd_, readable.events.data(), Readable::kMax, ToEpollTimeout(wait));
+  readable.count = std::max(count, 0);
   if (wait > absl::ZeroDuration()) clock_.Read();  // It may have slept: what is called next sets timers by it.
   next_epoll_ = Now() + kLongestBetweenEpolls;
-  for (int i = 0; i < count; ++i) {
-    const int fd = events[i].data.fd;
+  return readable;
+}
+
+int EpollEventLoop::HandleReadable(const Readable& readable) {
+  for (int i = 0; i < readable.count; ++i) {
+    const int fd = readable.events[i].data.fd;
     if (fd == wake_fd_) {
       uint64_t ignored;
       [[maybe_unused]] const ssize_t bytes = read(wake_fd_, &ignored, sizeof(ignored));
@@ -228,7 +235,7 @@ int EpollEventLoop::HandleReadable(absl::Duration wait) {
     const auto reader = readers_.find(fd);
     if (reader != readers_.end()) reader->second->OnReadable(fd);
   }
-  return std::max(count, 0);
+  return readable.count;
 }
 
 }  // namespace verbena::transport

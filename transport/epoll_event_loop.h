@@ -7,6 +7,9 @@
 #ifndef VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
 #define VERBENA_TRANSPORT_EPOLL_EVENT_LOOP_H_
 
+#include <sys/epoll.h>
+
+#include <array>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -40,9 +43,16 @@ class EpollEventLoop : public EventLoop {
   bool InLoopThread() const override;
 
  private:
+  struct Readable {
+    static constexpr int kMax = 64;
+    std::array<epoll_event, kMax> events;
+    int count = 0;
+  };
+
+  Readable AwaitReadable(absl::Duration wait);
   // Each returns how many items it handled.
+  int HandleReadable(const Readable& readable);
   int PollSources();
-  int HandleReadable(absl::Duration wait);
 
   void Turn();
   void ReadClock();
@@ -64,7 +74,9 @@ class EpollEventLoop : public EventLoop {
   uint32_t turns_ = 0;
   absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
   uint32_t idle_turns_ = 0;                       // Since the last work or sleep.
-  std::vector<PollSource*> sources_;
+  std::vector<PollSource*> sources_;              // Null: removed since the last walk began.
+  bool walks_sources_ = false;                    // A source may run the loop within its Poll.
+  bool source_removed_ = false;
   absl::flat_hash_map<int, PollSource*> readers_;
   TimerQueue timers_;
 

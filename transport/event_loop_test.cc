@@ -231,61 +231,6 @@ TEST(EventLoop, WhatCameDuringALongTurnIsHandledBeforeTheTimersThatWaitForIt) {
   close(fd);
 }
 
-TEST(EventLoop, ATimerThatBecomesDueWhileSourcesArePolledWaitsForTheNextLookAtThem) {
-  class Source : public PollSource {
-   public:
-    int Poll() override { return work == nullptr ? 0 : (std::exchange(work, nullptr)(), 1); }
-    void Arm() override {}
-    void OnReadable(int) override {}
-    absl::AnyInvocable<void()> work;
-  };
-  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kBusy);
-  Source first, second;
-  loop->AddSource(&first);
-  loop->AddSource(&second);
-  bool handled = false;
-  int expired = 0;
-  loop->Post([&] {
-    for (const int ms : {0, 10}) loop->AddTimer(loop->Now() + absl::Milliseconds(ms), [&] { ++expired; });
-    second.work = [&] {
-      absl::SleepFor(absl::Milliseconds(20));
-      loop->ReadNow();
-      first.work = [&] {
-        handled = true;
-        EXPECT_EQ(expired, 1);
-      };
-    };
-  });
-  loop->RunUntil([&] { return expired == 2; });
-  EXPECT_TRUE(handled);
-  loop->RemoveSource(&first);
-  loop->RemoveSource(&second);
-}
-
-TEST(EventLoop, ASourceMayRemoveItselfWhileItIsPolled) {
-  class Once : public PollSource {
-   public:
-    explicit Once(EventLoop* loop) : loop_(loop) {}
-    int Poll() override {
-      ++polls;
-      loop_->RemoveSource(this);
-      return 1;
-    }
-    void Arm() override {}
-    void OnReadable(int) override {}
-    int polls = 0;
-
-   private:
-    EventLoop* const loop_;
-  };
-  const std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kBusy);
-  Once source(loop.get());
-  loop->AddSource(&source);
-  int turns = 0;
-  loop->RunUntil([&] { return ++turns > 3; });
-  EXPECT_EQ(source.polls, 1);
-}
-
 TEST(EventLoop, WhatIsKeptForItIsDestroyedWhenItIsDroppedAndTheRestWithTheLoop) {
   std::unique_ptr<EventLoop> loop = MakeLoop(WaitPolicy::kEvent);
   const std::shared_ptr<int> values[] = {std::make_shared<int>(0), std::make_shared<int>(1)};

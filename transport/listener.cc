@@ -1,9 +1,7 @@
 // Listening: one connection-manager id for each device, on the first loop; each request moves to the loop that will own
 // its connection.
 
-#include <array>
-#include <atomic>
-#include <cstring>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <utility>
@@ -11,8 +9,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "transport/acceptor.h"
 #include "transport/address.h"
-#include "transport/audit_log.h"
+#include "transport/cm_channel.h"
 #include "transport/connection_setup.h"
 #include "transport/device_selection.h"
 #include "transport/endpoint.h"
@@ -36,141 +35,6 @@ void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
   });
   done.get_future().wait();
 }
-
-// What the acceptors of one listener share; they may outlive it.
-struct Acceptance {
-  TransportOptions options;
-  AuthenticationPolicy policy;
-  Listener::AcceptCallback on_accept;
-  std::atomic<bool> closing = false;  // New requests are rejected.
-  std::atomic<bool> ended = false;    // on_accept is not called any more.
-  std::atomic<uint32_t> unauthenticated = 0;
-  AuditLog audit_log;
-};
-
-// A place among those that may be unauthenticated at once.
-class UnauthenticatedPlace {
- public:
-  explicit UnauthenticatedPlace(std::shared_ptr<Acceptance> acceptance)
-      : acceptance_(std::move(acceptance)), number_(++acceptance_->unauthenticated) {}
-  ~UnauthenticatedPlace() { --acceptance_->unauthenticated; }
-  UnauthenticatedPlace(const UnauthenticatedPlace&) = delete;
-  UnauthenticatedPlace& operator=(const UnauthenticatedPlace&) = delete;
-  bool within_limit() const { return number_ <= acceptance_->options.unauthenticated_connections_max; }
-
- private:
-  const std::shared_ptr<Acceptance> acceptance_;
-  const uint32_t number_;
-};
-
-// A connect request, as the listener hands it to the loop that will own the connection.
-struct Request {
-  verbs::ConnectionId id;
-  std::vector<std::byte> private_data;
-  uint8_t responder_resources;
-  uint8_t initiator_depth;
-};
-
-// One request, from the offer to the established connection.
-class Acceptor : public ConnectionSetup {
- public:
-  Acceptor(EventLoop* loop, const DeviceCandidate& candidate, std::shared_ptr<Acceptance> acceptance)
-      : ConnectionSetup(loop, candidate, acceptance->options, acceptance->policy), acceptance_(std::move(acceptance)) {}
-
-  void Start(CmChannel* channel, Request request) {
-    Begin(channel);
-    peer_ = request.id.PeerAddress();
-    if (absl::Status status = Answer(channel, std::move(request)); !status.ok()) Finish(status);
-  }
-
- private:
-  void OnEvent(verbs::CmEvent& event) override {
-    if (absl::Status failure = event.Failure(); !failure.ok()) return Finish(failure);
-    if (event.type() == RDMA_CM_EVENT_ESTABLISHED) OnConfirmed();
-  }
-
-  // A frame says no less than the client's confirmation, which may be lost: it is sent again only after seconds. Not
-  // from within the link, which changes hands; frames that come meanwhile are kept.
-  bool OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) override {
-    const bool taken = ConnectionSetup::OnSendArrived(receive, bytes);
-    if (!std::exchange(frame_came_, true)) group_->Defer([self = shared_from_this(), this] { OnConfirmed(); });
-    return taken;
-  }
-
-  void OnConfirmed() {
-    if (pending() && link_ != nullptr) Succeed(*agreement_, /*initiator=*/false);
-  }
-
-  absl::Status Answer(CmChannel* channel, Request request) {
-    if (absl::Status status = FindGroup(request.id); !status.ok()) {
-      return Refuse(request.id, ReasonOf(status), status);
-    }
-    const protocol::ServerHandshake handshake(HandshakeOffer());
-    const auto verdict = handshake.OnOffer(request.private_data);
-    if (const auto* rejection = std::get_if<wire::Rejection>(&verdict); rejection != nullptr) {
-      return RefuseWith(request.id, *rejection,
-                        absl::InvalidArgumentError(absl::StrCat("its hello: ", ToString(rejection->reason))));
-    }
-    if (acceptance_->closing) {
-      return Refuse(request.id, wire::RejectReason::kShuttingDown, absl::UnavailableError("shutting down"));
-    }
-    if (policy_.authenticator != nullptr) {
-      place_.emplace(acceptance_);
-      if (!place_->within_limit()) {
-        return Refuse(request.id, wire::RejectReason::kTooManyConnections,
-                      absl::ResourceExhaustedError("unauthenticated_connections_max is reached"));
-      }
-    }
-    // The id stays where it can be rejected until the link has everything that it needs.
-    if (absl::Status status = MakeLink(channel, std::move(request.id)); !status.ok()) {
-      return Refuse(link_ == nullptr ? request.id : link_->id(), ReasonOf(status), status);
-    }
-    agreement_ = std::get<protocol::Agreement>(verdict);
-    agreement_->ours = protocol::AnswerOf(*agreement_, static_cast<uint16_t>(share_.granted()));
-    agreement_->ours.receive_buffer_bytes = static_cast<uint32_t>(group_->receive_buffer_bytes());
-    std::array<std::byte, wire::kHelloBytes> hello;
-    wire::EncodeHello(agreement_->ours, hello.data());
-    verbs::ConnectionParameters parameters = Parameters(hello);
-    parameters.responder_resources = std::min(parameters.responder_resources, request.responder_resources);
-    parameters.initiator_depth = std::min(parameters.initiator_depth, request.initiator_depth);
-    link_->id().SetAckTimeout(options_.ack_timeout).IgnoreError();  // Or the device keeps its own.
-    return link_->id().Accept(parameters);
-  }
-
-  // Why there is no link.
-  wire::RejectReason ReasonOf(const absl::Status& status) const {
-    if (!absl::IsResourceExhausted(status)) return wire::RejectReason::kDevice;
-    return group_ != nullptr && !reserved_ ? wire::RejectReason::kTooManyConnections : wire::RejectReason::kNoMemory;
-  }
-
-  absl::Status Refuse(verbs::ConnectionId& id, wire::RejectReason reason, absl::Status why) {
-    return RefuseWith(id, wire::Rejection{reason, wire::kVersion, wire::kVersion}, std::move(why));
-  }
-
-  absl::Status RefuseWith(verbs::ConnectionId& id, const wire::Rejection& rejection, absl::Status why) {
-    std::array<std::byte, wire::kRejectionBytes> bytes;
-    wire::EncodeRejection(rejection, bytes.data());
-    id.Reject(bytes).IgnoreError();  // The peer may have given up.
-    return why;
-  }
-
-  void Done(absl::StatusOr<std::unique_ptr<Connection>> outcome) override {
-    place_.reset();
-    if (!outcome.ok()) {
-      acceptance_->audit_log.Refused(absl::StrCat("a connection from ", peer_), outcome.status(), loop_->Now());
-    } else if (!acceptance_->ended) {
-      acceptance_->on_accept(*std::move(outcome));
-    }
-  }
-
-  absl::string_view Waiting() const override { return "the client to confirm the connection"; }
-
-  const std::shared_ptr<Acceptance> acceptance_;
-  std::string peer_;
-  std::optional<protocol::Agreement> agreement_;
-  std::optional<UnauthenticatedPlace> place_;
-  bool frame_came_ = false;  // Which confirms the connection, soon.
-};
 
 // One device that the listener listens on, again when it was removed and is back. Lives on the first loop.
 class DeviceListener : public CmHandler {
@@ -235,11 +99,27 @@ class DeviceListener : public CmHandler {
   void OnCmEvent(verbs::CmEvent& event) override {
     if (event.type() == RDMA_CM_EVENT_DEVICE_REMOVAL) return OnDeviceRemoved();
     if (event.type() != RDMA_CM_EVENT_CONNECT_REQUEST) return;
-    const size_t chosen = next_++ % loops_.size();
     auto request = std::make_shared<Request>(Request{event.TakeRequest(),
                                                      {event.private_data().begin(), event.private_data().end()},
                                                      event.responder_resources(),
-                                                     event.initiator_depth()});
+                                                     event.initiator_depth(),
+                                                     std::make_unique<Place>(acceptance_, &Acceptance::waiting)});
+    const uint64_t waiting_max = uint64_t{acceptance_->options.connections_max} * loops_.size();
+    if (request->waiting->number() > waiting_max) return RefuseToWait(request->id);
+    HandOver(std::move(request));
+  }
+
+ private:
+  // At once: so many connections are all that the loops take in.
+  void RefuseToWait(verbs::ConnectionId& id) {
+    Reject(id, RejectionFor(wire::RejectReason::kTooManyConnections));
+    acceptance_->audit_log.Refused(
+        absl::StrCat("a connection from ", id.PeerAddress()),
+        absl::ResourceExhaustedError("as many connect requests wait as there may be connections"), loops_[0]->Now());
+  }
+
+  void HandOver(std::shared_ptr<Request> request) {
+    const size_t chosen = next_++ % loops_.size();
     if (chosen != 0) {
       if (absl::Status status = request->id.MigrateTo(channels_[chosen]->channel()); !status.ok()) {
         return Log(Severity::kError, status.message());
@@ -253,7 +133,6 @@ class DeviceListener : public CmHandler {
     });
   }
 
- private:
   void DropId() {
     if (!id_.has_value()) return;
     channels_[0]->RemoveHandler(*id_);

@@ -1,8 +1,13 @@
 // How connections end on the device under test, both ends in one process: drained, aborted, dropped, rejected; nothing
 // stays behind.
 
+#include <atomic>
 #include <future>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -160,6 +165,63 @@ TEST(Endings, PastConnectionsMaxTheServerRejectsInWords) {
   ASSERT_NE(pair.Connect(), nullptr) << pair.status();
   EXPECT_EQ(pair.Connect(), nullptr);
   EXPECT_EQ(pair.status().code(), absl::StatusCode::kResourceExhausted) << pair.status();
+}
+
+// Who connects to a server of two loops, one of which is stuck.
+class StuckLoop : public testing::Test {
+ protected:
+  StuckLoop() {
+    TransportOptions options = TestOptions();
+    options.connections_max = 1;
+    const auto accept = [this](std::unique_ptr<Connection> connection) { Keep(std::move(connection)); };
+    listener_ = *Listener::Listen(integration::AddressUnderTest(), options,
+                                  {server_loops_->loop(0), server_loops_->loop(1)}, accept);
+    server_loops_->loop(1)->Post([this] { release_.get_future().wait(); });
+  }
+  ~StuckLoop() override {
+    release_.set_value();
+    EXPECT_TRUE(WaitUntil([&] { return over_ == begun_; }, End::kPatience));
+    listener_.reset();  // It accepts nobody any more.
+    ends_.clear();
+    client_loops_.reset();
+    server_loops_.reset();
+  }
+
+  void Connect() {
+    ++begun_;
+    transport::Connect(listener_->addresses().front(), TestOptions(), client_loops_->loop(0),
+                       [this](absl::StatusOr<std::unique_ptr<Connection>> connection) {
+                         if (absl::IsResourceExhausted(connection.status())) ++rejected_;
+                         if (connection.ok()) Keep(*std::move(connection));
+                         ++over_;
+                       });
+  }
+  bool WaitForRejected(int count) {
+    return WaitUntil([&] { return rejected_ >= count; }, End::kPatience);
+  }
+
+ private:
+  void Keep(std::unique_ptr<Connection> connection) {
+    auto end = std::make_unique<End>();
+    end->Adopt(std::move(connection));
+    const std::lock_guard lock(mu_);
+    ends_.push_back(std::move(end));
+  }
+
+  std::promise<void> release_;
+  std::unique_ptr<EventLoopGroup> server_loops_ = *EventLoopGroup::Start(2, {});
+  std::unique_ptr<EventLoopGroup> client_loops_ = *EventLoopGroup::Start(1, {});
+  std::unique_ptr<Listener> listener_;
+  int begun_ = 0;
+  std::atomic<int> over_ = 0;
+  std::atomic<int> rejected_ = 0;
+  std::mutex mu_;
+  std::vector<std::unique_ptr<End>> ends_;
+};
+
+TEST_F(StuckLoop, LetsNoMoreWaitThanThereMayBeConnections) {
+  for (int i = 0; i < 9; ++i) Connect();  // One is connected, and two wait at most: without a bound every other.
+  EXPECT_TRUE(WaitForRejected(6));
 }
 
 }  // namespace
