@@ -30,7 +30,7 @@ class CmHandler {
 
 class CmChannel : public PollSource {
  public:
-  // A turn begins no event after so long, and no step; what is left is the next turn's. One may take half a
+  // After so long a turn begins no further step and event; what is left is the next turn's. One may take half a
   // millisecond, and on slow machines many times as long.
   static constexpr absl::Duration kTurnMax = absl::Milliseconds(20);
 
@@ -45,7 +45,7 @@ class CmChannel : public PollSource {
   // What is dear about a connection and is no event: `step` runs soon, in order, by turns with the events. As many wait
   // as were asked for.
   void HandleSoon(absl::AnyInvocable<void()> step);
-  // The last turn left something to this one: who gives up waiting for an event may find it there.
+  // The last turn may have left something to this one: who gives up waiting for an event may find it there.
   bool behind() const { return behind_; }
 
   int Poll() override;

@@ -37,9 +37,10 @@ class SlowHandler : public CmHandler {
     by_steps_of->HandleSoon([this] { Work(); });
   }
   void Work() {
-    absl::SleepFor(absl::Milliseconds(kEachMs));
+    absl::SleepFor(each);
     if (handled++ == 0 && at_first != nullptr) at_first();
   }
+  absl::Duration each = absl::Milliseconds(kEachMs);
   int handled = 0;
   CmChannel* by_steps_of = nullptr;
   absl::AnyInvocable<void()> at_first;
@@ -66,20 +67,26 @@ class Traffic : public PollSource {
 class CmChannelTest : public testing::Test {
  protected:
   CmChannelTest() {
-    fake_.descriptor = descriptor_;
+    close(std::exchange(fake_.descriptor, eventfd(1, 0)));  // Readable until MakeUnreadable.
     channel_ = *CmChannel::For(loop_.get(), fake_.api());
     id_ = std::make_unique<verbs::ConnectionId>(*verbs::ConnectionId::Create(channel_->channel()));
     channel_->SetHandler(*id_, &handler_);
+    AddEvents();
+  }
+
+  void AddEvents() {
     rdma_cm_event event = {};
     event.event = RDMA_CM_EVENT_ADDR_RESOLVED;
     event.id = id_->get();
     fake_.cm_events.assign(kEvents, event);
   }
-  ~CmChannelTest() override { close(descriptor_); }
-
+  void MakeReadable() {
+    const uint64_t one = 1;
+    EXPECT_EQ(write(fake_.descriptor, &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+  }
   void MakeUnreadable() {
     uint64_t one = 0;
-    EXPECT_EQ(read(descriptor_, &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+    EXPECT_EQ(read(fake_.descriptor, &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
   }
   // False: `condition` did not come about.
   bool RunForLong(absl::FunctionRef<bool()> condition) {
@@ -88,32 +95,28 @@ class CmChannelTest : public testing::Test {
     return condition();
   }
 
+  void ExpectTrafficBetweenThem() {
+    Traffic traffic(&handler_);
+    loop_->AddSource(&traffic);
+    EXPECT_TRUE(RunForLong([this] { return handler_.handled == kEvents; }));
+    loop_->RemoveSource(&traffic);
+    EXPECT_GE(traffic.most, 1);
+    EXPECT_LE(traffic.most, kEventsPerTurnMax);
+  }
+
   verbs::FakeVerbs fake_;
-  const int descriptor_ = eventfd(1, 0);  // Readable until MakeUnreadable.
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create({.wait = WaitPolicy::kBusy});
   SlowHandler handler_;
   CmChannel* channel_ = nullptr;
   std::unique_ptr<verbs::ConnectionId> id_;
 };
 
-TEST_F(CmChannelTest, BetweenManyEventsThoseWhoAreConnectedHaveTheirTurns) {
-  Traffic traffic(&handler_);
-  loop_->AddSource(&traffic);
-  loop_->RunUntil([this] { return handler_.handled == kEvents; });
-  loop_->RemoveSource(&traffic);
-  EXPECT_GE(traffic.most, 1);
-  EXPECT_LE(traffic.most, kEventsPerTurnMax);
-}
+TEST_F(CmChannelTest, BetweenManyEventsThoseWhoAreConnectedHaveTheirTurns) { ExpectTrafficBetweenThem(); }
 
 // As a listener makes its connections.
 TEST_F(CmChannelTest, NorDoTheStepsThatEventsAskForHoldThemUp) {
   handler_.by_steps_of = channel_;
-  Traffic traffic(&handler_);
-  loop_->AddSource(&traffic);
-  loop_->RunUntil([this] { return handler_.handled == kEvents; });
-  loop_->RemoveSource(&traffic);
-  EXPECT_GE(traffic.most, 1);
-  EXPECT_LE(traffic.most, kEventsPerTurnMax);
+  ExpectTrafficBetweenThem();
 }
 
 // Of what was left for the next turn; the descriptor says nothing more.
@@ -128,18 +131,24 @@ TEST_F(CmChannelTest, ALoopWithinAnOlderTaskGoesOnWithThem) {
       done = true;
     });
   };
-  loop_->RunUntil([&] { return done; });
+  ASSERT_TRUE(RunForLong([&] { return done; }));
   EXPECT_TRUE(all_handled);
 }
 
 TEST_F(CmChannelTest, ALoopWithinAnEventMayHandleThemAll) {
   const auto nothing_is_left = [&] { return handler_.handled == kEvents && !channel_->behind(); };
-  handler_.at_first = [&] {
-    MakeUnreadable();
+  for (const absl::Duration each : {handler_.each, absl::ZeroDuration()}) {  // The turn's time is over then, or not.
+    handler_.each = each;
+    handler_.handled = 0;
+    handler_.at_first = [&] {
+      MakeUnreadable();
+      EXPECT_TRUE(RunForLong(nothing_is_left));
+    };
+    ASSERT_TRUE(RunForLong([&] { return handler_.handled > 0; }));
     EXPECT_TRUE(RunForLong(nothing_is_left));
-  };
-  ASSERT_TRUE(RunForLong([&] { return handler_.handled > 0; }));
-  EXPECT_TRUE(RunForLong(nothing_is_left));
+    AddEvents();
+    MakeReadable();
+  }
 }
 
 TEST_F(CmChannelTest, ItIsBehindUntilNothingIsLeft) {
@@ -158,7 +167,7 @@ TEST_F(CmChannelTest, WhatIsLeftGoesWithTheLoopUnhandledBeforeItsChannel) {
   loop_.reset();
   EXPECT_EQ(handler_.handled, handled);
   const std::vector<std::string>& destroyed = fake_.destroyed();
-  EXPECT_THAT(std::vector(destroyed.end() - 2, destroyed.end()), ElementsAre("id", "event channel"));
+  EXPECT_THAT(std::vector(destroyed.end() - 3, destroyed.end()), ElementsAre("id", "id", "event channel"));
 }
 
 }  // namespace

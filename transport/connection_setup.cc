@@ -67,11 +67,12 @@ void ConnectionSetup::Begin(const CmChannel* channel) {
 }
 
 void ConnectionSetup::OnTime(const CmChannel* channel) {
-  if (channel->behind() && TakeMoreTime()) {
-    timer_ = loop_->AddTimer(deadline_, [this, channel] { OnTime(channel); });
-    return;
-  }
   timer_ = 0;
+  if (!channel->behind() || !TakeMoreTime()) return GiveUp();
+  timer_ = loop_->AddTimer(deadline_, [this, channel] { OnTime(channel); });
+}
+
+void ConnectionSetup::GiveUp() {
   Finish(absl::DeadlineExceededError(
       absl::StrCat("no connection within ", had_more_time_ ? "twice " : "", "the handshake_timeout of ",
                    absl::FormatDuration(options_.handshake_timeout), ": still waiting for ", Waiting())));
@@ -167,11 +168,12 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   }
   absl::StatusOr<std::unique_ptr<AuthenticationRun>> run = AuthenticationRun::Begin(loop_, policy_, initiator, peer);
   if (!run.ok()) return Finish(absl::UnauthenticatedError(run.status().message()));
+  // The loop was held up: that is not the peer's doing.
+  if (loop_->ReadNow() >= deadline_ && !TakeMoreTime()) return GiveUp();
   RdmaConnection::Parts parts = TakeParts(agreement, initiator);
   parts.authentication = *std::move(run);
   // The connection keeps the deadline from here on.
   loop_->CancelTimer(std::exchange(timer_, 0));
-  if (loop_->Now() >= deadline_) TakeMoreTime();  // The loop was held up: that is not the peer's doing.
   parts.config.authentication_timeout = deadline_ - loop_->Now();
   RdmaConnection::Authenticate(std::move(parts),
                                [self = shared_from_this(), this](absl::StatusOr<std::unique_ptr<Connection>> outcome) {

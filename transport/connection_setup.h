@@ -56,7 +56,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
 
  protected:
   // The loop keeps this alive from here on, and fails it with DeadlineExceeded when handshake_timeout has passed; if
-  // `channel` is behind then, when it has passed once more: what this waits for may have come.
+  // `channel`, the loop's, is behind then, when it has passed once more: what this waits for may have come.
   void Begin(const CmChannel* channel);
   // Sets group_, by the device of `id`.
   absl::Status FindGroup(const verbs::ConnectionId& id);
@@ -94,6 +94,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   std::string PeerName() const;  // For people.
   void LetGo();
   void OnTime(const CmChannel* channel);
+  void GiveUp();
   bool TakeMoreTime();  // handshake_timeout from now on, once. False: it was taken.
 
   std::vector<EarlySend> early_sends_;
