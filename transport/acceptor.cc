@@ -19,7 +19,7 @@ wire::Rejection RejectionFor(wire::RejectReason reason) {
   return wire::Rejection{reason, wire::kVersion, wire::kVersion};
 }
 
-void Acceptor::Start(CmChannel* channel, Request request) {
+void Acceptor::Start(CmChannel* channel, ConnectRequest request) {
   Begin(channel);
   peer_ = request.id.PeerAddress();
   request.waiting.reset();
@@ -43,7 +43,7 @@ void Acceptor::OnConfirmed() {
   if (pending() && link_ != nullptr) Succeed(*agreement_, /*initiator=*/false);
 }
 
-absl::Status Acceptor::Answer(CmChannel* channel, Request request) {
+absl::Status Acceptor::Answer(CmChannel* channel, ConnectRequest request) {
   if (absl::Status status = FindGroup(request.id); !status.ok()) {
     return Refuse(request.id, ReasonOf(status), status);
   }
@@ -57,7 +57,7 @@ absl::Status Acceptor::Answer(CmChannel* channel, Request request) {
     return Refuse(request.id, wire::RejectReason::kShuttingDown, absl::UnavailableError("shutting down"));
   }
   if (policy_.authenticator != nullptr) {
-    place_.emplace(acceptance_, &Acceptance::unauthenticated);
+    place_.emplace(acceptance_->unauthenticated);
     if (place_->number() > options_.unauthenticated_connections_max) {
       return Refuse(request.id, wire::RejectReason::kTooManyConnections,
                     absl::ResourceExhaustedError("unauthenticated_connections_max is reached"));

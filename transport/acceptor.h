@@ -1,11 +1,12 @@
-// One connect request, from the offer to the established connection, and what all those of a listener share.
+// One connect request, from the offer to the established connection.
 //
-// Owner: the loop that will own the connection. Thread: that loop's, but for Acceptance and Place.
+// Owner: the loop that will own the connection. Thread: that loop's; who makes and rejects requests without an acceptor
+// is the listener, on its own.
 
 #ifndef VERBENA_TRANSPORT_ACCEPTOR_H_
 #define VERBENA_TRANSPORT_ACCEPTOR_H_
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,12 +18,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "transport/audit_log.h"
-#include "transport/authentication.h"
+#include "transport/acceptance.h"
 #include "transport/cm_channel.h"
 #include "transport/connection_setup.h"
 #include "transport/device_selection.h"
-#include "transport/endpoint.h"
 #include "transport/event_loop.h"
 #include "transport/protocol/handshake.h"
 #include "transport/verbs/cm_event.h"
@@ -31,41 +30,13 @@
 
 namespace verbena::transport {
 
-// What the acceptors of one listener share; they may outlive it. Any thread.
-struct Acceptance {
-  TransportOptions options;
-  AuthenticationPolicy policy;
-  Listener::AcceptCallback on_accept;
-  std::atomic<bool> closing = false;  // New requests are rejected.
-  std::atomic<bool> ended = false;    // on_accept is not called any more.
-  std::atomic<uint32_t> waiting = 0;  // Requests that their loop has not come to yet.
-  std::atomic<uint32_t> unauthenticated = 0;
-  AuditLog audit_log;
-};
-
-// A place among those that one of an Acceptance's numbers counts. Any thread.
-class Place {
- public:
-  Place(std::shared_ptr<Acceptance> acceptance, std::atomic<uint32_t> Acceptance::*number)
-      : acceptance_(std::move(acceptance)), taken_((*acceptance_).*number), number_(++taken_) {}
-  ~Place() { --taken_; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  uint32_t number() const { return number_; }  // How many were taken, with this one, when it was.
-
- private:
-  const std::shared_ptr<Acceptance> acceptance_;
-  std::atomic<uint32_t>& taken_;
-  const uint32_t number_;
-};
-
 // A connect request, as the listener hands it to the loop that will own the connection.
-struct Request {
+struct ConnectRequest {
   verbs::ConnectionId id;
   std::vector<std::byte> private_data;
   uint8_t responder_resources;
   uint8_t initiator_depth;
-  std::unique_ptr<Place> waiting;
+  std::unique_ptr<CountedPlace> waiting;  // Among those that the loop has not come to.
 };
 
 // Tells the peer, unless it has given up.
@@ -79,14 +50,14 @@ class Acceptor : public ConnectionSetup {
       : ConnectionSetup(loop, candidate, acceptance->options, acceptance->policy), acceptance_(std::move(acceptance)) {}
 
   // Once. `channel` is the loop's.
-  void Start(CmChannel* channel, Request request);
+  void Start(CmChannel* channel, ConnectRequest request);
 
   bool OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) override;
 
  private:
   void OnEvent(verbs::CmEvent& event) override;
   void OnConfirmed();
-  absl::Status Answer(CmChannel* channel, Request request);
+  absl::Status Answer(CmChannel* channel, ConnectRequest request);
   // Why there is no link.
   wire::RejectReason ReasonOf(const absl::Status& status) const;
   // Both return `why`.
@@ -98,8 +69,8 @@ class Acceptor : public ConnectionSetup {
   const std::shared_ptr<Acceptance> acceptance_;
   std::string peer_;
   std::optional<protocol::Agreement> agreement_;
-  std::optional<Place> place_;  // Among the unauthenticated.
-  bool frame_came_ = false;     // Which confirms the connection, soon.
+  std::optional<CountedPlace> place_;  // Among the unauthenticated.
+  bool frame_came_ = false;            // Which confirms the connection, soon.
 };
 
 }  // namespace verbena::transport

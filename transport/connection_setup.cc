@@ -68,14 +68,14 @@ void ConnectionSetup::Begin(const CmChannel* channel) {
 
 void ConnectionSetup::OnTime(const CmChannel* channel) {
   timer_ = 0;
-  if (!channel->behind() || !TakeMoreTime()) return GiveUp();
+  if (!channel->behind() || !TakeMoreTime()) return GiveUp(Waiting());
   timer_ = loop_->AddTimer(deadline_, [this, channel] { OnTime(channel); });
 }
 
-void ConnectionSetup::GiveUp() {
+void ConnectionSetup::GiveUp(absl::string_view waiting) {
   Finish(absl::DeadlineExceededError(
       absl::StrCat("no connection within ", had_more_time_ ? "twice " : "", "the handshake_timeout of ",
-                   absl::FormatDuration(options_.handshake_timeout), ": still waiting for ", Waiting())));
+                   absl::FormatDuration(options_.handshake_timeout), ": still waiting for ", waiting)));
 }
 
 bool ConnectionSetup::TakeMoreTime() {
@@ -169,7 +169,7 @@ void ConnectionSetup::Succeed(const protocol::Agreement& agreement, bool initiat
   absl::StatusOr<std::unique_ptr<AuthenticationRun>> run = AuthenticationRun::Begin(loop_, policy_, initiator, peer);
   if (!run.ok()) return Finish(absl::UnauthenticatedError(run.status().message()));
   // The loop was held up: that is not the peer's doing.
-  if (loop_->ReadNow() >= deadline_ && !TakeMoreTime()) return GiveUp();
+  if (loop_->ReadNow() >= deadline_ && !TakeMoreTime()) return GiveUp("authentication");
   RdmaConnection::Parts parts = TakeParts(agreement, initiator);
   parts.authentication = *std::move(run);
   // The connection keeps the deadline from here on.

@@ -94,8 +94,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   std::string PeerName() const;  // For people.
   void LetGo();
   void OnTime(const CmChannel* channel);
-  void GiveUp();
-  bool TakeMoreTime();  // handshake_timeout from now on, once. False: it was taken.
+  void GiveUp(absl::string_view waiting);  // For what.
+  bool TakeMoreTime();                     // handshake_timeout from now on, once. False: it was taken.
 
   std::vector<EarlySend> early_sends_;
   absl::Time deadline_;

@@ -55,8 +55,8 @@ class ConnectionSetupTest : public testing::Test {
   absl::Duration RunToItsEnd(absl::FunctionRef<void()> beside = [] {}) {
     absl::Time begin;
     loop_->Post([&] {
-      setup_->Begin(channel_);
       begin = loop_->ReadNow();
+      setup_->Begin(channel_);
       beside();
     });
     const absl::Time end = absl::Now() + 20 * kTimeout;

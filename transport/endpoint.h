@@ -33,7 +33,7 @@ struct TransportOptions {
   // On a device without shared receive queues each connection has so many receives of its own instead.
   uint32_t receive_buffers_per_connection = 32;
   uint32_t send_buffers = 512;                     // A loop's send slots.
-  uint32_t connections_max = 10000;                // Of one loop on one device.
+  uint32_t connections_max = 10000;                // Of one loop on one device; as many connect requests wait for it.
   uint32_t unauthenticated_connections_max = 256;  // Of a listener, of those; one more is rejected.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message

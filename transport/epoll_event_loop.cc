@@ -96,8 +96,10 @@ absl::Time EpollEventLoop::ReadNow() {
 void EpollEventLoop::AddSource(PollSource* source) { sources_.push_back(source); }
 
 void EpollEventLoop::RemoveSource(PollSource* source) {
-  // Set to null, not erased: a source may remove itself while the loop walks the list.
+  // Set to null, not erased: a source may remove itself while the loop walks the list. But for the last ones, lest
+  // those that come and go make the list longer while a loop runs within a walk.
   std::replace(sources_.begin(), sources_.end(), source, static_cast<PollSource*>(nullptr));
+  while (!sources_.empty() && sources_.back() == nullptr) sources_.pop_back();
   source_removed_ = true;
 }
 

@@ -74,7 +74,7 @@ class EpollEventLoop : public EventLoop {
   uint32_t turns_ = 0;
   absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
   uint32_t idle_turns_ = 0;                       // Since the last work or sleep.
-  std::vector<PollSource*> sources_;              // Null: removed since the last walk began.
+  std::vector<PollSource*> sources_;              // Null: removed since the outermost walk began.
   bool walks_sources_ = false;                    // A source may run the loop within its Poll.
   bool source_removed_ = false;
   absl::flat_hash_map<int, PollSource*> readers_;

@@ -57,9 +57,9 @@ class EventLoop {
   // Runs `task` on the loop's thread, soon, in order of posting. Tasks posted after Stop are destroyed unrun when the
   // loop is.
   virtual void Post(absl::AnyInvocable<void()> task) = 0;
-  // Runs `callback` on the loop's thread at or after `when` (steady clock), unless cancelled. Each source, and
-  // of the descriptors 64 at least, is looked at between `when` and then: a timeout means that nothing came, however
-  // long a turn held up the loop, but for what a source leaves to its next turn (CmChannel::behind).
+  // Runs `callback` on the loop's thread at or after `when` (steady clock), unless cancelled. Each source, and of the
+  // descriptors 64 at least, is looked at between `when` and then: a timeout means that nothing came, however long a
+  // turn held up the loop, but for what a source leaves to its next turn (CmChannel::behind).
   virtual TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) = 0;
   virtual void CancelTimer(TimerId id) = 0;
   // The loop's steady clock, read once per turn, and by ReadNow.

@@ -1,9 +1,12 @@
 // Listening: one connection-manager id for each device, on the first loop; each request moves to the loop that will own
 // its connection.
 
+#include <atomic>
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,7 +44,9 @@ class DeviceListener : public CmHandler {
  public:
   DeviceListener(const DeviceCandidate& candidate, std::vector<EventLoop*> loops,
                  std::shared_ptr<Acceptance> acceptance)
-      : candidate_(candidate), loops_(std::move(loops)), acceptance_(std::move(acceptance)) {}
+      : candidate_(candidate), loops_(std::move(loops)), acceptance_(std::move(acceptance)) {
+    for (size_t i = 0; i < loops_.size(); ++i) waiting_.push_back(std::make_shared<std::atomic<uint32_t>>(0));
+  }
   ~DeviceListener() override {
     loops_[0]->CancelTimer(again_timer_);
     DropId();
@@ -99,27 +104,38 @@ class DeviceListener : public CmHandler {
   void OnCmEvent(verbs::CmEvent& event) override {
     if (event.type() == RDMA_CM_EVENT_DEVICE_REMOVAL) return OnDeviceRemoved();
     if (event.type() != RDMA_CM_EVENT_CONNECT_REQUEST) return;
-    auto request = std::make_shared<Request>(Request{event.TakeRequest(),
-                                                     {event.private_data().begin(), event.private_data().end()},
-                                                     event.responder_resources(),
-                                                     event.initiator_depth(),
-                                                     std::make_unique<Place>(acceptance_, &Acceptance::waiting)});
-    const uint64_t waiting_max = uint64_t{acceptance_->options.connections_max} * loops_.size();
-    if (request->waiting->number() > waiting_max) return RefuseToWait(request->id);
-    HandOver(std::move(request));
+    verbs::ConnectionId id = event.TakeRequest();
+    const std::optional<size_t> loop = ChooseLoop();
+    if (!loop.has_value()) return RefuseToWait(id);
+    HandOver(*loop,
+             std::make_shared<ConnectRequest>(ConnectRequest{std::move(id),
+                                                             {event.private_data().begin(), event.private_data().end()},
+                                                             event.responder_resources(),
+                                                             event.initiator_depth(),
+                                                             std::make_unique<CountedPlace>(waiting_[*loop])}));
   }
 
  private:
-  // At once: so many connections are all that the loops take in.
-  void RefuseToWait(verbs::ConnectionId& id) {
-    Reject(id, RejectionFor(wire::RejectReason::kTooManyConnections));
-    acceptance_->audit_log.Refused(
-        absl::StrCat("a connection from ", id.PeerAddress()),
-        absl::ResourceExhaustedError("as many connect requests wait as there may be connections"), loops_[0]->Now());
+  // The next in turn, of those for whom fewer requests wait than they take connections. None: for all as many wait.
+  std::optional<size_t> ChooseLoop() {
+    for (size_t tried = 0; tried < loops_.size(); ++tried) {
+      const size_t loop = next_++ % loops_.size();
+      if (*waiting_[loop] < acceptance_->options.connections_max) return loop;
+    }
+    return std::nullopt;
   }
 
-  void HandOver(std::shared_ptr<Request> request) {
-    const size_t chosen = next_++ % loops_.size();
+  void RefuseToWait(verbs::ConnectionId& id) {
+    const bool closing = acceptance_->closing;
+    Reject(id, RejectionFor(closing ? wire::RejectReason::kShuttingDown : wire::RejectReason::kTooManyConnections));
+    acceptance_->audit_log.Refused(
+        absl::StrCat("a connection from ", id.PeerAddress()),
+        closing ? absl::UnavailableError("shutting down")
+                : absl::ResourceExhaustedError("connections_max of connect requests wait for each loop"),
+        loops_[0]->Now());
+  }
+
+  void HandOver(size_t chosen, std::shared_ptr<ConnectRequest> request) {
     if (chosen != 0) {
       if (absl::Status status = request->id.MigrateTo(channels_[chosen]->channel()); !status.ok()) {
         return Log(Severity::kError, status.message());
@@ -170,11 +186,12 @@ class DeviceListener : public CmHandler {
   const DeviceCandidate candidate_;
   const std::vector<EventLoop*> loops_;
   const std::shared_ptr<Acceptance> acceptance_;
-  std::vector<CmChannel*> channels_;       // By loop.
-  std::optional<verbs::ConnectionId> id_;  // None while its device is away.
-  sockaddr_storage bound_ = {};            // With the real port.
-  std::string text_;                       // The same, for people. Set, like the next two, once the device was removed.
-  std::string why_not_;                    // The last reason for not listening again.
+  std::vector<CmChannel*> channels_;                             // By loop.
+  std::vector<std::shared_ptr<std::atomic<uint32_t>>> waiting_;  // By loop: the requests that it has not come to.
+  std::optional<verbs::ConnectionId> id_;                        // None while its device is away.
+  sockaddr_storage bound_ = {};                                  // With the real port.
+  std::string text_;     // The same, for people. Set, like the next two, once the device was removed.
+  std::string why_not_;  // The last reason for not listening again.
   TimerId again_timer_ = 0;
   size_t next_ = 0;
 };

@@ -32,7 +32,10 @@ class Functions {
 };
 
 absl::StatusOr<LibCurl> LoadAndInitialise() {
-  absl::StatusOr<LibCurl> curl = LoadLibCurl();
+  absl::StatusOr<LibCurl> curl = LoadLibCurl(kLibCurlFile);
+  if (!curl.ok()) {
+    if (absl::StatusOr<LibCurl> other = LoadLibCurl(kLibCurlGnuTlsFile); other.ok()) curl = *other;
+  }
   if (curl.ok() && curl->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     return absl::ResourceExhaustedError("libcurl cannot be initialised");
   }

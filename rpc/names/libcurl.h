@@ -30,11 +30,13 @@ struct LibCurl {
   decltype(&curl_multi_cleanup) multi_cleanup;
 };
 
-constexpr char kLibCurlFile[] = "libcurl.so.4";  // The ABI of the header that this was built with.
+// The ABI of the headers that this was built with, and what Debian calls it where it is built with GnuTLS.
+constexpr char kLibCurlFile[] = "libcurl.so.4";
+constexpr char kLibCurlGnuTlsFile[] = "libcurl-gnutls.so.4";
 
 // Loads `file` for as long as the process lives. FailedPrecondition, in the loader's words, if it is not installed or
 // lacks a function. Any thread.
-absl::StatusOr<LibCurl> LoadLibCurl(const char* file = kLibCurlFile);
+absl::StatusOr<LibCurl> LoadLibCurl(const char* file);
 
 // The process's, for as long as it lives: loaded and initialised on first use, which takes some milliseconds, and tried
 // anew after a failure. ResourceExhausted if libcurl cannot be initialised. Any thread.

@@ -12,6 +12,7 @@ using ::testing::HasSubstr;
 
 bool IsLoaded() { return dlopen(kLibCurlFile, RTLD_LAZY | RTLD_NOLOAD) != nullptr; }
 
+// Once in a process: it stays.
 TEST(LibCurlTest, IsLoadedByWhoAsksForItAndNotWithTheProgram) {
   EXPECT_FALSE(IsLoaded());
   const absl::StatusOr<const LibCurl*> curl = TheLibCurl();

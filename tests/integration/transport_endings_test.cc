@@ -172,7 +172,7 @@ class StuckLoop : public testing::Test {
  protected:
   StuckLoop() {
     TransportOptions options = TestOptions();
-    options.connections_max = 1;
+    options.connections_max = 3;
     const auto accept = [this](std::unique_ptr<Connection> connection) { Keep(std::move(connection)); };
     listener_ = *Listener::Listen(integration::AddressUnderTest(), options,
                                   {server_loops_->loop(0), server_loops_->loop(1)}, accept);
@@ -189,7 +189,9 @@ class StuckLoop : public testing::Test {
 
   void Connect() {
     ++begun_;
-    transport::Connect(listener_->addresses().front(), TestOptions(), client_loops_->loop(0),
+    TransportOptions options = TestOptions();
+    options.handshake_timeout = End::kPatience;
+    transport::Connect(listener_->addresses().front(), options, client_loops_->loop(0),
                        [this](absl::StatusOr<std::unique_ptr<Connection>> connection) {
                          if (absl::IsResourceExhausted(connection.status())) ++rejected_;
                          if (connection.ok()) Keep(*std::move(connection));
@@ -220,8 +222,8 @@ class StuckLoop : public testing::Test {
 };
 
 TEST_F(StuckLoop, LetsNoMoreWaitThanThereMayBeConnections) {
-  for (int i = 0; i < 9; ++i) Connect();  // One is connected, and two wait at most: without a bound every other.
-  EXPECT_TRUE(WaitForRejected(6));
+  for (int i = 0; i < 30; ++i) Connect();  // Three are connected, and three wait: without a bound every other.
+  EXPECT_TRUE(WaitForRejected(20));
 }
 
 }  // namespace
