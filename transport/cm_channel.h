@@ -43,7 +43,7 @@ class CmChannel : public PollSource {
   void SetHandler(const verbs::ConnectionId& id, CmHandler* handler) { handlers_[id.get()] = handler; }
   void RemoveHandler(const verbs::ConnectionId& id) { handlers_.erase(id.get()); }
   // What is dear about a connection and is no event: `step` runs soon, in order, by turns with the events. As many wait
-  // as were asked for.
+  // as are asked for: who asks at the wish of peers has a bound (listener.cc).
   void HandleSoon(absl::AnyInvocable<void()> step);
   // The last turn may have left something to this one: who gives up waiting for an event may find it there.
   bool behind() const { return behind_; }

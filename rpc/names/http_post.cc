@@ -80,7 +80,7 @@ absl::StatusOr<long> Perform(const HttpPost& post, absl::FunctionRef<absl::Statu
   const Headers headers(curl.slist_append(curl.slist_append(nullptr, "Content-Type: application/json"), "Expect:"),
                         curl.slist_free_all);
   if (multi == nullptr || easy == nullptr || headers == nullptr) {
-    return absl::ResourceExhaustedError("libcurl cannot be set up");
+    return absl::ResourceExhaustedError(absl::StrCat(post.url, ": libcurl cannot be set up"));
   }
   Receiver receiver = {on_bytes, absl::OkStatus()};
   Configure(curl, easy.get(), post, headers.get(), &receiver);
