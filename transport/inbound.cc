@@ -10,6 +10,7 @@ namespace verbena::transport {
 void Inbound::Clear() {
   failed = false;
   state = Landing::kNone;
+  ticket = FetchWindow::kNone;
   landing = BlockRef();
 }
 

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "transport/connection.h"
 #include "transport/counters.h"
+#include "transport/fetch_window.h"
 #include "transport/landing_loans.h"
 #include "transport/payload_arena.h"
 #include "transport/wire/frame.h"
@@ -26,6 +27,7 @@ struct Inbound {
   // How far its landing memory is; charged to the poll group's budget from kReady on, until nobody holds it.
   enum class Landing : uint8_t {
     kNone,
+    kQueued,   // For its turn. Woken by FetchWindow.
     kWaiting,  // For the budget. Woken by MemoryBudget.
     kReady,    // READs may land.
   };
@@ -36,6 +38,7 @@ struct Inbound {
   uint64_t payload_bytes = 0;
   bool failed = false;  // OnFetchFailed was made; the record waits for its READs.
   Landing state = Landing::kNone;
+  FetchWindow::Ticket ticket = FetchWindow::kNone;
   BlockRef landing;  // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;

@@ -49,6 +49,7 @@ PollGroup::PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, con
       receives_(device_->domain(), options.receive_buffer_bytes, IBV_ACCESS_LOCAL_WRITE),
       sends_(device_->domain(), options.receive_buffer_bytes, 0),
       headers_(device_->domain(), wire::kFrameHeaderBytes, 0),
+      fetch_window_(options.fetch_window_bytes),
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
       landing_loans_(loop, &fetch_budget_),
       export_budget_(options.export_bytes_max, &counters_.exported_bytes),
@@ -118,6 +119,7 @@ void PollGroup::Close() {
   }
   deferred_.OnQueueFailed();  // Nothing is waited for any more.
   deferred_.RunRipe();
+  loop_->CancelTimer(window_timer_);
   loop_->CancelTimer(watch_timer_);
   loop_->CancelTimer(sweep_timer_);
   kept_memory_.Cancel();

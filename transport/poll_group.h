@@ -28,6 +28,7 @@
 #include "transport/endpoint.h"
 #include "transport/export_holders.h"
 #include "transport/exported_payload.h"
+#include "transport/fetch_window.h"
 #include "transport/flight_queue.h"
 #include "transport/kept_memory_timer.h"
 #include "transport/landing_loans.h"
@@ -56,6 +57,9 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   EventLoop* loop() const { return loop_; }
   DeviceContext& device() const { return *device_; }
   CounterBlock& counters() { return counters_; }
+  FetchWindow& fetch_window() { return fetch_window_; }
+  // After each Enter that has to wait.
+  void WatchFetchWindow();
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   LandingLoans& landing_loans() { return landing_loans_; }
   MemoryBudget& export_budget() { return export_budget_; }
@@ -186,12 +190,14 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   std::optional<verbs::CompletionQueue> completions_;
   ReceiveSupply::UsedList used_supplies_;
   std::unique_ptr<SharedReceives> shared_;  // Null on a device without shared receive queues.
+  FetchWindow fetch_window_;
   MemoryBudget fetch_budget_;
   LandingLoans landing_loans_;
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
-  TimerId watch_timer_ = 0;  // While somebody waits for memory.
-  TimerId sweep_timer_ = 0;  // While a SEND that nobody awaits may have completed unseen.
+  TimerId window_timer_ = 0;  // While somebody waits for the fetch window.
+  TimerId watch_timer_ = 0;   // While somebody waits for memory.
+  TimerId sweep_timer_ = 0;   // While a SEND that nobody awaits may have completed unseen.
   KeptMemoryTimer kept_memory_;
 
   uint64_t connections_most_ = 0;  // At the same time, since GiveBackUnused was called.

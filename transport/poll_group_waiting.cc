@@ -1,4 +1,4 @@
-// How a PollGroup serves those that wait: for send buffers, room, credits, memory.
+// How a PollGroup serves those that wait: for send buffers, room, credits, their turn to fetch, memory.
 
 #include <algorithm>
 #include <optional>
@@ -32,6 +32,17 @@ void PollGroup::WakeForGrants(ReceiveSupply& supply) {
   while (const std::optional<uint32_t> number = supply.grants().NextWakeup(loop_->Now())) {
     if (links_[*number] != nullptr) links_[*number]->OnGrantsWakeup();
   }
+}
+
+void PollGroup::WatchFetchWindow() {
+  if (window_timer_ != 0) return;
+  const std::optional<absl::Time> time = fetch_window_.NextTime();
+  if (!time.has_value()) return;
+  window_timer_ = loop_->AddTimer(*time, [this] {
+    window_timer_ = 0;
+    fetch_window_.OnTime(loop_->Now());
+    WatchFetchWindow();
+  });
 }
 
 void PollGroup::WatchBudgets() {

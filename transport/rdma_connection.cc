@@ -61,7 +61,7 @@ RdmaConnection::RdmaConnection(Parts parts)
   if (parts.config.Agreed(wire::kFeatureSolicited)) link_->OnPeerSolicits();
 }
 
-RdmaConnection::~RdmaConnection() = default;
+RdmaConnection::~RdmaConnection() { group_.fetch_window().Forget(this); }
 
 // --- From the handle.
 

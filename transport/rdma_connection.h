@@ -22,6 +22,7 @@
 #include "transport/batch_splitter.h"
 #include "transport/connection.h"
 #include "transport/deadline_timer.h"
+#include "transport/fetch_window.h"
 #include "transport/inbound.h"
 #include "transport/link.h"
 #include "transport/outbound.h"
@@ -38,7 +39,9 @@ struct EarlySend {
   absl::Span<const std::byte> bytes;
 };
 
-class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<RdmaConnection> {
+class RdmaConnection : public LinkOwner,
+                       private FetchWindow::Fetcher,
+                       public std::enable_shared_from_this<RdmaConnection> {
  public:
   struct Parts {
     std::shared_ptr<PollGroup> group;
@@ -140,8 +143,11 @@ class RdmaConnection : public LinkOwner, public std::enable_shared_from_this<Rdm
   void OnAuthenticatorAnswer(absl::StatusOr<AuthenticationRun::Answer> answer);
   void ExportNow(uint64_t send_id, size_t segments_max);
   void TellWritten();
+  bool OnFetchTurn(uint64_t fetch_id, FetchWindow::Ticket ticket) override;
+  void AskForLanding(uint64_t fetch_id, FetchWindow::Ticket ticket);
   void LandNow(uint64_t fetch_id, MemoryBudget::Answer answer);
   absl::Status PrepareLanding(Inbound& inbound);
+  void LeaveFetchWindow(Inbound& inbound);
   void ReturnLanding(Inbound& inbound);
   void FreeIfDone(uint64_t send_id, const Outbound& outbound);
   void EndExport(uint64_t send_id);

@@ -68,18 +68,36 @@ void RdmaConnection::Do(const protocol::AskVerdict& action) {
 
 void RdmaConnection::Do(const protocol::AllocateLanding& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
-  inbound.state = Inbound::Landing::kWaiting;
+  inbound.state = Inbound::Landing::kQueued;
   inbound.charged_bytes = action.bytes;
-  if (group_.fetch_budget().TakeAtOnce(action.bytes)) return LandNow(action.fetch_id, MemoryBudget::Answer::kGranted);
-  const auto find = [weak = weak_from_this(), id = action.fetch_id]() -> std::shared_ptr<RdmaConnection> {
+  const FetchWindow::Ticket ticket = group_.fetch_window().Enter(this, action.fetch_id, action.bytes, loop()->Now());
+  if (ticket == FetchWindow::kNone) return group_.WatchFetchWindow();
+  AskForLanding(action.fetch_id, ticket);
+}
+
+bool RdmaConnection::OnFetchTurn(uint64_t fetch_id, FetchWindow::Ticket ticket) {
+  const Inbound* const inbound = inbound_.Find(fetch_id);
+  if (inbound == nullptr || inbound->state != Inbound::Landing::kQueued) return false;
+  AskForLanding(fetch_id, ticket);
+  return true;
+}
+
+void RdmaConnection::AskForLanding(uint64_t fetch_id, FetchWindow::Ticket ticket) {
+  Inbound& inbound = *inbound_.Find(fetch_id);
+  inbound.state = Inbound::Landing::kWaiting;
+  inbound.ticket = ticket;
+  const uint64_t bytes = inbound.charged_bytes;
+  if (group_.fetch_budget().TakeAtOnce(bytes)) return LandNow(fetch_id, MemoryBudget::Answer::kGranted);
+  LeaveFetchWindow(inbound);  // It may wait for memory as long as it takes.
+  const auto find = [weak = weak_from_this(), id = fetch_id]() -> std::shared_ptr<RdmaConnection> {
     std::shared_ptr<RdmaConnection> connection = weak.lock();
     const Inbound* const record = connection == nullptr ? nullptr : connection->inbound_.Find(id);
     const bool waiting = record != nullptr && record->state == Inbound::Landing::kWaiting;
     return waiting ? std::move(connection) : nullptr;
   };
   group_.fetch_budget().Request(
-      action.bytes, loop()->Now(), [find] { return find() != nullptr; },
-      [find, id = action.fetch_id](MemoryBudget::Answer answer) { find()->LandNow(id, answer); });
+      bytes, loop()->Now(), [find] { return find() != nullptr; },
+      [find, id = fetch_id](MemoryBudget::Answer answer) { find()->LandNow(id, answer); });
   group_.WatchBudgets();
 }
 
@@ -110,13 +128,20 @@ void RdmaConnection::LandNow(uint64_t fetch_id, MemoryBudget::Answer answer) {
   MarkDirty();
 }
 
+void RdmaConnection::LeaveFetchWindow(Inbound& inbound) {
+  group_.fetch_window().Leave(std::exchange(inbound.ticket, FetchWindow::kNone), loop()->Now());
+}
+
 void RdmaConnection::ReturnLanding(Inbound& inbound) {
   inbound.landing = BlockRef();
-  switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
+  const Inbound::Landing was = std::exchange(inbound.state, Inbound::Landing::kNone);
+  LeaveFetchWindow(inbound);
+  switch (was) {
     case Inbound::Landing::kReady:
       return group_.fetch_budget().Return(inbound.charged_bytes);
     case Inbound::Landing::kWaiting:
       return group_.fetch_budget().OnUnwanted();
+    case Inbound::Landing::kQueued:
     case Inbound::Landing::kNone:
       return;
   }
@@ -140,12 +165,14 @@ void RdmaConnection::Do(const protocol::Deliver& action) {
   LandedPayload payload(&group_.landing_loans(), std::move(inbound.landing), inbound.payload_bytes,
                         inbound.charged_bytes);
   const uint64_t charged_bytes = inbound.charged_bytes;
+  const FetchWindow::Ticket ticket = inbound.ticket;
   std::vector<std::byte> header = std::move(inbound.header);
   const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
   inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) handler_->OnMessage(head, payload);
   if (header.capacity() <= kSpareHeaderBytesMax) spare_header_ = std::move(header);
   if (!payload.lent()) group_.fetch_budget().Return(charged_bytes);
+  group_.fetch_window().Leave(ticket, loop()->Now());
 }
 
 void RdmaConnection::Do(const protocol::FetchFailed& action) {
