@@ -36,9 +36,10 @@ struct TransportOptions {
   uint32_t connections_max = 10000;                // Of one loop on one device; as many connect requests wait for it.
   uint32_t unauthenticated_connections_max = 256;  // Of a listener, of those; one more is rejected.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
-  // Of large messages, what a loop fetches at a time. Others wait for their turn, small ones before large; what takes
-  // longer than 5 ms holds up nobody any more. More than half of the second-level cache, and it is out of it when it is
-  // read; less than the network's bandwidth times its round trip, and that stands idle.
+  // Of large messages, what a loop fetches at a time; one of more than half of it counts as half. Others wait for their
+  // turn, small ones before large; what takes longer than 5 ms counts no more. With more than half of the second-level
+  // cache messages are no longer in it when they are read; with less than the network's bandwidth times its round trip
+  // the network stands idle.
   uint64_t fetch_window_bytes = uint64_t{1} << 20;
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.

@@ -4,67 +4,77 @@
 #include <bit>
 
 namespace verbena::transport {
-namespace {
 
-// What a message counts at most: rounded up, so that it is something.
-uint64_t CountedMax(uint64_t bytes_max) { return bytes_max / 2 + bytes_max % 2; }
+using protocol::SlotQueue;
 
-}  // namespace
+uint64_t FetchWindow::Counted(uint64_t bytes) const { return std::min(bytes, bytes_max_ / 2); }
 
-FetchWindow::FetchWindow(uint64_t bytes_max)
-    : bytes_max_(bytes_max), waiters_(std::bit_width(CountedMax(bytes_max)) + 1) {}
+size_t FetchWindow::WidthOf(uint64_t bytes) const { return std::bit_width(Counted(bytes)); }
 
-FetchWindow::Ticket FetchWindow::Enter(Fetcher* fetcher, uint64_t fetch_id, uint64_t bytes, absl::Time now) {
+FetchWindow::Entry FetchWindow::Enter(Fetcher* fetcher, uint64_t fetch_id, uint64_t bytes, uint64_t turn_bytes,
+                                      absl::Time now) {
   OnTime(now);
-  const uint64_t counted = std::min(bytes, CountedMax(bytes_max_));
-  const size_t width = std::bit_width(counted);
-  if (Fits(counted) && (waiting_ == 0 || (!IsOldestsTurn() && width < Next()))) return Admit(counted, now);
-  Add(width, Waiter{fetcher, fetch_id, counted, arrivals_++});
-  return kNone;
+  const uint32_t index = fetches_.Allocate();
+  Fetch& fetch = fetches_[index];
+  fetch = Fetch{fetcher, fetch_id, Counted(bytes), WidthOf(turn_bytes), arrivals_++, false, {}};
+  const bool first = waiting_ == 0 || (!IsOldestsTurn() && fetch.width < Next());
+  if (first && Fits(fetch.bytes)) {
+    Begin(index, now);
+  } else {
+    Await(index);
+  }
+  return Entry{fetches_.IdOf(index), fetches_[index].begun};
 }
 
 void FetchWindow::Leave(Ticket ticket, absl::Time now) {
-  const Ticket first = next_ticket_ - under_way_.size();
-  if (ticket < first) return;
-  UnderWay& leaving = under_way_[ticket - first];
-  bytes_ -= leaving.bytes;
-  leaving.bytes = 0;
-  DropThoseWhoLeft();
-  Serve(now);
-}
-
-void FetchWindow::Forget(const Fetcher* fetcher) {
-  if (waiting_ == 0) return;
-  for (size_t width = 0; width < waiters_.size(); ++width) {
-    for (size_t left = waiters_[width].size(); left > 0; --left) {
-      const Waiter waiter = Take(width);
-      if (waiter.fetcher != fetcher) Add(width, waiter);
-    }
+  const uint32_t index = fetches_.Find(ticket);
+  if (index == SlotQueue::kNone) return;
+  if (fetches_[index].begun) {
+    End(index);
+  } else {
+    StopWaiting(index);
+    fetches_.Free(index);
   }
+  Serve(now);
 }
 
 std::optional<absl::Time> FetchWindow::NextTime() const {
   if (waiting_ == 0 || under_way_.empty()) return std::nullopt;
-  return under_way_.front().until;
+  return fetches_[under_way_.head].until;
 }
 
 void FetchWindow::OnTime(absl::Time now) {
-  while (!under_way_.empty() && under_way_.front().until <= now) {
-    bytes_ -= under_way_.front().bytes;
-    under_way_.DropFront();
-  }
-  DropThoseWhoLeft();
+  while (!under_way_.empty() && fetches_[under_way_.head].until <= now) End(under_way_.head);
   Serve(now);
 }
 
-void FetchWindow::DropThoseWhoLeft() {
-  while (!under_way_.empty() && under_way_.front().bytes == 0) under_way_.DropFront();
+void FetchWindow::Begin(uint32_t index, absl::Time now) {
+  Fetch& fetch = fetches_[index];
+  fetch.begun = true;
+  fetch.until = now + kPatience;
+  bytes_ += fetch.bytes;
+  ++begun_;
+  fetches_.PushBack(under_way_, index);
 }
 
-FetchWindow::Ticket FetchWindow::Admit(uint64_t bytes, absl::Time now) {
-  bytes_ += bytes;
-  under_way_.Push(UnderWay{bytes, now + kPatience});
-  return next_ticket_++;
+void FetchWindow::End(uint32_t index) {
+  bytes_ -= fetches_[index].bytes;
+  fetches_.Remove(under_way_, index);
+  fetches_.Free(index);
+}
+
+void FetchWindow::Await(uint32_t index) {
+  const size_t width = fetches_[index].width;
+  fetches_.PushBack(waiters_[width], index);
+  widths_ |= uint64_t{1} << width;
+  ++waiting_;
+}
+
+void FetchWindow::StopWaiting(uint32_t index) {
+  const size_t width = fetches_[index].width;
+  fetches_.Remove(waiters_[width], index);
+  if (waiters_[width].empty()) widths_ &= ~(uint64_t{1} << width);
+  --waiting_;
 }
 
 size_t FetchWindow::Next() const { return IsOldestsTurn() ? Oldest() : std::countr_zero(widths_); }
@@ -73,33 +83,20 @@ size_t FetchWindow::Oldest() const {
   size_t oldest = std::countr_zero(widths_);
   for (uint64_t others = widths_ & (widths_ - 1); others != 0; others &= others - 1) {
     const size_t width = std::countr_zero(others);
-    if (waiters_[width].front().arrival < waiters_[oldest].front().arrival) oldest = width;
+    if (fetches_[waiters_[width].head].arrival < fetches_[waiters_[oldest].head].arrival) oldest = width;
   }
   return oldest;
 }
 
-void FetchWindow::Add(size_t width, const Waiter& waiter) {
-  waiters_[width].Push(waiter);
-  widths_ |= uint64_t{1} << width;
-  ++waiting_;
-}
-
-FetchWindow::Waiter FetchWindow::Take(size_t width) {
-  const Waiter waiter = waiters_[width].Pop();
-  if (waiters_[width].empty()) widths_ &= ~(uint64_t{1} << width);
-  --waiting_;
-  return waiter;
-}
-
 void FetchWindow::Serve(absl::Time now) {
-  if (serving_) return;  // Who has his turn gave it back; the loop below sees it.
+  if (serving_) return;  // Who has his turn leaves again; the loop below sees it.
   serving_ = true;
   while (waiting_ > 0) {
-    const size_t width = Next();
-    if (!Fits(waiters_[width].front().bytes)) break;
-    const Waiter waiter = Take(width);
-    const Ticket ticket = Admit(waiter.bytes, now);
-    if (!waiter.fetcher->OnFetchTurn(waiter.fetch_id, ticket)) Leave(ticket, now);
+    const uint32_t index = waiters_[Next()].head;
+    if (!Fits(fetches_[index].bytes)) break;
+    StopWaiting(index);
+    Begin(index, now);
+    fetches_[index].fetcher->OnFetchTurn(fetches_[index].fetch_id);
   }
   serving_ = false;
 }

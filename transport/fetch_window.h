@@ -7,9 +7,12 @@
 // come, first served; each kOldestsTurn-th turn is the oldest's of all, for which room is kept, so that each is fetched
 // in the end. (As on one connection: protocol/rendezvous_receiver.h.)
 //
-// A fetch that takes longer than kPatience leaves the window while it goes on: whoever is slow to answer READs, or does
-// not, holds up others no longer than that. A message of more than half the window counts as half: two are always under
-// way, so that one lands while the other is read.
+// A message of more than half the window counts as half: two are let in however long they are, so that one lands while
+// the other is read.
+//
+// A fetch that takes longer than kPatience leaves the window while it goes on. So however slow peers are, a loop begins
+// a window's worth in that time: 1 MiB in 5 ms, 210 MB/s. What one does not answer holds up others for kPatience, once
+// for each window's worth of it. Nor does one count that has to wait for memory.
 //
 // Owner: a poll group. Thread: its loop's. No allocation in the steady state. Pure.
 
@@ -22,79 +25,86 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "transport/protocol/ring.h"
+#include "transport/protocol/slot_table.h"
 
 namespace verbena::transport {
 
 class FetchWindow {
  public:
-  // Names a fetch in the window.
+  // Names a fetch that is in the window, or waits for it.
   using Ticket = uint64_t;
   static constexpr Ticket kNone = 0;
   static constexpr uint64_t kOldestsTurn = 8;
-  // 2 MiB in this time are 400 MB/s, which the window leaves to the slowest of devices.
   static constexpr absl::Duration kPatience = absl::Milliseconds(5);
 
-  // Who fetches, and may have to wait.
+  // Who fetches, and may have to wait. It stays until each of its tickets was given to Leave.
   class Fetcher {
    public:
-    // The turn of a fetch that waits has come: it is in the window. False: it is not wanted any more, and is not.
-    // It may call back for Leave.
-    virtual bool OnFetchTurn(uint64_t fetch_id, Ticket ticket) = 0;
+    // The turn of a fetch that waited has come: it is in the window. It may call back for Leave.
+    virtual void OnFetchTurn(uint64_t fetch_id) = 0;
 
    protected:
     ~Fetcher() = default;
   };
 
-  explicit FetchWindow(uint64_t bytes_max);
+  struct Entry {
+    Ticket ticket;
+    bool begins;  // The fetch is in the window. Else OnFetchTurn follows, from Leave or OnTime.
+  };
 
-  // A fetch of `bytes`, at least 1, is to begin. Its ticket if it may, else kNone: OnFetchTurn will be called, from
-  // Leave or OnTime.
-  Ticket Enter(Fetcher* fetcher, uint64_t fetch_id, uint64_t bytes, absl::Time now);
-  // The message was delivered, or is fetched no more. Nothing for kNone, nor for one that has left out of patience.
+  // `bytes_max` is at least 1; an odd one counts as one more.
+  explicit FetchWindow(uint64_t bytes_max) : bytes_max_(bytes_max + bytes_max % 2), waiters_(WidthOf(bytes_max_) + 1) {}
+
+  // A fetch of `bytes`, at least 1, is to begin. If it has to wait, then among those of `turn_bytes`, no less: as one
+  // does that is not to go before a larger one.
+  Entry Enter(Fetcher* fetcher, uint64_t fetch_id, uint64_t bytes, uint64_t turn_bytes, absl::Time now);
+  // The message was delivered, or is fetched no more, begun or not. Nothing for kNone, nor for one that has left out of
+  // patience.
   void Leave(Ticket ticket, absl::Time now);
-  // Drops what waits for `fetcher`, which goes away.
-  void Forget(const Fetcher* fetcher);
 
   // When OnTime has something to do at the earliest, while anybody waits.
   std::optional<absl::Time> NextTime() const;
   void OnTime(absl::Time now);
 
-  uint64_t bytes() const { return bytes_; }    // In the window.
-  size_t waiting() const { return waiting_; }  // Some of them may be wanted no more.
+  uint64_t bytes() const { return bytes_; }  // In the window.
+  size_t waiting() const { return waiting_; }
 
  private:
-  struct UnderWay {
-    uint64_t bytes;    // 0: it has left.
-    absl::Time until;  // kPatience is over then.
-  };
-  struct Waiter {
+  struct Fetch {
     Fetcher* fetcher;
     uint64_t fetch_id;
-    uint64_t bytes;
-    uint64_t arrival;  // Its number among all that waited.
+    uint64_t bytes;    // That it counts.
+    size_t width;      // Of waiters_, which it waits in, or waited.
+    uint64_t arrival;  // Its number among all.
+    bool begun;
+    absl::Time until;  // If begun: kPatience is over then.
   };
-  using Waiters = protocol::Ring<Waiter>;
 
-  bool Fits(uint64_t bytes) const { return bytes_ == 0 || bytes <= bytes_max_ - bytes_; }
-  Ticket Admit(uint64_t bytes, absl::Time now);
-  void DropThoseWhoLeft();
-  // In the order of turns: whether the next is the oldest's, and in which of waiters_ he is who has it. Somebody waits.
-  bool IsOldestsTurn() const { return next_ticket_ % kOldestsTurn == 0; }
+  uint64_t Counted(uint64_t bytes) const;
+  size_t WidthOf(uint64_t bytes) const;
+  bool Fits(uint64_t bytes) const { return bytes <= bytes_max_ - bytes_; }
+  void Begin(uint32_t index, absl::Time now);
+  void End(uint32_t index);
+  void Await(uint32_t index);
+  void StopWaiting(uint32_t index);
+  bool IsOldestsTurn() const { return begun_ % kOldestsTurn == kOldestsTurn - 1; }
+  // Of waiters_, in which the next turn is, and the oldest fetch. Somebody waits.
   size_t Next() const;
   size_t Oldest() const;
-  void Add(size_t width, const Waiter& waiter);
-  Waiter Take(size_t width);
   void Serve(absl::Time now);
 
+  // Constant after construction.
   const uint64_t bytes_max_;
+
+  // Owned by the loop.
   uint64_t bytes_ = 0;
-  protocol::Ring<UnderWay> under_way_;  // By ticket: the last is next_ticket_ - 1.
-  Ticket next_ticket_ = kNone + 1;
-  std::vector<Waiters> waiters_;  // By the bit width of what they count.
-  uint64_t widths_ = 0;           // A bit for each of them that is not empty.
+  protocol::SlotTable<Fetch> fetches_;
+  protocol::SlotQueue under_way_;             // In the order of `until`.
+  std::vector<protocol::SlotQueue> waiters_;  // By the bit width of what a message counts.
+  uint64_t widths_ = 0;                       // A bit for each of them that is not empty.
   size_t waiting_ = 0;
   uint64_t arrivals_ = 0;  // Ever.
+  uint64_t begun_ = 0;     // Ever.
   bool serving_ = false;
 };
 

@@ -39,7 +39,8 @@ struct Inbound {
   bool failed = false;  // OnFetchFailed was made; the record waits for its READs.
   Landing state = Landing::kNone;
   FetchWindow::Ticket ticket = FetchWindow::kNone;
-  BlockRef landing;  // See payload_layout.h.
+  uint64_t turn_bytes = 0;  // While it is queued: it waits among messages of this length.
+  BlockRef landing;         // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;
 

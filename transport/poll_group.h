@@ -58,7 +58,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   DeviceContext& device() const { return *device_; }
   CounterBlock& counters() { return counters_; }
   FetchWindow& fetch_window() { return fetch_window_; }
-  // After each Enter that has to wait.
+  // After each Enter that does not begin.
   void WatchFetchWindow();
   MemoryBudget& fetch_budget() { return fetch_budget_; }
   LandingLoans& landing_loans() { return landing_loans_; }

@@ -61,7 +61,9 @@ RdmaConnection::RdmaConnection(Parts parts)
   if (parts.config.Agreed(wire::kFeatureSolicited)) link_->OnPeerSolicits();
 }
 
-RdmaConnection::~RdmaConnection() { group_.fetch_window().Forget(this); }
+RdmaConnection::~RdmaConnection() {
+  inbound_.ForEach([this](Inbound& inbound) { LeaveFetchWindow(inbound); });
+}
 
 // --- From the handle.
 

@@ -143,8 +143,8 @@ class RdmaConnection : public LinkOwner,
   void OnAuthenticatorAnswer(absl::StatusOr<AuthenticationRun::Answer> answer);
   void ExportNow(uint64_t send_id, size_t segments_max);
   void TellWritten();
-  bool OnFetchTurn(uint64_t fetch_id, FetchWindow::Ticket ticket) override;
-  void AskForLanding(uint64_t fetch_id, FetchWindow::Ticket ticket);
+  uint64_t TurnBytes(const Inbound& fetch);
+  void OnFetchTurn(uint64_t fetch_id) override;
   void LandNow(uint64_t fetch_id, MemoryBudget::Answer answer);
   absl::Status PrepareLanding(Inbound& inbound);
   void LeaveFetchWindow(Inbound& inbound);

@@ -1,5 +1,6 @@
 // How an RdmaConnection performs the actions of its receiving side.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -68,24 +69,31 @@ void RdmaConnection::Do(const protocol::AskVerdict& action) {
 
 void RdmaConnection::Do(const protocol::AllocateLanding& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
-  inbound.state = Inbound::Landing::kQueued;
   inbound.charged_bytes = action.bytes;
-  const FetchWindow::Ticket ticket = group_.fetch_window().Enter(this, action.fetch_id, action.bytes, loop()->Now());
-  if (ticket == FetchWindow::kNone) return group_.WatchFetchWindow();
-  AskForLanding(action.fetch_id, ticket);
+  inbound.turn_bytes = TurnBytes(inbound);
+  inbound.state = Inbound::Landing::kQueued;
+  const FetchWindow::Entry entry =
+      group_.fetch_window().Enter(this, action.fetch_id, action.bytes, inbound.turn_bytes, loop()->Now());
+  inbound.ticket = entry.ticket;
+  if (!entry.begins) return group_.WatchFetchWindow();
+  OnFetchTurn(action.fetch_id);
 }
 
-bool RdmaConnection::OnFetchTurn(uint64_t fetch_id, FetchWindow::Ticket ticket) {
-  const Inbound* const inbound = inbound_.Find(fetch_id);
-  if (inbound == nullptr || inbound->state != Inbound::Landing::kQueued) return false;
-  AskForLanding(fetch_id, ticket);
-  return true;
+// Of its own call none goes before an older one that waits for its turn.
+uint64_t RdmaConnection::TurnBytes(const Inbound& fetch) {
+  uint64_t bytes = fetch.charged_bytes;
+  if (group_.fetch_window().waiting() == 0) return bytes;
+  inbound_.ForEach([&](const Inbound& other) {
+    const bool waits = other.state == Inbound::Landing::kQueued && other.call_id == fetch.call_id;
+    if (waits) bytes = std::max(bytes, other.turn_bytes);
+  });
+  return bytes;
 }
 
-void RdmaConnection::AskForLanding(uint64_t fetch_id, FetchWindow::Ticket ticket) {
+void RdmaConnection::OnFetchTurn(uint64_t fetch_id) {
   Inbound& inbound = *inbound_.Find(fetch_id);
+  if (link_->ending()) return LeaveFetchWindow(inbound);  // ReleaseLanding follows.
   inbound.state = Inbound::Landing::kWaiting;
-  inbound.ticket = ticket;
   const uint64_t bytes = inbound.charged_bytes;
   if (group_.fetch_budget().TakeAtOnce(bytes)) return LandNow(fetch_id, MemoryBudget::Answer::kGranted);
   LeaveFetchWindow(inbound);  // It may wait for memory as long as it takes.
@@ -134,17 +142,18 @@ void RdmaConnection::LeaveFetchWindow(Inbound& inbound) {
 
 void RdmaConnection::ReturnLanding(Inbound& inbound) {
   inbound.landing = BlockRef();
-  const Inbound::Landing was = std::exchange(inbound.state, Inbound::Landing::kNone);
-  LeaveFetchWindow(inbound);
-  switch (was) {
+  switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
     case Inbound::Landing::kReady:
-      return group_.fetch_budget().Return(inbound.charged_bytes);
+      group_.fetch_budget().Return(inbound.charged_bytes);
+      break;
     case Inbound::Landing::kWaiting:
-      return group_.fetch_budget().OnUnwanted();
+      group_.fetch_budget().OnUnwanted();
+      break;
     case Inbound::Landing::kQueued:
     case Inbound::Landing::kNone:
-      return;
+      break;
   }
+  LeaveFetchWindow(inbound);
 }
 
 void RdmaConnection::Do(const protocol::PostRead& action) {

@@ -15,6 +15,12 @@ TEST(TransportOptions, AnErrorNamesTheOptionItsValueAndTheRange) {
   EXPECT_EQ(status.message(), "receive_buffer_bytes is 100; it must be from 512 to 1048576");
 }
 
+TEST(TransportOptions, AWindowInWhichNothingFitsIsRejected) {
+  TransportOptions options;
+  options.fetch_window_bytes = 0;
+  EXPECT_EQ(CheckOptions(options).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(TransportOptions, ADurationThatNeverEndsTheWaitIsRejected) {
   TransportOptions options;
   options.handshake_timeout = absl::ZeroDuration();

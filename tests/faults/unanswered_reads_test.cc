@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "gtest/gtest.h"
 #include "tests/integration/transport_pair.h"
 #include "tests/integration/wait_until.h"
@@ -28,6 +29,7 @@ void SilenceFirstReadsOf(uint64_t connections) {
 
 TEST(UnansweredReads, HoldUpNobodyElse) {
   SilenceFirstReadsOf(kWindowMessages);
+  const absl::Cleanup no_faults = [] { soft::PlanFaultsOfProcess({}); };
   TransportOptions options = TestOptions();
   options.keepalive_interval = absl::ZeroDuration();  // It would end them.
   TransportPair pair(options);
@@ -45,7 +47,6 @@ TEST(UnansweredReads, HoldUpNobodyElse) {
   for (uint64_t i = 0; i < 3; ++i) other->Send(i, absl::Cord(bytes));
   ASSERT_TRUE(pair.accepted(kWindowMessages)->WaitForMessages(3));
   for (size_t i = 0; i < kWindowMessages; ++i) EXPECT_TRUE(pair.accepted(i)->messages().empty());
-  soft::PlanFaultsOfProcess({});
 }
 
 }  // namespace

@@ -31,21 +31,11 @@ class Ring {
     assert(size_ > 0);
     return slots_[head_];
   }
-  const T& front() const {
-    assert(size_ > 0);
-    return slots_[head_];
-  }
 
   // The one that was pushed last. The same holds.
   T& back() {
     assert(size_ > 0);
     return slots_[At(size_ - 1)];
-  }
-
-  // The one that stands so many behind the front, less than size(). The same holds.
-  T& operator[](size_t offset) {
-    assert(offset < size_);
-    return slots_[At(offset)];
   }
 
   // All, the oldest first. `function` neither pushes nor pops.

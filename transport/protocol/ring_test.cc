@@ -17,15 +17,5 @@ TEST(Ring, KeepsOrderWhileItGrowsAndWraps) {
   EXPECT_EQ(popped, pushed);
 }
 
-TEST(Ring, NamesEachByItsPlaceBehindTheFront) {
-  Ring<int> ring;
-  for (int i = 0; i < 10; ++i) {
-    ring.Push(i);
-    if (i % 3 == 0) ring.DropFront();
-  }
-  for (size_t i = 0; i < ring.size(); ++i) EXPECT_EQ(ring[i], ring.front() + static_cast<int>(i));
-  EXPECT_EQ(&ring[ring.size() - 1], &ring.back());
-}
-
 }  // namespace
 }  // namespace verbena::protocol
