@@ -13,12 +13,18 @@ size_t FetchWindow::WidthOf(uint64_t bytes) const { return std::bit_width(Counte
 
 FetchWindow::Entry FetchWindow::Enter(Fetcher* fetcher, uint64_t fetch_id, uint64_t bytes, uint64_t turn_bytes,
                                       absl::Time now) {
-  OnTime(now);
+  const uint64_t counted = Counted(bytes);
+  if (waiting_ > 0 || !Fits(counted)) OnTime(now);
   const uint32_t index = fetches_.Allocate();
+  if (waiting_ == 0 && Fits(counted)) {
+    fetches_[index].bytes = counted;
+    Begin(index, now);
+    return Entry{fetches_.IdOf(index), true};
+  }
   Fetch& fetch = fetches_[index];
-  fetch = Fetch{fetcher, fetch_id, Counted(bytes), WidthOf(turn_bytes), arrivals_++, false, {}};
-  const bool first = waiting_ == 0 || (!IsOldestsTurn() && fetch.width < Next());
-  if (first && Fits(fetch.bytes)) {
+  fetch = Fetch{fetcher, fetch_id, counted, WidthOf(turn_bytes), arrivals_++, false, {}};
+  const bool first = waiting_ > 0 && !IsOldestsTurn() && fetch.width < Next();
+  if (first && Fits(counted)) {
     Begin(index, now);
   } else {
     Await(index);
@@ -35,23 +41,24 @@ void FetchWindow::Leave(Ticket ticket, absl::Time now) {
     StopWaiting(index);
     fetches_.Free(index);
   }
-  Serve(now);
+  if (waiting_ > 0) Serve(now);
 }
 
 std::optional<absl::Time> FetchWindow::NextTime() const {
   if (waiting_ == 0 || under_way_.empty()) return std::nullopt;
-  return fetches_[under_way_.head].until;
+  return fetches_[under_way_.head].begun_at + kPatience;
 }
 
 void FetchWindow::OnTime(absl::Time now) {
-  while (!under_way_.empty() && fetches_[under_way_.head].until <= now) End(under_way_.head);
+  const absl::Time long_ago = now - kPatience;
+  while (!under_way_.empty() && fetches_[under_way_.head].begun_at <= long_ago) End(under_way_.head);
   Serve(now);
 }
 
 void FetchWindow::Begin(uint32_t index, absl::Time now) {
   Fetch& fetch = fetches_[index];
   fetch.begun = true;
-  fetch.until = now + kPatience;
+  fetch.begun_at = now;
   bytes_ += fetch.bytes;
   ++begun_;
   fetches_.PushBack(under_way_, index);

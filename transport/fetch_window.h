@@ -66,6 +66,9 @@ class FetchWindow {
   std::optional<absl::Time> NextTime() const;
   void OnTime(absl::Time now);
 
+  // So small that it need not enter: it costs the cache little, and entering would cost it more.
+  bool IsSmall(uint64_t bytes) const { return bytes < bytes_max_ / 32; }
+
   uint64_t bytes() const { return bytes_; }  // In the window.
   size_t waiting() const { return waiting_; }
 
@@ -77,7 +80,7 @@ class FetchWindow {
     size_t width;      // Of waiters_, which it waits in, or waited.
     uint64_t arrival;  // Its number among all.
     bool begun;
-    absl::Time until;  // If begun: kPatience is over then.
+    absl::Time begun_at;  // If begun.
   };
 
   uint64_t Counted(uint64_t bytes) const;
@@ -99,7 +102,7 @@ class FetchWindow {
   // Owned by the loop.
   uint64_t bytes_ = 0;
   protocol::SlotTable<Fetch> fetches_;
-  protocol::SlotQueue under_way_;             // In the order of `until`.
+  protocol::SlotQueue under_way_;             // In the order of beginning.
   std::vector<protocol::SlotQueue> waiters_;  // By the bit width of what a message counts.
   uint64_t widths_ = 0;                       // A bit for each of them that is not empty.
   size_t waiting_ = 0;

@@ -145,6 +145,7 @@ class RdmaConnection : public LinkOwner,
   void TellWritten();
   uint64_t TurnBytes(const Inbound& fetch);
   void OnFetchTurn(uint64_t fetch_id) override;
+  void AskForLanding(uint64_t fetch_id, Inbound& inbound);
   void LandNow(uint64_t fetch_id, MemoryBudget::Answer answer);
   absl::Status PrepareLanding(Inbound& inbound);
   void LeaveFetchWindow(Inbound& inbound);

@@ -71,12 +71,13 @@ void RdmaConnection::Do(const protocol::AllocateLanding& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
   inbound.charged_bytes = action.bytes;
   inbound.turn_bytes = TurnBytes(inbound);
+  if (group_.fetch_window().IsSmall(inbound.turn_bytes)) return AskForLanding(action.fetch_id, inbound);
   inbound.state = Inbound::Landing::kQueued;
   const FetchWindow::Entry entry =
       group_.fetch_window().Enter(this, action.fetch_id, action.bytes, inbound.turn_bytes, loop()->Now());
   inbound.ticket = entry.ticket;
   if (!entry.begins) return group_.WatchFetchWindow();
-  OnFetchTurn(action.fetch_id);
+  AskForLanding(action.fetch_id, inbound);
 }
 
 // Of its own call none goes before an older one that waits for its turn.
@@ -93,6 +94,10 @@ uint64_t RdmaConnection::TurnBytes(const Inbound& fetch) {
 void RdmaConnection::OnFetchTurn(uint64_t fetch_id) {
   Inbound& inbound = *inbound_.Find(fetch_id);
   if (link_->ending()) return LeaveFetchWindow(inbound);  // ReleaseLanding follows.
+  AskForLanding(fetch_id, inbound);
+}
+
+void RdmaConnection::AskForLanding(uint64_t fetch_id, Inbound& inbound) {
   inbound.state = Inbound::Landing::kWaiting;
   const uint64_t bytes = inbound.charged_bytes;
   if (group_.fetch_budget().TakeAtOnce(bytes)) return LandNow(fetch_id, MemoryBudget::Answer::kGranted);

@@ -120,6 +120,7 @@ uint32_t RendezvousReceiver::FirstPending(uint32_t first, GoesBefore goes_before
 }
 
 uint32_t RendezvousReceiver::Turn() const {
+  if (pending_.head == pending_.tail) return pending_.head;
   const auto is_older = [](const Fetch& one, const Fetch& other) { return one.arrival < other.arrival; };
   if (reads_made_ % kOldestsTurn == kOldestsTurn - 1) return FirstPending(pending_.head, is_older);
   const uint32_t smallest = FirstPending(pending_.head, [&is_older](const Fetch& one, const Fetch& other) {
