@@ -16,14 +16,9 @@ FetchWindow::Entry FetchWindow::Enter(Fetcher* fetcher, uint64_t fetch_id, uint6
   const uint64_t counted = Counted(bytes);
   if (waiting_ > 0 || !Fits(counted)) OnTime(now);
   const uint32_t index = fetches_.Allocate();
-  if (waiting_ == 0 && Fits(counted)) {
-    fetches_[index].bytes = counted;
-    Begin(index, now);
-    return Entry{fetches_.IdOf(index), true};
-  }
   Fetch& fetch = fetches_[index];
   fetch = Fetch{fetcher, fetch_id, counted, WidthOf(turn_bytes), arrivals_++, false, {}};
-  const bool first = waiting_ > 0 && !IsOldestsTurn() && fetch.width < Next();
+  const bool first = waiting_ == 0 || (!IsOldestsTurn() && fetch.width < Next());
   if (first && Fits(counted)) {
     Begin(index, now);
   } else {

@@ -8,7 +8,7 @@
 // in the end. (As on one connection: protocol/rendezvous_receiver.h.)
 //
 // A message of more than half the window counts as half: two are let in however long they are, so that one lands while
-// the other is read.
+// the other is read. One of less than a 32nd of it does not enter at all (IsSmall).
 //
 // A fetch that takes longer than kPatience leaves the window while it goes on. So however slow peers are, a loop begins
 // a window's worth in that time: 1 MiB in 5 ms, 210 MB/s. What one does not answer holds up others for kPatience, once
