@@ -14,11 +14,14 @@
 namespace verbena::transport {
 namespace {
 
-constexpr int kCompletionsPerReap = 32;
-// Completion batches in one turn, and frames received after which there is no further one; then timers and posted tasks
-// have their turn.
-constexpr int kReapsPerTurn = 8;
-constexpr uint64_t kFramesPerTurn = 256;
+constexpr int kCompletionsPerBatch = 32;
+// Completion batches between two looks at the clock, and frames received after which there is no further one.
+constexpr int kBatchesPerReap = 8;
+constexpr uint64_t kFramesPerReap = 256;
+// The longer a turn the more of what it sends to a peer shares a SEND. After so many reaps, or so long, timers and
+// posted tasks have their turn.
+constexpr int kReapsPerTurn = 4;
+constexpr absl::Duration kTurnMax = absl::Milliseconds(2);
 // Empty polls between two looks at what the grant budget wants: it changes with traffic, and slowly with time.
 constexpr uint32_t kIdlePollsPerWakeup = 64;
 // Work requests in flight that name no send buffer: frame headers and READs.
@@ -191,7 +194,11 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 int PollGroup::Poll() {
   ++polls_awake_;
   const uint64_t frames = counters_.frames_received.value();
-  const int reaped = Reap();
+  int reaped = 0;
+  int reaps = 0;
+  do {
+    reaped += Reap();
+  } while (more_to_reap_ && MayReapOn(++reaps));
   waited_ = counters_.frames_received.value() == frames;
   int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
@@ -222,10 +229,10 @@ int PollGroup::PostReceives(bool idle) {
 }
 
 int PollGroup::Reap() {
-  std::array<ibv_wc, kCompletionsPerReap> completions;
+  std::array<ibv_wc, kCompletionsPerBatch> completions;
   int reaped = 0;
-  const uint64_t enough = counters_.frames_received.value() + kFramesPerTurn;
-  for (int round = 0; round < kReapsPerTurn && !failed_ && counters_.frames_received.value() < enough; ++round) {
+  const uint64_t enough = counters_.frames_received.value() + kFramesPerReap;
+  for (int batch = 0; batch < kBatchesPerReap && !failed_ && counters_.frames_received.value() < enough; ++batch) {
     deferred_.OnPoll();
     const int count = completions_->Poll(absl::MakeSpan(completions));
     if (count < 0) {
@@ -235,7 +242,8 @@ int PollGroup::Reap() {
       break;
     }
     if (early_wakes_.judging() && count > 0) early_wakes_.OnPolled(KindOf(completions[0]) != WorkKind::kReceive);
-    const bool emptied = count < kCompletionsPerReap;
+    const bool emptied = count < kCompletionsPerBatch;
+    more_to_reap_ = !emptied;
     for (int i = 0; i < count; ++i) {
       handling_last_ = emptied && i + 1 == count;
       HandleCompletion(completions[i]);
@@ -247,6 +255,11 @@ int PollGroup::Reap() {
   handling_last_ = false;
   if (reaped > 0) WakeWaiting();
   return reaped;
+}
+
+bool PollGroup::MayReapOn(int reaps) {
+  if (reaps == 1) reap_until_ = loop_->Now() + kTurnMax;  // The clock was read when the turn began.
+  return !failed_ && reaps < kReapsPerTurn && loop_->ReadNow() < reap_until_;
 }
 
 void PollGroup::DropFlights(uint32_t link) {
