@@ -47,7 +47,7 @@ uint64_t RendezvousSender::Add(const SendHead& head) {
 }
 
 void RendezvousSender::StartExports() {
-  while (!waiting_.empty() && transfers_free_ != 0) {
+  while (!waiting_.empty() && transfers_free_ != 0 && MayOffer(table_[waiting_.head])) {
     const uint32_t index = table_.PopFront(waiting_);
     const uint32_t slot = static_cast<uint32_t>(std::countr_zero(transfers_free_));
     transfers_free_ &= ~(uint32_t{1} << slot);
@@ -60,6 +60,13 @@ void RendezvousSender::StartExports() {
     const size_t room = (frame_bytes_max_ - wire::kFrameHeaderBytes - message.head.header_bytes) / wire::kSegmentBytes;
     actions_->Push(Export{table_.IdOf(index), std::min(room, wire::kSegmentsMax)});
   }
+}
+
+bool RendezvousSender::MayOffer(const Message& next) const {
+  const size_t taken = kTransfersMax - static_cast<size_t>(std::popcount(transfers_free_));
+  const size_t waiting = table_.size() - taken;
+  const size_t offered = taken - quarantined_exports_;
+  return waiting <= kFewWaiting || offered < kOfferedMin || next.head.payload_bytes <= kOfferedBytes / (offered + 1);
 }
 
 void RendezvousSender::OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments) {
@@ -144,6 +151,7 @@ void RendezvousSender::Quarantine(uint32_t index) {
   ++quarantined_exports_;
   quarantined_bytes_ += message.head.payload_bytes;
   while (revocable_ && quarantine_full() && !withdrawn_.empty()) RevokeOldest();
+  StartExports();
 }
 
 void RendezvousSender::RevokeOldest() {
@@ -232,7 +240,8 @@ void RendezvousSender::Free(uint32_t index) {
 }
 
 void RendezvousSender::Close() {
-  // Those that wait first, so that the end of the others starts no export.
+  // Those that wait first, and no transfer is free for them, so that the end of others starts no export.
+  transfers_free_ = 0;
   while (!waiting_.empty()) Cancel(table_.IdOf(waiting_.head));
   for (uint32_t index = 0; index < table_.capacity(); ++index) {
     if (!table_.in_use(index)) continue;

@@ -7,7 +7,9 @@
 // by ending the connection.
 //
 // A transfer is a numbered slot (kTransfersMax of them) taken from export to kFinish; messages beyond wait, unexported,
-// so one connection's exports are bounded by number.
+// so one connection's exports are bounded by number. While many wait fewer are on offer: what is exported is written
+// then, and with few ahead of it it is still in the cache when it is fetched. While few wait all are, for then an end
+// whose messages wait may have nothing else to do, and its peer neither.
 //
 // Owner: the connection machine. Thread: its loop's. Invariants: every Add is answered by exactly one Sent; every
 // Export by exactly one OnExportFailed, ReleaseExport or RevokeExport. Errors: a kFinish that answers no announcement.
@@ -33,6 +35,12 @@ namespace verbena::protocol {
 class RendezvousSender {
  public:
   static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
+
+  // While more than kFewWaiting wait, kOfferedMin messages are on offer, and more up to kOfferedBytes of the length of
+  // the next: what a peer's loop fetches at a time by default. Measured: docs/performance/large-payloads.md.
+  static constexpr size_t kFewWaiting = 8;
+  static constexpr size_t kOfferedMin = 4;
+  static constexpr uint64_t kOfferedBytes = uint64_t{1} << 20;
 
   // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full(). `revocable`: exports
   // can be taken away although the peer has not finished. `announce_flags`: of every announcement's header.
@@ -92,6 +100,7 @@ class RendezvousSender {
   };
 
   void StartExports();
+  bool MayOffer(const Message& next) const;
   void LeaveQueue(uint32_t index);
   void Quarantine(uint32_t index);
   void RevokeOldest();

@@ -118,6 +118,87 @@ TEST_F(RendezvousSenderTest, MessagesBeyondTheTransfersWaitUnexported) {
   Next<Export>();
 }
 
+class ManyWaiting : public RendezvousSenderTest {
+ protected:
+  static constexpr size_t kLeftToWait = 20;
+  static constexpr size_t kAllButFew = kTransfersMax - RendezvousSender::kOfferedMin;
+
+  // All transfers are announced, and messages wait for them, of `payload_bytes` each.
+  void Fill(uint64_t payload_bytes) {
+    for (uint32_t i = 0; i < kTransfersMax; ++i) {
+      ids_.push_back(Announced(i, payload_bytes));
+      announced_.push_back(last_announce_);
+    }
+    for (size_t i = 0; i < kLeftToWait; ++i) ids_.push_back(sender_.Add({.payload_bytes = payload_bytes}));
+  }
+  // So many of those announced first. Returns how many exports that starts.
+  size_t Finish(size_t count) {
+    for (; count > 0; --count) {
+      EXPECT_TRUE(sender_.OnFinish(FinishOf(announced_[finished_++], wire::FinishReason::kFetched)).ok());
+    }
+    return Exports();
+  }
+  // The `index`th of all that were added. The same.
+  size_t Cancel(size_t index) {
+    sender_.Cancel(ids_[index]);
+    return Exports();
+  }
+  size_t Exports() {
+    size_t exports = 0;
+    while (!actions_.empty()) exports += std::holds_alternative<Export>(actions_.Pop()) ? 1 : 0;
+    return exports;
+  }
+
+ private:
+  std::vector<uint64_t> ids_;
+  std::vector<wire::FrameHeader> announced_;
+  size_t finished_ = 0;
+};
+
+TEST_F(ManyWaiting, OfLongMessagesFewAreOnOffer) {
+  Fill(RendezvousSender::kOfferedBytes);
+  EXPECT_EQ(Finish(kAllButFew), 0u);
+  EXPECT_EQ(Finish(1), 1u);
+  EXPECT_EQ(Finish(1), 1u);
+}
+
+TEST_F(ManyWaiting, OfShortOnesAllAre) {
+  Fill(RendezvousSender::kOfferedBytes / kTransfersMax);
+  EXPECT_EQ(Finish(1), 1u);
+  EXPECT_EQ(Finish(5), 5u);
+}
+
+TEST_F(ManyWaiting, AllAreOnOfferWhenFewAreLeft) {
+  Fill(RendezvousSender::kOfferedBytes);
+  Finish(kAllButFew);
+  for (size_t left = kLeftToWait - 1; left > RendezvousSender::kFewWaiting; --left) {
+    EXPECT_EQ(Cancel(kTransfersMax + left), 0u);
+  }
+  EXPECT_EQ(Cancel(kTransfersMax + RendezvousSender::kFewWaiting), RendezvousSender::kFewWaiting);
+}
+
+TEST_F(ManyWaiting, WhatIsWithdrawnIsNotOnOffer) {
+  Fill(RendezvousSender::kOfferedBytes);
+  constexpr size_t kWithdrawn = 10;
+  for (size_t i = 1; i <= kWithdrawn; ++i) EXPECT_EQ(Cancel(kTransfersMax - i), 0u);
+  EXPECT_EQ(Finish(kAllButFew - kWithdrawn), 0u);
+  EXPECT_EQ(Finish(1), 1u);
+}
+
+TEST_F(ManyWaiting, ACancelledOneMakesRoomForAnother) {
+  Fill(RendezvousSender::kOfferedBytes);
+  EXPECT_EQ(Finish(kAllButFew), 0u);
+  EXPECT_EQ(Cancel(kTransfersMax - 1), 1u);
+}
+
+TEST_F(ManyWaiting, CloseExportsNothing) {
+  Fill(RendezvousSender::kOfferedBytes);
+  Finish(kAllButFew);
+  sender_.Close();
+  EXPECT_EQ(Exports(), 0u);
+  EXPECT_TRUE(sender_.empty());
+}
+
 TEST_F(RendezvousSenderTest, TheQuarantineIsCountedUntilItsFinishes) {
   for (uint32_t i = 0; i < kTransfersMax; ++i) sender_.Cancel(Announced(i));
   EXPECT_EQ(sender_.quarantined(), kTransfersMax);
