@@ -37,10 +37,11 @@ class RendezvousSender {
   static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
 
   // While more than kFewWaiting wait, kOfferedMin messages are on offer, and more up to kOfferedBytes of the length of
-  // the next: what a peer's loop fetches at a time by default. Measured: docs/performance/large-payloads.md.
-  static constexpr size_t kFewWaiting = 8;
+  // the next: what a peer's loop fetches at a time by default, and as much again. Measured:
+  // docs/performance/large-payloads.md.
+  static constexpr size_t kFewWaiting = 12;
   static constexpr size_t kOfferedMin = 4;
-  static constexpr uint64_t kOfferedBytes = uint64_t{1} << 20;
+  static constexpr uint64_t kOfferedBytes = uint64_t{2} << 20;
 
   // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full(). `revocable`: exports
   // can be taken away although the peer has not finished. `announce_flags`: of every announcement's header.
