@@ -33,6 +33,7 @@ void AddTotals(const CounterBlock& block, TransportCounters* sum) {
   sum->doorbells += block.doorbells.value();
   sum->completion_events += block.completion_events.value();
   sum->reads += block.reads.value();
+  sum->fetches_queued += block.fetches_queued.value();
   sum->payload_bytes_serialized += block.payload_bytes_serialized.value();
   sum->payload_bytes_copied += block.payload_bytes_copied.value();
   sum->protocol_errors += block.protocol_errors.value();

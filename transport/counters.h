@@ -46,6 +46,7 @@ struct CounterBlock {
   Counter doorbells;
   Counter completion_events;
   Counter reads;
+  Counter fetches_queued;
   Counter payload_bytes_serialized;
   Counter payload_bytes_copied;
   Counter protocol_errors;

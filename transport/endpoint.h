@@ -37,9 +37,9 @@ struct TransportOptions {
   uint32_t unauthenticated_connections_max = 256;  // Of a listener, of those; one more is rejected.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
   // Of large messages, what a loop fetches at a time; one of more than half of it counts as half. Others wait for their
-  // turn, small ones before large; what takes longer than 5 ms counts no more. With more than half of the second-level
-  // cache messages are no longer in it when they are read; with less than the network's bandwidth times its round trip
-  // the network stands idle.
+  // turn, small ones before large, those of less than a 32nd of it at once; what takes longer than 5 ms counts no more.
+  // With more than half of the second-level cache messages are no longer in it when they are read; with less than the
+  // network's bandwidth times its round trip the network stands idle.
   uint64_t fetch_window_bytes = uint64_t{1} << 20;
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.
@@ -93,6 +93,7 @@ struct TransportCounters {
   uint64_t doorbells = 0;
   uint64_t completion_events = 0;  // That woke a loop, or would have.
   uint64_t reads = 0;
+  uint64_t fetches_queued = 0;  // That had to wait for room in the fetch window.
   // Of payloads, by this side's processor; docs/payload.md says which path has how many of them.
   uint64_t payload_bytes_serialized = 0;  // Written once, straight into the memory that they are sent from.
   uint64_t payload_bytes_copied = 0;      // Copied from one place in memory to another.

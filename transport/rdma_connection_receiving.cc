@@ -76,8 +76,9 @@ void RdmaConnection::Do(const protocol::AllocateLanding& action) {
   const FetchWindow::Entry entry =
       group_.fetch_window().Enter(this, action.fetch_id, action.bytes, inbound.turn_bytes, loop()->Now());
   inbound.ticket = entry.ticket;
-  if (!entry.begins) return group_.WatchFetchWindow();
-  AskForLanding(action.fetch_id, inbound);
+  if (entry.begins) return AskForLanding(action.fetch_id, inbound);
+  group_.counters().fetches_queued.Add(1);
+  group_.WatchFetchWindow();
 }
 
 // Of its own call none goes before an older one that waits for its turn.
