@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <future>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/transport_pair.h"
+#include "tests/integration/turns/hold_up.h"
 
 namespace verbena::transport {
 namespace {
@@ -40,24 +40,14 @@ class Turns : public testing::Test {
 
   // Messages on all connections come while the server's loop is held up. Returns how many it handles in its next turn.
   uint64_t HandledInATurn() {
-    End* const server = pair_.accepted(0);
-    std::promise<EventLoop*> held_up;
-    std::promise<void> all_are_there;
-    std::thread holds_up([&] {
-      server->OnLoop([&](Connection& connection) {
-        held_up.set_value(connection.loop());
-        all_are_there.get_future().wait();
-        connection.loop()->ReadNow();  // How long that took is not the turn's.
-      });
-    });
-    EventLoop* const loop = held_up.get_future().get();
+    HoldUp hold_up(pair_.accepted(0));
     const uint64_t before = handled_;
     std::promise<uint64_t> turn_over;
-    loop->Post([&] { turn_over.set_value(handled_ - before); });  // What is posted now waits for the next turn.
+    hold_up.loop()->Post(
+        [&] { turn_over.set_value(handled_ - before); });  // What is posted now waits for the next turn.
     for (End* client : clients_) SendFrom(client);
     for (End* client : clients_) client->OnLoop([](Connection&) {});  // The turns in which they were sent have ended.
-    all_are_there.set_value();
-    holds_up.join();
+    hold_up.Release();
     const uint64_t handled = turn_over.get_future().get();
     sent_ += kMessagesOfEach;
     for (size_t i = 0; i < kConnections; ++i) EXPECT_TRUE(pair_.accepted(i)->WaitForMessages(sent_));
