@@ -43,8 +43,7 @@ class Turns : public testing::Test {
     HoldUp hold_up(pair_.accepted(0));
     const uint64_t before = handled_;
     std::promise<uint64_t> turn_over;
-    hold_up.loop()->Post(
-        [&] { turn_over.set_value(handled_ - before); });  // What is posted now waits for the next turn.
+    hold_up.loop()->Post([&] { turn_over.set_value(handled_ - before); });  // It waits for the turn after that.
     for (End* client : clients_) SendFrom(client);
     for (End* client : clients_) client->OnLoop([](Connection&) {});  // The turns in which they were sent have ended.
     hold_up.Release();
@@ -69,7 +68,7 @@ class Turns : public testing::Test {
 
 // Most of what has come, if it is handled fast: then the answers to a peer share SENDs. Several tries, for the machine
 // may be slow.
-TEST_F(Turns, HandleMoreThanThatIfItIsFast) {
+TEST_F(Turns, GoOnWhileTheyAreFast) {
   ASSERT_NO_FATAL_FAILURE(Start([] {}));
   uint64_t most = 0;
   for (int i = 0; i < 50 && most <= kHandledWithoutALook; ++i) most = std::max(most, HandledInATurn());
