@@ -62,11 +62,13 @@ void RendezvousSender::StartExports() {
   }
 }
 
-bool RendezvousSender::MayOffer(const Message& next) const {
+bool RendezvousSender::MayOffer(const Message& next) {
   const size_t taken = kTransfersMax - static_cast<size_t>(std::popcount(transfers_free_));
   const size_t waiting = table_.size() - taken;
   const size_t offered = taken - quarantined_exports_;
-  return waiting <= kFewWaiting || offered < kOfferedMin || next.head.payload_bytes <= kOfferedBytes / (offered + 1);
+  if (waiting >= kManyWaiting) offers_few_ = true;
+  if (waiting <= kFewWaiting) offers_few_ = false;
+  return !offers_few_ || offered < kOfferedMin || next.head.payload_bytes <= kOfferedBytes / (offered + 1);
 }
 
 void RendezvousSender::OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments) {

@@ -36,10 +36,11 @@ class RendezvousSender {
  public:
   static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
 
-  // While more than kFewWaiting wait, kOfferedMin messages are on offer, and more up to kOfferedBytes of the length of
-  // the next: what a peer's loop fetches at a time by default, and as much again. Measured:
-  // docs/performance/large-payloads.md.
-  static constexpr size_t kFewWaiting = 12;
+  // From when kManyWaiting wait until no more than kFewWaiting do, kOfferedMin messages are on offer, and more up to
+  // kOfferedBytes of the length of the next: what a peer's loop fetches at a time by default, and as much again. The
+  // two are far apart, for the end of it lets many be written in one go. Measured: docs/performance/large-payloads.md.
+  static constexpr size_t kManyWaiting = 28;
+  static constexpr size_t kFewWaiting = 4;
   static constexpr size_t kOfferedMin = 4;
   static constexpr uint64_t kOfferedBytes = uint64_t{2} << 20;
 
@@ -101,7 +102,7 @@ class RendezvousSender {
   };
 
   void StartExports();
-  bool MayOffer(const Message& next) const;
+  bool MayOffer(const Message& next);
   void LeaveQueue(uint32_t index);
   void Quarantine(uint32_t index);
   void RevokeOldest();
@@ -123,6 +124,7 @@ class RendezvousSender {
   std::array<Transfer, kTransfersMax> transfers_;
   uint32_t transfers_free_ = ~uint32_t{0};  // A bit for each.
   static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
+  bool offers_few_ = false;  // Since many waited.
   size_t unannounced_ = 0;
   uint32_t quarantined_exports_ = 0;  // Revoked ones included: each holds a transfer.
   uint32_t revoked_ = 0;

@@ -120,16 +120,16 @@ TEST_F(RendezvousSenderTest, MessagesBeyondTheTransfersWaitUnexported) {
 
 class ManyWaiting : public RendezvousSenderTest {
  protected:
-  static constexpr size_t kLeftToWait = 20;
+  static constexpr size_t kLeftToWait = RendezvousSender::kManyWaiting + 2;
   static constexpr size_t kAllButFew = kTransfersMax - RendezvousSender::kOfferedMin;
 
   // All transfers are announced, and messages wait for them, of `payload_bytes` each.
-  void Fill(uint64_t payload_bytes) {
+  void Fill(uint64_t payload_bytes, size_t left_to_wait = kLeftToWait) {
     for (uint32_t i = 0; i < kTransfersMax; ++i) {
       ids_.push_back(Announced(i, payload_bytes));
       announced_.push_back(last_announce_);
     }
-    for (size_t i = 0; i < kLeftToWait; ++i) ids_.push_back(sender_.Add({.payload_bytes = payload_bytes}));
+    for (size_t i = 0; i < left_to_wait; ++i) ids_.push_back(sender_.Add({.payload_bytes = payload_bytes}));
   }
   // So many of those announced first. Returns how many exports that starts.
   size_t Finish(size_t count) {
@@ -175,6 +175,11 @@ TEST_F(ManyWaiting, AllAreOnOfferWhenFewAreLeft) {
     EXPECT_EQ(Cancel(kTransfersMax + left), 0u);
   }
   EXPECT_EQ(Cancel(kTransfersMax + RendezvousSender::kFewWaiting), RendezvousSender::kFewWaiting);
+}
+
+TEST_F(ManyWaiting, AllAreOnOfferUntilManyHaveWaited) {
+  Fill(RendezvousSender::kOfferedBytes, RendezvousSender::kManyWaiting - 1);
+  EXPECT_EQ(Finish(10), 10u);
 }
 
 TEST_F(ManyWaiting, WhatIsWithdrawnIsNotOnOffer) {
