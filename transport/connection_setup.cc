@@ -145,6 +145,8 @@ RdmaConnection::Parts ConnectionSetup::TakeParts(const protocol::Agreement& agre
       std::min<uint32_t>(agreement.peers.receive_buffer_bytes, static_cast<uint32_t>(group_->send_buffer_bytes()));
   parts.config.message_bytes_max = options_.message_bytes_max;
   parts.config.quarantine_bytes_max = options_.export_bytes_max / kQuarantineShare;
+  // What the peer's loop fetches at a time, if it is set up as ours is, and as much again.
+  parts.config.offered_bytes = 2 * options_.fetch_window_bytes;
   parts.config.exports_revocable = group_->device().has_windows();
   parts.config.read_chunk_bytes = std::min(options_.read_chunk_bytes, group_->device().device().message_bytes_max());
   parts.config.send_slots = kSendSlots;

@@ -39,7 +39,8 @@ struct TransportOptions {
   // Of large messages, what a loop fetches at a time; one of more than half of it counts as half. Others wait for their
   // turn, small ones before large, those of less than a 32nd of it at once; what takes longer than 5 ms counts no more.
   // With more than half of the second-level cache messages are no longer in it when they are read; with less than the
-  // network's bandwidth times its round trip the network stands idle.
+  // network's bandwidth times its round trip the network stands idle. While dozens of a connection's large messages
+  // wait, twice as much of them is on offer to its peer at a time, so both ends should have the same.
   uint64_t fetch_window_bytes = uint64_t{1} << 20;
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.

@@ -82,6 +82,7 @@ class Simulation {
     config.peers = peers;
     config.message_bytes_max = world_.scenario.message_bytes_max;
     config.quarantine_bytes_max = world_.scenario.quarantine_bytes_max;
+    config.offered_bytes = world_.scenario.offered_bytes;
     config.exports_revocable = world_.scenario.exports_revocable;
     config.read_chunk_bytes = world_.scenario.read_chunk_bytes;
     config.send_slots = world_.scenario.send_slots;

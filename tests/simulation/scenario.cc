@@ -74,6 +74,12 @@ void ChoosePacking(Random& random, Scenario& scenario) {
   if (random.OneIn(2)) scenario.packing = random.OneIn(2) ? wire::Packing::kEager : wire::Packing::kRendezvous;
 }
 
+void ChooseOffer(Random& random, Scenario& scenario) {
+  if (random.OneIn(2)) return;
+  scenario.offered_bytes = uint64_t{1} << random.Between(8, 20);
+  if (random.OneIn(8)) scenario.messages = Number(random, 60, 120);
+}
+
 }  // namespace
 
 Scenario ScenarioOf(uint64_t seed) {
@@ -85,6 +91,7 @@ Scenario ScenarioOf(uint64_t seed) {
   ChooseAuthentication(random, scenario);
   ChooseProvisions(random, scenario);
   ChoosePacking(random, scenario);
+  ChooseOffer(random, scenario);
   return scenario;
 }
 
@@ -92,9 +99,9 @@ std::string ToString(const Scenario& s) {
   return absl::StrCat("connections=", s.connections, " spare=", s.spare_receives, "/", s.client_spare_receives,
                       " credits_max=", s.credits_max, " buffer=", s.receive_buffer_bytes, " slots=", s.send_slots,
                       " read_depth=", s.read_depth, " chunk=", s.read_chunk_bytes, " messages=", s.messages,
-                      " bytes_max=", s.message_bytes_max, " revocable=", s.exports_revocable,
-                      " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/", s.slow_us_max,
-                      "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
+                      " bytes_max=", s.message_bytes_max, " offered=", s.offered_bytes,
+                      " revocable=", s.exports_revocable, " slow=", s.slow_us_typical, "us/", s.slow_one_in, "/",
+                      s.slow_us_max, "us repost=", s.repost_us_max, "us cut=", s.cut_at_us, "us abort=", s.abort_at_us,
                       "us drain=", s.drain_at_us, "us authentication=", s.authentication_messages,
                       " refuse_peer=", s.refuse_peer_one_in, " provisions=", s.provisions, "/", s.provided_beyond_max,
                       " packing=", static_cast<int>(s.packing));

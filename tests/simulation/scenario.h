@@ -36,6 +36,7 @@ struct Scenario {
   uint32_t messages = 20;  // Sent by each end of each connection, unprompted.
   uint64_t message_bytes_max = 1 << 20;
   uint64_t quarantine_bytes_max = uint64_t{1} << 40;
+  uint64_t offered_bytes = uint64_t{2} << 20;    // By an end of which many large messages wait.
   bool exports_revocable = false;                // As on a device with memory windows.
   wire::Packing packing = wire::Packing::kNone;  // Both ends chose it.
   uint32_t gap_us_max = 50;                      // Between one end's messages.

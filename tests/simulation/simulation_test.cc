@@ -45,6 +45,27 @@ TEST(Simulation, AuthenticationNeverDeadlocks) {
   }
 }
 
+// More than may be on offer at a time, and of some more than may be unfetched: each is fetched in the end, whatever is
+// cancelled, refused or fails before it.
+TEST(Simulation, ManyLargeMessagesAllHaveTheirTurn) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Scenario scenario;
+    scenario.messages = 120;
+    scenario.gap_us_max = 1;
+    scenario.receive_buffer_bytes = 512;
+    scenario.message_bytes_max = 1 << 16;
+    scenario.offered_bytes = uint64_t{1} << (8 + seed % 12);
+    scenario.read_depth = 1 + seed % 4;
+    scenario.exports_revocable = seed % 2 == 0;
+    scenario.packing = static_cast<wire::Packing>(seed % 3);
+    scenario.cancel_send_one_in = seed % 5;
+    scenario.refuse_one_in = seed % 4 == 3 ? 5 : 0;
+    scenario.no_export_one_in = seed % 7 == 6 ? 5 : 0;
+    const RunResult result = RunScenario(seed, scenario, false);
+    ASSERT_FALSE(result.violation.has_value()) << "seed " << seed << ": " << *result.violation;
+  }
+}
+
 // The smallest windows that there are: two credits each way, receives that come back late, one connection or many.
 TEST(Simulation, WindowsOfTwoNeverDeadlock) {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {

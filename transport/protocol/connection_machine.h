@@ -57,6 +57,7 @@ struct ConnectionConfig {
   uint64_t message_bytes_max = uint64_t{1} << 30;     // Longer announcements are refused; longer Sends not sent.
   uint64_t quarantine_bytes_max = uint64_t{2} << 30;  // Exports withdrawn and not finished by the peer.
   bool exports_revocable = false;                     // The driver can perform RevokeExport.
+  uint64_t offered_bytes = uint64_t{2} << 20;         // On offer to the peer while many large messages wait.
   uint32_t pending_sends_max = 1 << 16;               // Sends without their Sent; one more ends as kNotSent.
   uint32_t read_chunk_bytes = 256 << 10;
   uint32_t send_slots = 128;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.
@@ -156,13 +157,16 @@ class ConnectionMachine {
   // `room`: bytes that the driver could still append to the frame that it was given last, which may have company
   // (wire::Packing) and has not left yet: one that fits may join it, at the cost of neither credit nor slot.
   std::optional<Action> NextAction(size_t room = 0) {
-    if (actions_.empty()) return NothingDue() ? std::nullopt : NextDueAction(room);
-    std::optional<Action> action(actions_.front());
-    actions_.DropFront();
-    return action;
+    if (actions_.empty()) {
+      if (NothingDue()) return std::nullopt;
+      if (!StartExports()) return NextDueAction(room);
+    }
+    return TakeQueued();
   }
   // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
-  bool quiet() const { return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending(); }
+  bool quiet() const {
+    return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending() && !announcer_.exports_due();
+  }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
   // own, its sender knows.) If it is false when a frame of PostAtOnce or a PostControl that leads others was given out,
   // that frame's completion may come with a later one's.
@@ -218,8 +222,21 @@ class ConnectionMachine {
   bool MayLeave(const SendHead& head) const {
     return NoFrameWaits() && IsEager(head) && head.payload_bytes <= config_.message_bytes_max;
   }
-  // The usual case, when no action is queued: no frame, no READ, no landing and no end is due.
-  bool NothingDue() { return NoFrameWaits() && !fetcher_.HasPending() && !credits_.GrantDue(); }
+  std::optional<Action> TakeQueued() {
+    std::optional<Action> action(actions_.front());
+    actions_.DropFront();
+    return action;
+  }
+  // The usual case, when no action is queued: no frame, no export, no READ, no landing and no end is due.
+  bool NothingDue() {
+    return NoFrameWaits() && !fetcher_.HasPending() && !announcer_.exports_due() && !credits_.GrantDue();
+  }
+  // True if that has queued any.
+  bool StartExports() {
+    if (!announcer_.exports_due() || state_ != State::kOpen) return false;
+    announcer_.StartExports();
+    return !actions_.empty();
+  }
   // When none is queued: a frame, a READ, a landing or an end that is due now.
   std::optional<Action> NextDueAction(size_t room);
   // Each fills `action` if there is something of its kind to post.

@@ -3,6 +3,7 @@
 #include "transport/protocol/connection_machine.h"
 
 #include <optional>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/protocol/machine_fixture.h"
@@ -299,6 +300,14 @@ TEST_F(CrowdedQuarantineTest, OfAPeerThatFinishesDoesNot) {
   Receive(FrameOf(finish));
   EXPECT_EQ(machine_->NextDeadline(), absl::InfiniteFuture());
   EXPECT_FALSE(EndsAfter(config_.quarantine_timeout));
+}
+
+TEST_F(ConnectionMachineTest, NoneOfManyThatAreCancelledTogetherIsExported) {
+  std::vector<uint64_t> ids;
+  for (uint32_t i = 0; i < 100; ++i) ids.push_back(machine_->Send({.payload_bytes = 5000}));
+  while (Find<Export>().has_value()) ids.push_back(machine_->Send({.payload_bytes = 5000}));
+  for (const uint64_t id : ids) machine_->CancelSend(id, now_);
+  EXPECT_FALSE(Find<Export>().has_value());
 }
 
 TEST_F(ConnectionMachineTest, AQuarantineOfTooManyBytesForcesTheConnectionDownAtOnce) {

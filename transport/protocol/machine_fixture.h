@@ -101,6 +101,7 @@ class MachineFixture : public testing::Test {
   // Sends, exports and announces a large message; returns its send id, leaves its header in `announce_`.
   uint64_t SendLarge(uint64_t call_id = 1) {
     const uint64_t id = machine_->Send({.call_id = call_id, .payload_bytes = 5000});
+    Collect();  // Its Export.
     machine_->OnExported(id, std::vector<wire::Segment>{{4096, 5032, 9}});
     const std::optional<PostAnnounce> post = Find<PostAnnounce>();
     EXPECT_TRUE(post.has_value());

@@ -26,13 +26,8 @@ SendOutcome OutcomeOf(wire::FinishReason reason) {
 
 }  // namespace
 
-RendezvousSender::RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, bool revocable,
-                                   uint16_t announce_flags, ActionQueue* actions)
-    : frame_bytes_max_(frame_bytes_max),
-      quarantine_bytes_max_(quarantine_bytes_max),
-      revocable_(revocable),
-      announce_flags_(announce_flags),
-      actions_(actions) {}
+RendezvousSender::RendezvousSender(const Limits& limits, bool revocable, uint16_t announce_flags, ActionQueue* actions)
+    : limits_(limits), revocable_(revocable), announce_flags_(announce_flags), actions_(actions) {}
 
 uint64_t RendezvousSender::Add(const SendHead& head) {
   const uint32_t index = table_.Allocate();
@@ -41,34 +36,36 @@ uint64_t RendezvousSender::Add(const SendHead& head) {
   message.state = State::kWaiting;
   table_.PushBack(waiting_, index);
   ++unannounced_;
-  const uint64_t id = table_.IdOf(index);
-  StartExports();
-  return id;
+  exports_due_ = true;
+  return table_.IdOf(index);
 }
 
 void RendezvousSender::StartExports() {
+  exports_due_ = false;
   while (!waiting_.empty() && transfers_free_ != 0 && MayOffer(table_[waiting_.head])) {
     const uint32_t index = table_.PopFront(waiting_);
     const uint32_t slot = static_cast<uint32_t>(std::countr_zero(transfers_free_));
     transfers_free_ &= ~(uint32_t{1} << slot);
+    ++transfers_taken_;
     Transfer& transfer = transfers_[slot];
     transfer.message = index;
     ++transfer.uses;
     Message& message = table_[index];
     message.state = State::kExporting;
     message.transfer = uint32_t{transfer.uses} << 16 | slot;
-    const size_t room = (frame_bytes_max_ - wire::kFrameHeaderBytes - message.head.header_bytes) / wire::kSegmentBytes;
+    const size_t room =
+        (limits_.frame_bytes_max - wire::kFrameHeaderBytes - message.head.header_bytes) / wire::kSegmentBytes;
     actions_->Push(Export{table_.IdOf(index), std::min(room, wire::kSegmentsMax)});
   }
 }
 
 bool RendezvousSender::MayOffer(const Message& next) {
-  const size_t taken = kTransfersMax - static_cast<size_t>(std::popcount(transfers_free_));
-  const size_t waiting = table_.size() - taken;
-  const size_t offered = taken - quarantined_exports_;
+  const size_t waiting = table_.size() - transfers_taken_;
   if (waiting >= kManyWaiting) offers_few_ = true;
   if (waiting <= kFewWaiting) offers_few_ = false;
-  return !offers_few_ || offered < kOfferedMin || next.head.payload_bytes <= kOfferedBytes / (offered + 1);
+  if (!offers_few_) return true;
+  const size_t offered = transfers_taken_ - quarantined_exports_;
+  return offered < kOfferedMin || next.head.payload_bytes <= limits_.offered_bytes / (offered + 1);
 }
 
 void RendezvousSender::OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments) {
@@ -153,7 +150,7 @@ void RendezvousSender::Quarantine(uint32_t index) {
   ++quarantined_exports_;
   quarantined_bytes_ += message.head.payload_bytes;
   while (revocable_ && quarantine_full() && !withdrawn_.empty()) RevokeOldest();
-  StartExports();
+  exports_due_ = !waiting_.empty();
 }
 
 void RendezvousSender::RevokeOldest() {
@@ -236,22 +233,20 @@ void RendezvousSender::Free(uint32_t index) {
     const uint32_t slot = message.transfer & 0xffff;
     transfers_[slot].message = SlotQueue::kNone;
     transfers_free_ |= uint32_t{1} << slot;
+    --transfers_taken_;
   }
   table_.Free(index);
-  StartExports();
+  exports_due_ = !waiting_.empty();
 }
 
 void RendezvousSender::Close() {
-  // Those that wait first, and no transfer is free for them, so that the end of others starts no export.
-  transfers_free_ = 0;
-  while (!waiting_.empty()) Cancel(table_.IdOf(waiting_.head));
   for (uint32_t index = 0; index < table_.capacity(); ++index) {
     if (!table_.in_use(index)) continue;
     const uint64_t send_id = table_.IdOf(index);
     const State state = table_[index].state;
-    if (state == State::kExporting || state == State::kReady) actions_->Push(Sent{send_id, SendOutcome::kNotSent});
+    if (state <= State::kReady) actions_->Push(Sent{send_id, SendOutcome::kNotSent});
     if (state == State::kAnnounced) actions_->Push(Sent{send_id, SendOutcome::kUnknown});
-    if (state != State::kRevoked) actions_->Push(ReleaseExport{send_id});
+    if (state != State::kWaiting && state != State::kRevoked) actions_->Push(ReleaseExport{send_id});
     Free(index);
   }
 }

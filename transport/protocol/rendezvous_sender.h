@@ -37,21 +37,30 @@ class RendezvousSender {
   static constexpr uint32_t kIdTag = uint32_t{1} << 31;  // Set in the ids of this sender's messages.
 
   // From when kManyWaiting wait until no more than kFewWaiting do, kOfferedMin messages are on offer, and more up to
-  // kOfferedBytes of the length of the next: what a peer's loop fetches at a time by default, and as much again. The
-  // two are far apart, for the end of it lets many be written in one go. Measured: docs/performance/large-payloads.md.
+  // Limits::offered_bytes of the length of the next. The two are far apart, for the end of it lets many be written in
+  // one go. Measured: docs/performance/large-payloads.md.
   static constexpr size_t kManyWaiting = 28;
   static constexpr size_t kFewWaiting = 4;
   static constexpr size_t kOfferedMin = 4;
-  static constexpr uint64_t kOfferedBytes = uint64_t{2} << 20;
 
-  // `frame_bytes_max`: the peer's receive buffer. `quarantine_bytes_max`: see quarantine_full(). `revocable`: exports
-  // can be taken away although the peer has not finished. `announce_flags`: of every announcement's header.
-  RendezvousSender(uint32_t frame_bytes_max, uint64_t quarantine_bytes_max, bool revocable, uint16_t announce_flags,
-                   ActionQueue* actions);
+  struct Limits {
+    uint32_t frame_bytes_max;       // The peer's receive buffer.
+    uint64_t quarantine_bytes_max;  // See quarantine_full().
+    uint64_t offered_bytes;         // While many wait.
+  };
 
-  // Queues a message; its Export comes when a transfer is free. Returns its id.
+  // `revocable`: exports can be taken away although the peer has not finished. `announce_flags`: of every
+  // announcement's header.
+  RendezvousSender(const Limits& limits, bool revocable, uint16_t announce_flags, ActionQueue* actions);
+
+  // Queues a message. Returns its id.
   uint64_t Add(const SendHead& head);
   void Cancel(uint64_t send_id);
+
+  // Whether some that wait may be on offer now. StartExports finds out, and asks for the Export of those that may. To
+  // be called when nothing else is to happen first: so that of many that are cancelled in one go none is written.
+  bool exports_due() const { return exports_due_; }
+  void StartExports();
 
   void OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments);
   void OnExportFailed(uint64_t send_id);
@@ -68,7 +77,7 @@ class RendezvousSender {
 
   // Too many bytes are withdrawn and unfinished. One message alone never is too many: its finish may be under way.
   bool quarantine_full() const {
-    return quarantined_exports_ - revoked_ > 1 && quarantined_bytes_ > quarantine_bytes_max_;
+    return quarantined_exports_ - revoked_ > 1 && quarantined_bytes_ > limits_.quarantine_bytes_max;
   }
   // Messages that are withdrawn and unfinished.
   uint32_t quarantined() const { return quarantined_exports_; }
@@ -82,7 +91,7 @@ class RendezvousSender {
 
  private:
   enum class State : uint8_t {
-    kWaiting,      // For a free transfer; in waiting_. Woken by another's end.
+    kWaiting,      // Until it may be on offer; in waiting_. Woken by StartExports.
     kExporting,    // The driver is asked to export.
     kReady,        // Exported; in ready_ until both gates are open.
     kAnnounced,    // The peer may READ. Woken by kFinish.
@@ -101,7 +110,6 @@ class RendezvousSender {
     uint16_t uses = 0;
   };
 
-  void StartExports();
   bool MayOffer(const Message& next);
   void LeaveQueue(uint32_t index);
   void Quarantine(uint32_t index);
@@ -111,8 +119,7 @@ class RendezvousSender {
   // Ends a message for good: its transfer is free again.
   void Free(uint32_t index);
 
-  const uint32_t frame_bytes_max_;
-  const uint64_t quarantine_bytes_max_;
+  const Limits limits_;
   const bool revocable_;
   const uint16_t announce_flags_;
   ActionQueue* const actions_;
@@ -124,6 +131,8 @@ class RendezvousSender {
   std::array<Transfer, kTransfersMax> transfers_;
   uint32_t transfers_free_ = ~uint32_t{0};  // A bit for each.
   static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
+  uint32_t transfers_taken_ = 0;
+  bool exports_due_ = false;
   bool offers_few_ = false;  // Since many waited.
   size_t unannounced_ = 0;
   uint32_t quarantined_exports_ = 0;  // Revoked ones included: each holds a transfer.

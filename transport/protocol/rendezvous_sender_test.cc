@@ -11,14 +11,21 @@ namespace {
 
 constexpr uint32_t kFrameBytesMax = 1024;
 constexpr uint64_t kQuarantineBytesMax = 1 << 20;
+constexpr uint64_t kOfferedBytes = 1 << 16;
 
 class RendezvousSenderTest : public testing::Test {
  protected:
   explicit RendezvousSenderTest(bool revocable = false)
-      : sender_(kFrameBytesMax, kQuarantineBytesMax, revocable, wire::kFlagChecksum, &actions_) {}
+      : sender_({kFrameBytesMax, kQuarantineBytesMax, kOfferedBytes}, revocable, wire::kFlagChecksum, &actions_) {}
+  // As Add, and what is due then.
+  uint64_t Add(const SendHead& head) {
+    const uint64_t id = sender_.Add(head);
+    sender_.StartExports();
+    return id;
+  }
   // A message that is announced already.
   uint64_t Announced(uint64_t call_id, uint64_t payload_bytes = 5000) {
-    const uint64_t id = sender_.Add({.call_id = call_id, .payload_bytes = payload_bytes});
+    const uint64_t id = Add({.call_id = call_id, .payload_bytes = payload_bytes});
     sender_.OnExported(id, std::vector<wire::Segment>{{4096, payload_bytes + wire::kIdentityBytes, 9}});
     last_announce_ = sender_.NextAnnounce().header;
     while (!actions_.empty()) actions_.Pop();
@@ -34,6 +41,7 @@ class RendezvousSenderTest : public testing::Test {
   }
   template <typename T>
   T Next() {
+    if (actions_.empty()) sender_.StartExports();
     return std::get<T>(actions_.Pop());
   }
 
@@ -43,7 +51,7 @@ class RendezvousSenderTest : public testing::Test {
 };
 
 TEST_F(RendezvousSenderTest, AMessageIsExportedThenAnnounced) {
-  const uint64_t id = sender_.Add({.message_kind = 3, .call_id = 7, .header_bytes = 100, .payload_bytes = 5000});
+  const uint64_t id = Add({.message_kind = 3, .call_id = 7, .header_bytes = 100, .payload_bytes = 5000});
   const Export exported = Next<Export>();
   EXPECT_EQ(exported.send_id, id);
   EXPECT_EQ(exported.segments_max, (kFrameBytesMax - 32 - 100) / wire::kSegmentBytes);
@@ -92,7 +100,7 @@ TEST_F(RendezvousSenderTest, AFinishThatCrossedTheCancelSparesTheWithdrawal) {
 }
 
 TEST_F(RendezvousSenderTest, AMessageCancelledBeforeItsAnnouncementIsNotSent) {
-  const uint64_t id = sender_.Add({.payload_bytes = 5000});
+  const uint64_t id = Add({.payload_bytes = 5000});
   Next<Export>();
   sender_.Cancel(id);
   EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kNotSent);
@@ -102,7 +110,7 @@ TEST_F(RendezvousSenderTest, AMessageCancelledBeforeItsAnnouncementIsNotSent) {
 }
 
 TEST_F(RendezvousSenderTest, AnExportThatFailsIsNotSentAndNotReleased) {
-  sender_.OnExportFailed(sender_.Add({.payload_bytes = 5000}));
+  sender_.OnExportFailed(Add({.payload_bytes = 5000}));
   Next<Export>();
   EXPECT_EQ(Next<Sent>().outcome, SendOutcome::kNoMemory);
   EXPECT_TRUE(actions_.empty());
@@ -110,7 +118,7 @@ TEST_F(RendezvousSenderTest, AnExportThatFailsIsNotSentAndNotReleased) {
 
 TEST_F(RendezvousSenderTest, MessagesBeyondTheTransfersWaitUnexported) {
   for (uint32_t i = 0; i < kTransfersMax; ++i) Announced(i);
-  sender_.Add({.payload_bytes = 5000});
+  Add({.payload_bytes = 5000});
   EXPECT_TRUE(actions_.empty());
   ASSERT_TRUE(sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kFetched)).ok());
   Next<Sent>();
@@ -129,21 +137,28 @@ class ManyWaiting : public RendezvousSenderTest {
       ids_.push_back(Announced(i, payload_bytes));
       announced_.push_back(last_announce_);
     }
-    for (size_t i = 0; i < left_to_wait; ++i) ids_.push_back(sender_.Add({.payload_bytes = payload_bytes}));
+    for (size_t i = 0; i < left_to_wait; ++i) ids_.push_back(Add({.payload_bytes = payload_bytes}));
   }
-  // So many of those announced first. Returns how many exports that starts.
+  // So many of those announced first. Returns how many exports are due then.
   size_t Finish(size_t count) {
     for (; count > 0; --count) {
       EXPECT_TRUE(sender_.OnFinish(FinishOf(announced_[finished_++], wire::FinishReason::kFetched)).ok());
     }
     return Exports();
   }
-  // The `index`th of all that were added. The same.
+  // The `index`th of all that were added; the same.
   size_t Cancel(size_t index) {
     sender_.Cancel(ids_[index]);
     return Exports();
   }
+  uint64_t id(size_t index) const { return ids_[index]; }
+  // All of them, in the order of adding.
+  void CancelAll() {
+    for (const uint64_t id : ids_) sender_.Cancel(id);
+  }
+  // That are due, or were.
   size_t Exports() {
+    sender_.StartExports();
     size_t exports = 0;
     while (!actions_.empty()) exports += std::holds_alternative<Export>(actions_.Pop()) ? 1 : 0;
     return exports;
@@ -156,20 +171,20 @@ class ManyWaiting : public RendezvousSenderTest {
 };
 
 TEST_F(ManyWaiting, OfLongMessagesFewAreOnOffer) {
-  Fill(RendezvousSender::kOfferedBytes);
+  Fill(kOfferedBytes);
   EXPECT_EQ(Finish(kAllButFew), 0u);
   EXPECT_EQ(Finish(1), 1u);
   EXPECT_EQ(Finish(1), 1u);
 }
 
 TEST_F(ManyWaiting, OfShortOnesAllAre) {
-  Fill(RendezvousSender::kOfferedBytes / kTransfersMax);
+  Fill(kOfferedBytes / kTransfersMax);
   EXPECT_EQ(Finish(1), 1u);
   EXPECT_EQ(Finish(5), 5u);
 }
 
 TEST_F(ManyWaiting, AllAreOnOfferWhenFewAreLeft) {
-  Fill(RendezvousSender::kOfferedBytes);
+  Fill(kOfferedBytes);
   Finish(kAllButFew);
   for (size_t left = kLeftToWait - 1; left > RendezvousSender::kFewWaiting; --left) {
     EXPECT_EQ(Cancel(kTransfersMax + left), 0u);
@@ -178,12 +193,12 @@ TEST_F(ManyWaiting, AllAreOnOfferWhenFewAreLeft) {
 }
 
 TEST_F(ManyWaiting, AllAreOnOfferUntilManyHaveWaited) {
-  Fill(RendezvousSender::kOfferedBytes, RendezvousSender::kManyWaiting - 1);
+  Fill(kOfferedBytes, RendezvousSender::kManyWaiting - 1);
   EXPECT_EQ(Finish(10), 10u);
 }
 
 TEST_F(ManyWaiting, WhatIsWithdrawnIsNotOnOffer) {
-  Fill(RendezvousSender::kOfferedBytes);
+  Fill(kOfferedBytes);
   constexpr size_t kWithdrawn = 10;
   for (size_t i = 1; i <= kWithdrawn; ++i) EXPECT_EQ(Cancel(kTransfersMax - i), 0u);
   EXPECT_EQ(Finish(kAllButFew - kWithdrawn), 0u);
@@ -191,13 +206,27 @@ TEST_F(ManyWaiting, WhatIsWithdrawnIsNotOnOffer) {
 }
 
 TEST_F(ManyWaiting, ACancelledOneMakesRoomForAnother) {
-  Fill(RendezvousSender::kOfferedBytes);
+  Fill(kOfferedBytes);
   EXPECT_EQ(Finish(kAllButFew), 0u);
   EXPECT_EQ(Cancel(kTransfersMax - 1), 1u);
 }
 
+TEST_F(ManyWaiting, AnExportThatFailsMakesRoomForAnother) {
+  Fill(kOfferedBytes);
+  EXPECT_EQ(Finish(kAllButFew + 1), 1u);
+  sender_.OnExportFailed(id(kTransfersMax));
+  EXPECT_EQ(Exports(), 1u);
+}
+
+TEST_F(ManyWaiting, ThatAreAllCancelledAreNotExported) {
+  Fill(kOfferedBytes);
+  CancelAll();
+  EXPECT_EQ(Exports(), 0u);
+  EXPECT_EQ(sender_.quarantined(), kTransfersMax);
+}
+
 TEST_F(ManyWaiting, CloseExportsNothing) {
-  Fill(RendezvousSender::kOfferedBytes);
+  Fill(kOfferedBytes);
   Finish(kAllButFew);
   sender_.Close();
   EXPECT_EQ(Exports(), 0u);
@@ -310,7 +339,7 @@ TEST_F(RendezvousSenderTest, AFinishOfAnotherCallIsAProtocolError) {
 TEST_F(RendezvousSenderTest, AFinishBeforeTheAnnouncementIsAProtocolError) {
   Announced(7);
   sender_.OnFinish(FinishOf(last_announce_, wire::FinishReason::kFetched)).IgnoreError();
-  const uint64_t id = sender_.Add({.call_id = 7, .payload_bytes = 5000});
+  const uint64_t id = Add({.call_id = 7, .payload_bytes = 5000});
   sender_.OnExported(id, std::vector<wire::Segment>{{4096, 5032, 9}});
   wire::FrameHeader guess = FinishOf(last_announce_, wire::FinishReason::kFetched);
   guess.aux += uint32_t{1} << 16;  // The slot's next use.
@@ -320,7 +349,7 @@ TEST_F(RendezvousSenderTest, AFinishBeforeTheAnnouncementIsAProtocolError) {
 TEST_F(RendezvousSenderTest, ACloseReportsAndReleasesEverything) {
   sender_.Cancel(Announced(1));
   Announced(2);
-  sender_.Add({.payload_bytes = 5000});
+  Add({.payload_bytes = 5000});
   while (!actions_.empty()) actions_.Pop();
   sender_.Close();
   int unknown = 0, not_sent = 0, released = 0;

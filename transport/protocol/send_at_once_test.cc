@@ -90,6 +90,7 @@ TEST_F(SendAtOnceTest, ItOvertakesNoControlFrame) {
 
 TEST_F(SendAtOnceTest, ItOvertakesNoAnnouncementAndNoFinish) {
   const uint64_t large = machine_->Send({.call_id = 1, .payload_bytes = 5000});
+  Collect();  // Its Export.
   machine_->OnExported(large, std::vector<wire::Segment>{{4096, 5032, 9}});
   ExpectToWait();
   Collect();
