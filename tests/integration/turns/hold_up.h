@@ -10,7 +10,7 @@
 
 namespace verbena::transport {
 
-// From its making, which returns when the loop stands, to Release.
+// From its making, which returns when the loop stands, to Release, or its end.
 class HoldUp {
  public:
   explicit HoldUp(End* end)
@@ -22,6 +22,11 @@ class HoldUp {
           });
         }),
         loop_(standing_.get_future().get()) {}
+  HoldUp(const HoldUp&) = delete;
+  HoldUp& operator=(const HoldUp&) = delete;
+  ~HoldUp() {
+    if (thread_.joinable()) Release();
+  }
 
   EventLoop* loop() const { return loop_; }
   void Release() {
