@@ -15,12 +15,10 @@ namespace verbena::transport {
 namespace {
 
 constexpr int kCompletionsPerBatch = 32;
-// Completion batches between two looks at the clock, and frames received after which there is no further one.
-constexpr int kBatchesPerReap = 8;
-constexpr uint64_t kFramesPerReap = 256;
-// The longer a turn the more of what it sends to a peer shares a SEND. After so many reaps, or so long, timers and
-// posted tasks have their turn.
-constexpr int kReapsPerTurn = 4;
+// The longer a turn the more of what it sends to a peer shares a SEND. After so many batches of completions, so many
+// frames received, or so long there is no further batch: timers and posted tasks have their turn.
+constexpr int kBatchesPerTurn = 32;
+constexpr uint64_t kFramesPerTurn = 1024;
 constexpr absl::Duration kTurnMax = absl::Milliseconds(2);
 // Empty polls between two looks at what the grant budget wants: it changes with traffic, and slowly with time.
 constexpr uint32_t kIdlePollsPerWakeup = 64;
@@ -194,11 +192,7 @@ absl::StatusOr<RegisteredPool::Buffer> PollGroup::TakeHeaderBuffer() {
 int PollGroup::Poll() {
   ++polls_awake_;
   const uint64_t frames = counters_.frames_received.value();
-  int reaped = 0;
-  int reaps = 0;
-  do {
-    reaped += Reap();
-  } while (more_to_reap_ && MayReapOn(++reaps));
+  const int reaped = Reap();
   waited_ = counters_.frames_received.value() == frames;
   int handled = reaped + ServeWaitingForBuffer() + RunDirty();
   const bool look_at_grants = reaped > 0 || ++idle_polls_ % kIdlePollsPerWakeup == 0;
@@ -231,8 +225,9 @@ int PollGroup::PostReceives(bool idle) {
 int PollGroup::Reap() {
   std::array<ibv_wc, kCompletionsPerBatch> completions;
   int reaped = 0;
-  const uint64_t enough = counters_.frames_received.value() + kFramesPerReap;
-  for (int batch = 0; batch < kBatchesPerReap && !failed_ && counters_.frames_received.value() < enough; ++batch) {
+  const absl::Time began = loop_->Now();
+  const uint64_t enough = counters_.frames_received.value() + kFramesPerTurn;
+  for (int batch = 0; batch < kBatchesPerTurn && !failed_ && counters_.frames_received.value() < enough; ++batch) {
     deferred_.OnPoll();
     const int count = completions_->Poll(absl::MakeSpan(completions));
     if (count < 0) {
@@ -243,23 +238,17 @@ int PollGroup::Reap() {
     }
     if (early_wakes_.judging() && count > 0) early_wakes_.OnPolled(KindOf(completions[0]) != WorkKind::kReceive);
     const bool emptied = count < kCompletionsPerBatch;
-    more_to_reap_ = !emptied;
     for (int i = 0; i < count; ++i) {
       handling_last_ = emptied && i + 1 == count;
       HandleCompletion(completions[i]);
     }
     reaped += count;
     deferred_.OnPolled(static_cast<uint64_t>(count), emptied);
-    if (emptied) break;
+    if (emptied || loop_->ReadNow() >= began + kTurnMax) break;
   }
   handling_last_ = false;
   if (reaped > 0) WakeWaiting();
   return reaped;
-}
-
-bool PollGroup::MayReapOn(int reaps) {
-  if (reaps == 1) reap_until_ = loop_->Now() + kTurnMax;  // The clock was read when the turn began.
-  return !failed_ && reaps < kReapsPerTurn && loop_->ReadNow() < reap_until_;
 }
 
 void PollGroup::DropFlights(uint32_t link) {

@@ -153,7 +153,6 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   bool GiveBackUnused();
   void MakeReceivesAnew();
   int Reap();
-  bool MayReapOn(int reaps);  // In a turn that has done so many.
   void Fail(const absl::Status& status);
   void OnDeviceRemoved();
   void DropIfUnused();
@@ -185,8 +184,6 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   uint64_t unsignaled_ = 0;  // Of those, SENDs that complete only if they fail, or with one that is to come.
   // A loop that has polled so often without sleeping is taken not to sleep before the next message.
   static constexpr uint64_t kPollsAwake = 16;
-  bool more_to_reap_ = false;        // Reap has left some, perhaps.
-  absl::Time reap_until_;            // Of a turn that has reaped more than once.
   uint64_t polls_awake_ = 0;         // Since the loop slept, or was about to.
   std::deque<LinkFlights> flights_;  // By link number.
   std::optional<verbs::CompletionChannel> channel_;
