@@ -22,7 +22,9 @@ def table(measured: Comparison) -> str:
         lines += (
             _line(row, "p50, us", figures, lambda each: each.typical_us, lower_is_better=True),
             _line(row, "p99, us", figures, lambda each: each.p99_us, lower_is_better=True),
+            _line(row, "p99.99, us", figures, lambda each: each.p9999_us, lower_is_better=True),
             _line(row, "calls/s", figures, lambda each: each.calls_per_second, lower_is_better=False),
+            _line(row, "CPU s/GiB", figures, lambda each: each.cpu_seconds_per_gib, lower_is_better=True),
         )
     return "\n".join(lines) + "\n"
 

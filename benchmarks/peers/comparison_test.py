@@ -13,9 +13,9 @@ from systems import System
 
 MEASURED = {
     Row(64, 1): {
-        "verbena": Figures(2, 4, None, 400_000),
-        "raw": Figures(1, 1, None, 800_000),
-        "grpc_unix": Figures(60, 200, None, 20_000),
+        "verbena": Figures(2, 4, None, 400_000, 10, 50),
+        "raw": Figures(1, 1, None, 800_000, 5, 25),
+        "grpc_unix": Figures(60, 200, None, 20_000, 300, 75),
         "libfabric_tcp": Figures(None, None, 8, 125_000),
     },
     Row(64, 16): {"verbena": Figures(20, 40, None, 1_000_000), "raw": Figures(5, 10, None, 4_000_000)},
@@ -103,24 +103,26 @@ class MeasureTest(unittest.TestCase):
 
 
 class TableTest(unittest.TestCase):
-    def test_a_row_has_three_lines_with_how_many_times_better_ours_is(self):
+    def test_a_row_has_a_line_for_each_figure_with_how_many_times_better_ours_is(self):
         lines = [cells(line) for line in comparison.table(MEASURED).splitlines()]
         columns = {title: number for number, title in enumerate(lines[0])}
-        self.assertEqual(len(lines), 2 + 3 * len(MEASURED))
-        p50, p99, rate = lines[2:5]
+        self.assertEqual(len(lines), 2 + 5 * len(MEASURED))
+        p50, p99, p9999, rate, cpu = lines[2:7]
         self.assertEqual(p50[:2], ["64 B, 1", "p50, us"])
         self.assertEqual([line[columns["Verbena"]] for line in (p50, p99, rate)], ["2.00", "4.00", "400,000"])
         self.assertEqual([line[columns["raw SEND"]] for line in (p50, p99, rate)],
                          ["1.00 (0.50)", "1.00 (0.25)", "800,000 (0.50)"])
         self.assertEqual([line[columns["gRPC, Unix socket"]] for line in (p50, p99, rate)],
                          ["60.0 (30.0)", "200 (50.0)", "20,000 (20.0)"])
+        self.assertEqual([line[columns["Verbena"]] for line in (p9999, cpu)], ["10.0", "50.0"])
+        self.assertEqual([line[columns["gRPC, Unix socket"]] for line in (p9999, cpu)], ["300 (30.0)", "75.0 (1.50)"])
 
     def test_what_a_program_does_not_say_stays_empty_and_a_mean_stands_for_the_median(self):
         lines = [cells(line) for line in comparison.table(MEASURED).splitlines()]
         columns = {title: number for number, title in enumerate(lines[0])}
-        self.assertEqual([line[columns["libfabric, TCP (mean)"]] for line in lines[2:5]],
-                         ["8.00 (4.00)", "", "125,000 (3.20)"])
-        self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 3 * len(MEASURED))
+        self.assertEqual([line[columns["libfabric, TCP (mean)"]] for line in lines[2:7]],
+                         ["8.00 (4.00)", "", "", "125,000 (3.20)", ""])
+        self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 5 * len(MEASURED))
 
     def test_json_gives_back_what_was_measured(self):
         self.assertEqual(comparison.from_json(comparison.to_json(MEASURED)), MEASURED)

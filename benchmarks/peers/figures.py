@@ -13,6 +13,8 @@ class Figures:
     p99_us: float | None
     mean_us: float | None
     calls_per_second: float
+    p9999_us: float | None = None
+    cpu_seconds_per_gib: float | None = None  # Of both ends, for the request's bytes.
 
     @property
     def typical_us(self) -> float:
@@ -22,7 +24,8 @@ class Figures:
 def of_json(output: str) -> Figures:
     """Of the last line of rpc_bench, or of a program of RunPeerBench."""
     report = json.loads(output.splitlines()[-1])
-    return Figures(report["p50_us"], report["p99_us"], None, report["calls_per_second"])
+    return Figures(report["p50_us"], report["p99_us"], None, report["calls_per_second"], report["p9999_us"],
+                   report["cpu_seconds_per_gib"])
 
 
 def of_raw_json(output: str) -> Figures:
@@ -57,12 +60,12 @@ def median(rounds: list[Figures]) -> Figures:
 
 
 def best(ways: list[Figures]) -> Figures:
-    """Of one system measured in several ways: the lowest latencies and the highest rate, each for itself."""
+    """Of one system measured in several ways: the lowest of all and the highest rate, each for itself."""
     def lowest(values):
         return min((value for value in values if value is not None), default=None)
 
-    p50s, p99s, means, rates = zip(*map(dataclasses.astuple, ways))
-    return Figures(lowest(p50s), lowest(p99s), lowest(means), max(rates))
+    p50s, p99s, means, rates, p9999s, cpus = zip(*map(dataclasses.astuple, ways))
+    return Figures(lowest(p50s), lowest(p99s), lowest(means), max(rates), lowest(p9999s), lowest(cpus))
 
 
 def _ucx_there_and_back_us(output: str) -> tuple[float, float]:

@@ -19,8 +19,9 @@ bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec
 
 class FiguresTest(unittest.TestCase):
     def test_json_is_the_last_line(self):
-        said = 'a log line\n{"p50_us": 2, "p99_us": 3, "calls_per_second": 400, "more": 1}\n'
-        self.assertEqual(figures.of_json(said), Figures(2, 3, None, 400))
+        said = ('a log line\n{"p50_us": 2, "p99_us": 3, "p9999_us": 4, "calls_per_second": 400, '
+                '"cpu_seconds_per_gib": 0.5, "more": 1}\n')
+        self.assertEqual(figures.of_json(said), Figures(2, 3, None, 400, 4, 0.5))
 
     def test_raw_verbs_beside_calls_have_a_median_and_what_rate_it_comes_to(self):
         said = '{"p50_us": 50, "p99_us": 80, "calls_per_second": 400, "raw_p50_us": 40}\n'
@@ -46,7 +47,8 @@ class FiguresTest(unittest.TestCase):
 
     def test_the_best_way_is_taken_for_each_figure(self):
         self.assertEqual(
-            figures.best([Figures(50, 90, None, 1000), Figures(60, 80, None, 2000)]), Figures(50, 80, None, 2000)
+            figures.best([Figures(50, 90, None, 1000, 99, 8), Figures(60, 80, None, 2000, None, 7)]),
+            Figures(50, 80, None, 2000, 99, 7),
         )
 
 

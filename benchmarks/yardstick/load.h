@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "benchmarks/yardstick/cpu_span.h"
 #include "benchmarks/yardstick/latency_histogram.h"
 
 namespace verbena::benchmarks {
@@ -20,6 +21,7 @@ struct LoadShape {
   bool streaming = false;     // Messages of one stream, echoed, instead of calls.
   absl::Duration warm_up;     // Not measured.
   absl::Duration duration;
+  CpuSpan* cpu = nullptr;  // That watches what is measured, if anybody asks.
 };
 
 struct LoadFigures {
@@ -39,7 +41,9 @@ class LoadWindow {
 
   LoadWindow(const LoadShape& shape, Clock::time_point start)
       : from_(start + absl::ToChronoNanoseconds(shape.warm_up)),
-        to_(from_ + absl::ToChronoNanoseconds(shape.duration)) {}
+        to_(from_ + absl::ToChronoNanoseconds(shape.duration)) {
+    if (shape.cpu != nullptr) shape.cpu->Watch(from_, to_);
+  }
 
   // Adds the call that began at `start` and is done `now` to `latencies` if it counts.
   void Count(Clock::time_point start, Clock::time_point now, LatencyHistogram* latencies) const {

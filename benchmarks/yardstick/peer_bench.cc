@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/cpu_pinning.h"
+#include "benchmarks/yardstick/cpu_span.h"
 
 ABSL_FLAG(size_t, payload, 64, "Bytes in the request and in the reply.");
 ABSL_FLAG(size_t, in_flight, 1, "Calls in flight, over all connections.");
@@ -55,21 +56,26 @@ absl::StatusOr<LoadShape> ShapeFromFlags(const PeerBench& bench) {
                    .duration = duration};
 }
 
-std::string ToJson(const std::string& transport, const LoadShape& shape, const LoadFigures& figures) {
+std::string ToJson(const std::string& transport, const LoadShape& shape, const LoadFigures& figures,
+                   double cpu_seconds) {
+  const LatencyHistogram& latencies = figures.latencies;
+  const double gib = static_cast<double>(latencies.count() * shape.payload_bytes) / (1 << 30);
   return absl::StrFormat(
-      R"({"transport":"%s","payload_bytes":%d,"in_flight":%d,"connections":%d,"streaming":%s,"calls":%d,"p50_us":%.3f,"p99_us":%.3f,)"
-      R"("calls_per_second":%.1f})",
+      R"({"transport":"%s","payload_bytes":%d,"in_flight":%d,"connections":%d,"streaming":%s,"calls":%d,"p50_us":%.3f,)"
+      R"("p99_us":%.3f,"p9999_us":%.3f,"calls_per_second":%.1f,"cpu_seconds_per_gib":%.4f})",
       transport, shape.payload_bytes, shape.in_flight, shape.connections, shape.streaming ? "true" : "false",
-      figures.latencies.count(), figures.latencies.PercentileMicroseconds(50),
-      figures.latencies.PercentileMicroseconds(99), figures.calls_per_second);
+      latencies.count(), latencies.PercentileMicroseconds(50), latencies.PercentileMicroseconds(99),
+      latencies.PercentileMicroseconds(99.99), figures.calls_per_second, gib > 0 ? cpu_seconds / gib : 0);
 }
 
-absl::Status Measure(const PeerBench& bench, const std::string& transport, const LoadShape& shape) {
+absl::Status Measure(const PeerBench& bench, const std::string& transport, LoadShape shape) {
   absl::StatusOr<ChildProcess> server = ChildProcess::Start(
       {"--serve", absl::StrCat("--transport=", transport), absl::StrCat("--pinned=", absl::GetFlag(FLAGS_pinned)),
        absl::StrCat("--payload=", shape.payload_bytes), absl::StrCat("--in_flight=", shape.in_flight),
        absl::StrCat("--connections=", shape.connections), absl::StrCat("--streaming=", shape.streaming)});
   if (!server.ok()) return server.status();
+  CpuSpan cpu(server->pid());
+  shape.cpu = &cpu;
   const PinnedThread pinned(Cpus().client);
   const absl::StatusOr<LoadFigures> figures = bench.measure(server->line(), shape);
   if (!figures.ok()) return figures.status();
@@ -77,7 +83,7 @@ absl::Status Measure(const PeerBench& bench, const std::string& transport, const
     return absl::DeadlineExceededError(
         absl::StrCat("no call was done within --seconds=", absl::GetFlag(FLAGS_seconds)));
   }
-  std::cout << ToJson(transport, shape, *figures) << std::endl;
+  std::cout << ToJson(transport, shape, *figures, cpu.Seconds()) << std::endl;
   return absl::OkStatus();  // The server is killed: gRPC's takes up to ten seconds to end behind large messages.
 }
 
