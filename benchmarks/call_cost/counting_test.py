@@ -106,6 +106,17 @@ class BaselineTest(unittest.TestCase):
     def test_fewer_are_to_be_recorded(self):
         self.assertRegex(self._differences(900)[0], "baseline.json")
 
+    def test_more_than_the_budget_is_told_though_it_is_little_more(self):
+        measured = counts.Counts({"rpc": 1015, layers.DEVICE: 9}, 0.0, 0.0, 0.0, 2.0, [])
+        self.assertEqual(baseline.differences(measured, self._RECORDED | {"budget": 1020}), [])
+        self.assertRegex(baseline.differences(measured, self._RECORDED | {"budget": 1010})[0], "budget is 1010")
+
+    def test_fewer_doorbells_are_to_be_recorded(self):
+        self.assertRegex(self._differences(1000, doorbells=1.9)[0], "baseline.json")
+
+    def test_an_allocation_in_ten_calls_is_told(self):
+        self.assertRegex(self._differences(1000, allocations=0.1)[0], "0.10 allocations")
+
     def test_an_allocation_is_told(self):
         self.assertRegex(self._differences(1000, allocations=1.0)[0], "1.00 allocations")
 

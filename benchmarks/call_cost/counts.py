@@ -15,8 +15,15 @@ _ALLOCATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign"
 _LOCKS = ("pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock")
 # What ibv_post_send calls: work requests posted together are one call.
 _DOORBELL = "verbena::soft::QueuePair::PostSend(ibv_send_wr const*"
-# What libc calls the kernel for on a call's way: waiting, waking, descriptors. The clock is read without the kernel.
-_SYSTEM_CALLS = ("epoll_wait", "read", "write", "futex", "syscall", "poll", "ioctl", "sched_yield", "mmap", "munmap")
+# What libc calls the kernel for on a call's way: waiting, waking, descriptors, memory and its copies. The clock is read
+# without the kernel. As callgrind names them, of several names any one; those that begin with underscores without.
+_SYSTEM_CALLS = (
+    "brk", "clock_nanosleep", "close", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd_read", "eventfd_write", "fallocate",
+    "futex", "ioctl", "madvise", "mlock", "mlock2", "mmap", "mprotect", "mremap", "munlock", "munmap", "nanosleep", "poll",
+    "ppoll", "process_vm_readv", "process_vm_writev", "pthread_cond_broadcast", "pthread_cond_signal",
+    "pthread_cond_timedwait", "pthread_cond_wait", "read", "readv", "recv", "recvfrom", "recvmsg", "sbrk", "sched_yield",
+    "send", "sendmsg", "sendto", "syscall", "timerfd_settime", "usleep", "write", "writev",
+)  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -44,7 +51,8 @@ def count(profile, calls):
 
     def calls_of(names):
         # Versioned symbols: pthread_mutex_lock@@GLIBC_2.2.5.
-        return sum(number for function, number in profile.calls.items() if function.split("@")[0] in names) / calls
+        return sum(number for function, number in profile.calls.items()
+                   if function.split("@")[0].lstrip("_").removesuffix("64") in names) / calls
 
     doorbells = sum(number for function, number in profile.calls.items() if function.startswith(_DOORBELL)) / calls
     return Counts(by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), calls_of(_SYSTEM_CALLS), doorbells,
