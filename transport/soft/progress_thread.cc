@@ -123,14 +123,24 @@ std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::tim
     supervised_.insert(supervised_.end(), newcomers_.begin(), newcomers_.end());
     newcomers_.clear();
   }
-  // Whoever polls sees to all that is due but for a peer that has gone silent, which can wait for the next look.
-  const bool polled = pace_.settled();
-  std::erase_if(supervised_, [&](QueuePair* queue_pair) {
-    std::optional<Clock::time_point> due = queue_pair->Supervise(now);
-    if (due.has_value() && !polled && (!next.has_value() || *due < *next)) next = due;
-    return !due.has_value();
-  });
+  SuperviseInTurn(now, next);
   return next;
+}
+
+// Whoever polls sees to all that is due but for a peer that has gone silent, which can wait for the next look.
+void ProgressThread::SuperviseInTurn(Clock::time_point now, std::optional<Clock::time_point>& next) {
+  for (size_t left = pace_.PairsToLookAt(supervised_.size()); left > 0; --left) {
+    if (next_supervised_ >= supervised_.size()) next_supervised_ = 0;
+    QueuePair*& queue_pair = supervised_[next_supervised_];
+    const std::optional<Clock::time_point> due = queue_pair->Supervise(now);
+    if (due.has_value()) {
+      if (!pace_.settled() && (!next.has_value() || *due < *next)) next = due;
+      ++next_supervised_;
+    } else {
+      queue_pair = supervised_.back();
+      supervised_.pop_back();
+    }
+  }
 }
 
 void ProgressThread::Sleep(std::optional<Clock::time_point> next) {

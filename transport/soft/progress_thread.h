@@ -88,6 +88,9 @@ class ProgressThread {
   void Run();
   // Looks after the completion queues; when to look again.
   std::optional<Clock::time_point> TickQueues(Clock::time_point now);
+  // `next` is when a tick is due for other reasons; earlier if one of these needs one.
+  void SuperviseInTurn(Clock::time_point now, std::optional<Clock::time_point>& next)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(roster_mu_);
   // What is due, but for what was woken for; when to look again.
   std::optional<Clock::time_point> Tick(Clock::time_point now);
   // Sleeps until something happens or `next` comes.
@@ -115,6 +118,7 @@ class ProgressThread {
   std::mutex roster_mu_;  // Held during every use of a member.
   std::vector<CompletionQueue*> queues_ ABSL_GUARDED_BY(roster_mu_);
   std::vector<QueuePair*> supervised_ ABSL_GUARDED_BY(roster_mu_);
+  size_t next_supervised_ ABSL_GUARDED_BY(roster_mu_) = 0;  // Whose turn it is, if there are so many.
 
   std::mutex newcomers_mu_;
   std::vector<QueuePair*> newcomers_ ABSL_GUARDED_BY(newcomers_mu_);  // On their way to supervised_.

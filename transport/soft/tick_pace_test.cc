@@ -31,6 +31,26 @@ TEST(TickPace, LooksOftenAgainAsSoonAsAQueueIsPolledLess) {
   }
 }
 
+TEST(TickPace, LooksAtAllPairsIfAQueueIsNotPolled) {
+  TickPace pace;
+  EXPECT_EQ(pace.PairsToLookAt(10'000), 10'000u);
+  Look(pace, 1, 1);
+  EXPECT_LT(pace.PairsToLookAt(10'000), 10'000u);
+  Look(pace, 1, 0);
+  EXPECT_EQ(pace.PairsToLookAt(10'000), 10'000u);
+}
+
+TEST(TickPace, LooksAtSomePairsAtATimeOfManyWhoseQueuesArePolled) {
+  TickPace pace;
+  Look(pace, 1, 1);
+  EXPECT_EQ(pace.PairsToLookAt(0), 0u);
+  for (const size_t few : {size_t{1}, TickPace::kPairsOfALook}) EXPECT_EQ(pace.PairsToLookAt(few), few);
+  EXPECT_EQ(pace.PairsToLookAt(1000), TickPace::kPairsOfALook);
+  for (size_t pairs = 1; pairs < 20'000; pairs += 97) {
+    EXPECT_GE(TickPace::kLooksForAll * pace.PairsToLookAt(pairs), pairs);
+  }
+}
+
 TEST(TickPace, NeverSettlesWhileTheApplicationIsSlow) {
   TickPace pace;
   for (int i = 0; i < 1000; ++i) {
