@@ -7,7 +7,7 @@
 // impossible one sets broken() for good: the peer is not to be trusted any more.
 //
 // A writer that finds everything consumed goes back to the beginning of the ring: so a connection whose messages come
-// one after another uses a page, and not in time all of the ring, which would then cost memory and be in no cache.
+// one after another uses little of it, and not in time all, which would then cost memory and be in no cache.
 //
 // Thread: one at a time per side (the queue pair's lock).
 
@@ -24,29 +24,43 @@ namespace verbena::soft {
 // What a record of this many bytes takes in the ring.
 constexpr size_t RecordBytes(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
 
-// Where the ring ends that the byte at `position` is in.
-constexpr uint64_t RingEndAfter(uint64_t position) { return (position / kRingBytes + 1) * kRingBytes; }
+// Where the bytes of a ring stand: those of each position that is a multiple of kRingBytes at `begin` bytes from
+// `bytes`, the others behind, from kRingBytes on at `bytes` again. There, at an end, no record stands on both sides.
+struct RingBytes {
+  std::byte* bytes;
+  uint64_t begin = 0;  // A multiple of a cache line.
+
+  std::byte* at(uint64_t position) const { return bytes + (position + begin) % kRingBytes; }
+  // The end that follows `position`.
+  uint64_t EndAfter(uint64_t position) const { return ((position + begin) / kRingBytes + 1) * kRingBytes - begin; }
+};
+
+// The request ring that this end of a pair writes: it begins in the page of the control lines.
+inline RingBytes RequestRing(PairMemory& pair, int end) {
+  return {pair.request_ring(end), end == 0 ? 0 : kRingBytes - kRingBytesBesideControl};
+}
+inline RingBytes ResponseRing(PairMemory& pair, int end) { return {pair.response_rings[end]}; }
 
 // Room for what stands before a record's payload, and for some payload.
 inline constexpr size_t kRingBytesMin = 2 * kCacheLineBytes;
 
 class RingWriter {
  public:
-  // `ring` has kRingBytes; `own` and `peer` hold the indices.
-  RingWriter(std::byte* ring, RingTail* own, const RingHead* peer) : ring_(ring), own_(own), peer_(peer) {}
+  // `own` and `peer` hold the indices.
+  RingWriter(RingBytes ring, RingTail* own, const RingHead* peer) : ring_(ring), own_(own), peer_(peer) {}
 
   // Where a record of `bytes`, at most bytes_to_end(), may be written, or null if there is no room now (or the ring is
   // broken).
   std::byte* Reserve(size_t bytes) {
     assert(RecordBytes(bytes) <= bytes_to_end());
-    return HasRoom(bytes) ? ring_ + tail_ % kRingBytes : nullptr;
+    return HasRoom(bytes) ? ring_.at(tail_) : nullptr;
   }
 
   // Whether there is room for so much, in one record or in several.
   bool HasRoom(size_t bytes) { return room_end_ - tail_ >= RecordBytes(bytes) || RefreshHead(RecordBytes(bytes)); }
 
   // The longest record that can be written where the next one begins: a cache line at least.
-  size_t bytes_to_end() const { return RingEndAfter(tail_) - tail_; }
+  size_t bytes_to_end() const { return ring_.EndAfter(tail_) - tail_; }
 
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
@@ -57,7 +71,7 @@ class RingWriter {
     if (batch_bytes_ > kSmallBatch || tail_ % kRingBytes < kRestartAfter || !restarts_) return;
     if (room_end_ != tail_ + capacity_ && (!RefreshHead(0) || room_end_ != tail_ + capacity_)) return;
     restarted_from_ = tail_;
-    tail_ = published_ = restarted_to_ = RingEndAfter(tail_);
+    tail_ = published_ = restarted_to_ = (tail_ / kRingBytes + 1) * kRingBytes;
     room_end_ = tail_ + capacity_;
     own_->restart.store(tail_, std::memory_order_relaxed);  // The tail is published after it.
   }
@@ -84,9 +98,9 @@ class RingWriter {
   size_t capacity() const { return capacity_; }
 
  private:
-  // So that a small record begins, and ends, in the first page.
-  static constexpr size_t kRestartAfter = kPageBytes / 2;
   static constexpr size_t kSmallBatch = 8 * kCacheLineBytes;
+  // So that small records begin, and end, beside the control lines.
+  static constexpr size_t kRestartAfter = kRingBytesBesideControl - kSmallBatch;
 
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();
@@ -100,7 +114,7 @@ class RingWriter {
     return room_end_ - tail_ >= wanted;
   }
 
-  std::byte* const ring_;
+  const RingBytes ring_;
   RingTail* const own_;
   const RingHead* const peer_;
   size_t capacity_ = kRingBytes;
@@ -116,7 +130,7 @@ class RingWriter {
 
 class RingReader {
  public:
-  RingReader(const std::byte* ring, RingHead* own, const RingTail* peer) : ring_(ring), own_(own), peer_(peer) {}
+  RingReader(RingBytes ring, RingHead* own, const RingTail* peer) : ring_(ring), own_(own), peer_(peer) {}
 
   // Looks how far the writer has come. Only bytes seen by the last Refresh are offered.
   void Refresh() {
@@ -132,7 +146,7 @@ class RingReader {
   // Has the record that comes next, if it has been written, on its way from the writer's processor while the caller
   // finds out whether it was published. With any thread.
   void Prefetch() const {
-    const std::byte* next = ring_ + own_->head.load(std::memory_order_relaxed) % kRingBytes;
+    const std::byte* next = ring_.at(own_->head.load(std::memory_order_relaxed));
     __builtin_prefetch(next);
     __builtin_prefetch(next + kCacheLineBytes);
     __builtin_prefetch(next + 2 * kCacheLineBytes);  // A call of 64 bytes has three.
@@ -144,10 +158,10 @@ class RingReader {
   // How much there is to read.
   size_t unread() const { return broken_ ? 0 : tail_ - head_; }
   // How much of it can be read on from the next record's beginning: not beyond the end of the ring.
-  size_t available() const { return broken_ ? 0 : std::min(tail_, RingEndAfter(head_)) - head_; }
+  size_t available() const { return broken_ ? 0 : std::min(tail_, ring_.EndAfter(head_)) - head_; }
   // Whether a Refresh has ever seen anything.
   bool touched() const { return tail_ != 0; }
-  const std::byte* Peek() const { return ring_ + head_ % kRingBytes; }
+  const std::byte* Peek() const { return ring_.at(head_); }
 
   void Consume(size_t bytes) {
     assert(RecordBytes(bytes) <= available());
@@ -166,7 +180,7 @@ class RingReader {
     if (left_out < kRingBytes && left_out <= tail - head_ && restart % kRingBytes == 0) head_ = tail_ = restart;
   }
 
-  const std::byte* const ring_;
+  const RingBytes ring_;
   RingHead* const own_;
   const RingTail* const peer_;
   uint64_t head_ = 0;

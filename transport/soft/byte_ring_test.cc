@@ -17,11 +17,14 @@ namespace {
 // Ring and lines in plain memory.
 class ByteRing : public testing::Test {
  protected:
+  explicit ByteRing(uint64_t begin = 0) : begin_(begin) {}
+
+  const uint64_t begin_;
   std::unique_ptr<std::byte[]> bytes_ = std::make_unique<std::byte[]>(kRingBytes);
   RingTail producer_{};
   RingHead consumer_{};
-  RingWriter writer_{bytes_.get(), &producer_, &consumer_};
-  RingReader reader_{bytes_.get(), &consumer_, &producer_};
+  RingWriter writer_{{bytes_.get(), begin_}, &producer_, &consumer_};
+  RingReader reader_{{bytes_.get(), begin_}, &consumer_, &producer_};
 
   void Write(size_t bytes) {
     ASSERT_NE(writer_.Reserve(bytes), nullptr);
@@ -35,6 +38,8 @@ class ByteRing : public testing::Test {
     reader_.Consume(bytes);
     reader_.Publish();
   }
+
+  void ExchangeRecordsInBatches();
 };
 
 TEST_F(ByteRing, RecordsTakeWholeCacheLines) {
@@ -205,7 +210,7 @@ TEST_F(DrainedRing, ARestartThatCannotBeIsNone) {
 }
 
 // Numbered records of all lengths, written and read in batches of all lengths.
-TEST_F(ByteRing, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) {
+void ByteRing::ExchangeRecordsInBatches() {
   constexpr uint32_t kSeed = 20261123;
   std::mt19937 random(kSeed);
   std::deque<std::pair<uint64_t, size_t>> written;  // Number, bytes.
@@ -238,6 +243,47 @@ TEST_F(ByteRing, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) {
   EXPECT_GT(restarts, 100u);
   EXPECT_GT(next, 10'000u);
 }
+
+TEST_F(ByteRing, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) { ExchangeRecordsInBatches(); }
+
+// As the request ring does that stands before the control lines.
+class RingThatBeginsAtItsEnd : public ByteRing {
+ protected:
+  static constexpr uint64_t kBeforeTheEnd = kRingBytesBesideControl;
+
+  RingThatBeginsAtItsEnd() : ByteRing(kRingBytes - kBeforeTheEnd) {}
+};
+
+TEST_F(RingThatBeginsAtItsEnd, GoesOnAtItsFirstByte) {
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kRingBytes - kBeforeTheEnd);
+  EXPECT_EQ(writer_.bytes_to_end(), kBeforeTheEnd);
+  Write(kBeforeTheEnd);
+  Read(kBeforeTheEnd);
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get());
+  EXPECT_EQ(writer_.bytes_to_end(), kRingBytes);
+}
+
+TEST_F(RingThatBeginsAtItsEnd, RestartsWhereItBegan) {
+  Write(kBeforeTheEnd);
+  Write(64);
+  Read(kBeforeTheEnd);
+  Read(64);
+  writer_.Restart();
+  EXPECT_EQ(writer_.Reserve(64), bytes_.get() + kRingBytes - kBeforeTheEnd);
+  Write(64);
+  Read(64);
+}
+
+TEST_F(RingThatBeginsAtItsEnd, SmallRecordsOneAfterAnotherStayThere) {
+  for (int i = 0; i < 1000; ++i) {
+    writer_.Restart();
+    EXPECT_GE(writer_.Reserve(512), bytes_.get() + kRingBytes - kBeforeTheEnd);
+    Write(512);
+    Read(512);
+  }
+}
+
+TEST_F(RingThatBeginsAtItsEnd, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) { ExchangeRecordsInBatches(); }
 
 // The writer restarts while the reader looks.
 TEST_F(ByteRing, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) {

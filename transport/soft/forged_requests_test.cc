@@ -139,7 +139,8 @@ TEST_F(ForgedRequests, AtomicOfAnotherLengthIsNoRequest) {
 // Behind the end of the ring stands what the victim writes itself, or nothing that it may touch.
 TEST_F(ForgedRequests, RecordAcrossTheEndOfTheRingIsNoRequest) {
   RingTail& ring = memory_->pair().control.ends[1].requests_out.ring;
-  while (ring.tail.load() < kRingBytes - kCacheLineBytes) {
+  const uint64_t end = RequestRing(memory_->pair(), 1).EndAfter(0);
+  while (ring.tail.load() < end - kCacheLineBytes) {
     ASSERT_NE(forger_->Write({.kind = RecordKind::kWrite, .address = Lent(), .key = lent_->rkey, .length = 16}),
               nullptr);
     Serve();
@@ -150,7 +151,7 @@ TEST_F(ForgedRequests, RecordAcrossTheEndOfTheRingIsNoRequest) {
   auto& header = *reinterpret_cast<RecordHeader*>(last);
   header.payload_bytes = 16 + kCacheLineBytes;
   header.message_bytes = header.payload_bytes;
-  ring.tail.store(kRingBytes + kCacheLineBytes);
+  ring.tail.store(end + kCacheLineBytes);
   Serve();
   EXPECT_EQ(before, pair_->left.memory);
   EXPECT_EQ(pair_->left.State(), IBV_QPS_ERR);

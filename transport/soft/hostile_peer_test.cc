@@ -35,8 +35,9 @@ void Scribble(PairMemory& pair, const ReadyMap& ready, std::minstd_rand& random)
   for (int i = 0; i < 40; ++i) {
     uint64_t value = random() % 3 == 0 ? random() % 1024 : uint64_t{random()} << (random() % 40);
     ScribbleWord(reinterpret_cast<uint64_t*>(&pair.control) + random() % (sizeof(PairControl) / 8), value);
-    std::byte* ring = random() % 2 == 0 ? pair.request_rings[random() % 2] : pair.response_rings[random() % 2];
-    ScribbleWord(reinterpret_cast<uint64_t*>(ring) + random() % 256, value);
+    const int end = static_cast<int>(random() % 2);
+    const RingBytes ring = random() % 2 == 0 ? RequestRing(pair, end) : ResponseRing(pair, end);
+    ScribbleWord(reinterpret_cast<uint64_t*>(ring.at(random() % 256 * sizeof(uint64_t))), value);
     ScribbleWord(reinterpret_cast<uint64_t*>(&ready.mapping().ready()) + random() % (sizeof(ReadyMemory) / 8),
                  random() % 2 == 0 ? value : 0);
   }

@@ -19,7 +19,7 @@ namespace verbena::soft {
 namespace {
 
 constexpr uint32_t kMagic = 0x56534f46;
-constexpr uint32_t kVersion = 12;
+constexpr uint32_t kVersion = 13;
 
 // One completion queue of the offering end. `channel` is its channel's serial.
 constexpr uint64_t kNoChannel = 0;

@@ -179,7 +179,7 @@ TEST(Messages, AFewBytesGoInlineThoughNoneWereAskedFor) {
 }
 
 // However many there have been: else each connection would in time have its whole rings in memory.
-TEST(Messages, OneAfterAnotherSmallOnesUseOnePageOfARing) {
+TEST(Messages, OneAfterAnotherSmallOnesUseThePageOfTheControlLines) {
   LinkedPair pair;
   constexpr uint64_t kMessages = 2000;
   for (uint64_t id = 0; id < kMessages; ++id) {
@@ -188,11 +188,18 @@ TEST(Messages, OneAfterAnotherSmallOnesUseOnePageOfARing) {
     ASSERT_EQ(pair.left.Send(id, 0, 100), 0);
     ASSERT_TRUE(pair.right.PollReceives().has_value());
     ASSERT_TRUE(pair.left.PollSends().has_value());
+    ASSERT_EQ(pair.left.Receive(id, 0, 100), 0);
+    ASSERT_EQ(pair.right.Send(id, 0, 100), 0);
+    ASSERT_TRUE(pair.left.PollReceives().has_value());
+    ASSERT_TRUE(pair.right.PollSends().has_value());
   }
-  const PairMemory& memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory()->pair();
-  ASSERT_GT(memory.control.ends[0].requests_out.ring.tail.load(), kMessages * 100);
-  EXPECT_TRUE(std::all_of(memory.request_rings[0] + kPageBytes, memory.request_rings[0] + kRingBytes,
-                          [](std::byte byte) { return byte == std::byte{0}; }));
+  PairMemory& memory = static_cast<QueuePair*>(pair.left.queue_pair)->link_memory()->pair();
+  for (const EndControl& end : memory.control.ends) ASSERT_GT(end.requests_out.ring.tail.load(), kMessages * 100);
+  const auto untouched = [](const std::byte* from, const std::byte* to) {
+    return std::all_of(from, to, [](std::byte byte) { return byte == std::byte{0}; });
+  };
+  EXPECT_TRUE(untouched(memory.first_request_ring + kRingBytesBesideControl, memory.first_request_ring + kRingBytes));
+  EXPECT_TRUE(untouched(memory.second_request_ring, memory.second_request_ring + kRingBytes - kRingBytesBesideControl));
 }
 
 }  // namespace

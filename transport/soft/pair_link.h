@@ -151,12 +151,17 @@ class PairLink {
         receiving_(std::move(peer.receiving)),
         sending_(std::move(peer.sending)),
         wire_(std::move(peer.wire)),
-        requests_out_(memory_->pair().request_rings[own_end], &own_.requests_out.ring, &peer_.requests_in.ring),
-        requests_in_(memory_->pair().request_rings[peer_end], &own_.requests_in.ring, &peer_.requests_out.ring),
-        responses_out_(memory_->pair().response_rings[own_end], &own_.responses_out.ring, &peer_.responses_in.ring),
-        responses_in_(memory_->pair().response_rings[peer_end], &own_.responses_in.ring, &peer_.responses_out.ring) {
+        requests_out_(RequestsOf(own_end), &own_.requests_out.ring, &peer_.requests_in.ring),
+        requests_in_(RequestsOf(peer_end), &own_.requests_in.ring, &peer_.requests_out.ring),
+        responses_out_(ResponseRing(memory_->pair(), own_end), &own_.responses_out.ring, &peer_.responses_in.ring),
+        responses_in_(ResponseRing(memory_->pair(), peer_end), &own_.responses_in.ring, &peer_.responses_out.ring) {
     if (wire_ != nullptr) requests_out_.NeverRestart();  // Positions are the same at both ends of a wire.
     if (peer.direct.has_value()) direct_.emplace(*std::move(peer.direct), &peer_.state, &own_.hazard);
+  }
+
+  // So are the ends of its rings.
+  RingBytes RequestsOf(int end) {
+    return wire_ != nullptr ? RingBytes{memory_->pair().request_ring(end)} : RequestRing(memory_->pair(), end);
   }
 
   const std::shared_ptr<SharedMapping> memory_;

@@ -60,7 +60,7 @@ class RequesterAlone : public testing::Test {
   TestEnd end_;
   std::shared_ptr<SharedMapping> pair_ = *SharedMapping::Create(SharedMapping::Kind::kPair);
   EndControl& peer_ = pair_->pair().control.ends[1];
-  RingWriter answers_{pair_->pair().response_rings[1], &peer_.responses_out.ring,
+  RingWriter answers_{ResponseRing(pair_->pair(), 1), &peer_.responses_out.ring,
                       &pair_->pair().control.ends[0].responses_in.ring};
   PairLink link_{pair_,
                  0,

@@ -106,7 +106,7 @@ TEST_F(ResponderExecuted, PeerThatSaysItHasWrittenByItselfPutsTheQueuePairInErro
   header.flags = kRecordFirst | kRecordLast;
   header.message_bytes = kMegabyte;
   header.number = 1;
-  std::memcpy(memory.request_rings[0], &header, sizeof(header));
+  std::memcpy(memory.request_ring(0), &header, sizeof(header));
   memory.control.ends[0].requests_out.ring.tail.store(kCacheLineBytes);
   ibv_req_notify_cq(pair.right.receive_queue, 0);
   EXPECT_EQ(pair.right.PollReceives()->status, IBV_WC_WR_FLUSH_ERR);

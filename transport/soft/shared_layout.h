@@ -106,17 +106,27 @@ struct EndControl {
 struct PairControl {
   EndControl ends[2];  // 0: the end that made the offer.
 };
-static_assert(sizeof(PairControl) <= kPageBytes);
+
+// Of a request ring, as much as there is room for beside the control lines in their page.
+inline constexpr size_t kRingBytesBesideControl = (kPageBytes - sizeof(PairControl)) / 2;
+static_assert(kRingBytesBesideControl % kCacheLineBytes == 0);
 
 // A ring is numbered by the end that writes it. One mapping shows all: a process has a limited number of mappings
 // (vm.max_map_count), and thousands of pairs. Pages never touched, as those of response rings mostly are, cost nothing.
+//
+// Of a pair that small messages pass now and then one page is touched: the one of the control lines, before which the
+// second request ring has its last bytes, where it begins (see RingBytes), and behind which the first has its first.
 struct PairMemory {
-  alignas(kPageBytes) PairControl control;
-  alignas(kPageBytes) std::byte request_rings[2][kRingBytes];
+  alignas(kPageBytes) std::byte unused[kRingBytesBesideControl];
+  std::byte second_request_ring[kRingBytes];
+  PairControl control;
+  std::byte first_request_ring[kRingBytes];
   std::byte response_rings[2][kRingBytes];
+
+  std::byte* request_ring(int end) { return end == 0 ? first_request_ring : second_request_ring; }
 };
-inline constexpr size_t kPairRings = 4;
-static_assert(sizeof(PairMemory) == kPageBytes + kPairRings * kRingBytes);
+static_assert(offsetof(PairMemory, control) % kPageBytes == kRingBytesBesideControl);
+static_assert(kRingBytes % kPageBytes == 0);
 
 // See ready_map.h. A bit of the summary stands for a group of words, one behind the other.
 inline constexpr uint32_t kReadyWords = kQueuePairsMax / 64;

@@ -34,6 +34,8 @@ constexpr absl::Duration kNoKeepalive = absl::ZeroDuration();
 constexpr double kMappingsMax = 1.2;
 constexpr double kDescriptorsMax = 1.05;
 constexpr double kResidentBytesMax = 20 * 1024;
+// What a call touches beside the page of its connection's control lines: a page more of each would be 4 KiB.
+constexpr double kSharedBytesOfACallMax = 1024;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kMemoryIsItsOwn = false;  // The sanitizer's shadow counts too.
 #else
@@ -83,6 +85,14 @@ class ManyConnections : public testing::Test {
               << each(now.descriptors - before.descriptors) << " descriptors, " << resident
               << " bytes resident of each connection\n";
   }
+  static void ExpectCallsTookLittle(const std::string& whose, const ProcessUsage& before, const ProcessUsage& now,
+                                    int64_t called) {
+    const double shared = static_cast<double>(now.shared_bytes - before.shared_bytes) / static_cast<double>(called);
+    const double all = static_cast<double>(now.resident_bytes - before.resident_bytes) / static_cast<double>(called);
+    EXPECT_LE(shared, kSharedBytesOfACallMax) << whose;
+    std::cout << whose << ": " << all << " bytes more resident for each connection with a call, " << shared
+              << " of them shared\n";
+  }
 };
 
 TEST_F(ManyConnections, TakeTheirBudgetServeCallsAndLeaveNothing) {
@@ -103,7 +113,12 @@ TEST_F(ManyConnections, TakeTheirBudgetServeCallsAndLeaveNothing) {
   ASSERT_TRUE(WaitUntil(connected, kPatience)) << ReadTransportCounters().connections << " of " << connections;
   ExpectWithinBounds("client", client_before, UsageOf(getpid()), connections - 1);
   ExpectWithinBounds("server", server_before, UsageOf(server.process().pid()), connections - 1);
+  const ProcessUsage client_without_calls = UsageOf(getpid());
+  const ProcessUsage server_without_calls = UsageOf(server.process().pid());
+  const int64_t called = std::min<int64_t>(kCalls, connections - 1);
   for (int i = 0; i < kCalls; ++i) ASSERT_TRUE(Call(channel).ok()) << "call " << i;
+  ExpectCallsTookLittle("client", client_without_calls, UsageOf(getpid()), called);
+  ExpectCallsTookLittle("server", server_without_calls, UsageOf(server.process().pid()), called);
 
   channel.reset();
   const auto left_nothing = [](pid_t process, const ProcessUsage& before) {

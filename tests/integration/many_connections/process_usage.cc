@@ -25,9 +25,10 @@ ProcessUsage UsageOf(pid_t process) {
   const std::filesystem::directory_iterator descriptors(folder + "/fd", error);
   usage.descriptors = std::distance(begin(descriptors), end(descriptors));
   std::ifstream statm(folder + "/statm");
-  int64_t size = 0, resident = 0;  // The first two fields, in pages (proc(5)).
-  statm >> size >> resident;
+  int64_t size = 0, resident = 0, shared = 0;  // The first three fields, in pages (proc(5)).
+  statm >> size >> resident >> shared;
   usage.resident_bytes = resident * sysconf(_SC_PAGESIZE);
+  usage.shared_bytes = shared * sysconf(_SC_PAGESIZE);
   return usage;
 }
 

@@ -14,6 +14,7 @@ struct ProcessUsage {
   int64_t pair_mappings = 0;   // Among them the software device's, of memory between two queue pairs.
   int64_t descriptors = 0;     // Open files, which RLIMIT_NOFILE limits.
   int64_t resident_bytes = 0;  // Memory that is present, shared memory too.
+  int64_t shared_bytes = 0;    // Of that, what others may map or what is of files.
 };
 
 // All zero if the process has ended, or is another user's.

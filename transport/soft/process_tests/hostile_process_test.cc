@@ -87,17 +87,22 @@ class Loot {
     size_t count;
   };
 
-  // Mostly at the beginning, where the control lines are.
+  // Mostly where the control lines of a pair are, or at the beginning of other memory.
   static size_t Place(const Words& words, std::mt19937_64& random) {
-    size_t near = std::min(words.count, kPageBytes / sizeof(uint64_t));
-    return random() % 4 == 0 ? random() % words.count : random() % near;
+    constexpr size_t kControl = offsetof(PairMemory, control) / sizeof(uint64_t);
+    const size_t from = words.count > kControl ? kControl : 0;
+    const size_t near = std::min(words.count - from, kPageBytes / sizeof(uint64_t));
+    return random() % 4 == 0 ? random() % words.count : from + random() % near;
   }
   static uint64_t Value(std::mt19937_64& random) {
     return random() % 3 == 0 ? random() % 1024 : random() >> (random() % 64);
   }
   // Bytes that look like the header of a record, where a ring may begin.
   static void ForgeRecord(const Words& words, std::mt19937_64& random) {
-    size_t ring = (kPageBytes + random() % kPairRings * kRingBytes) / sizeof(uint64_t);
+    constexpr size_t kBegins[] = {offsetof(PairMemory, control) - kRingBytesBesideControl,
+                                  offsetof(PairMemory, first_request_ring), offsetof(PairMemory, response_rings[0]),
+                                  offsetof(PairMemory, response_rings[1])};
+    size_t ring = kBegins[random() % std::size(kBegins)] / sizeof(uint64_t);
     if (ring + sizeof(RecordHeader) / sizeof(uint64_t) > words.count) return;
     RecordHeader header = {};
     header.kind = static_cast<RecordKind>(random() % 16);

@@ -11,6 +11,9 @@ namespace {
 // The far writer hears of free space at least this often, however busy our end is.
 constexpr uint64_t kConsumedBytesUntold = kRingBytes / 4;
 
+// The rings of a wire all begin at their first byte, so that their ends are the same at both ends of it.
+uint64_t RingEndAfter(uint64_t position) { return RingBytes{nullptr}.EndAfter(position); }
+
 // How far an update that begins at `begin` of a ring may go: it does not cross the ring's end, as records do not.
 uint64_t UpdateEndMax(uint64_t begin) { return std::min(begin + kUpdateRingBytesMax, RingEndAfter(begin)); }
 
@@ -45,9 +48,9 @@ absl::Span<const std::byte> Fill(absl::Span<const std::byte> bytes, std::byte* r
 Mirror::Mirror(PairMemory* memory)
     : own_(memory->control.ends[0]),
       far_(memory->control.ends[1]),
-      requests_out_{memory->request_rings[0], &own_.requests_out.ring, &far_.requests_in.ring},
+      requests_out_{memory->request_ring(0), &own_.requests_out.ring, &far_.requests_in.ring},
       responses_out_{memory->response_rings[0], &own_.responses_out.ring, &far_.responses_in.ring},
-      requests_in_{memory->request_rings[1], &far_.requests_out.ring, &own_.requests_in.ring},
+      requests_in_{memory->request_ring(1), &far_.requests_out.ring, &own_.requests_in.ring},
       responses_in_{memory->response_rings[1], &far_.responses_out.ring, &own_.responses_in.ring} {}
 
 bool Mirror::Receive(absl::Span<const std::byte> bytes) {

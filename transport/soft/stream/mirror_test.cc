@@ -25,10 +25,10 @@ class FakeEnd {
         own_(mapping_->pair().control.ends[0]),
         far_(mapping_->pair().control.ends[1]),
         mirror(&mapping_->pair()),
-        writer_(mapping_->pair().request_rings[0], &own_.requests_out.ring, &far_.requests_in.ring),
-        reader_(mapping_->pair().request_rings[1], &own_.requests_in.ring, &far_.requests_out.ring),
-        answers_out_(mapping_->pair().response_rings[0], &own_.responses_out.ring, &far_.responses_in.ring),
-        answers_in_(mapping_->pair().response_rings[1], &own_.responses_in.ring, &far_.responses_out.ring) {
+        writer_({mapping_->pair().request_ring(0)}, &own_.requests_out.ring, &far_.requests_in.ring),
+        reader_({mapping_->pair().request_ring(1)}, &own_.requests_in.ring, &far_.requests_out.ring),
+        answers_out_({mapping_->pair().response_rings[0]}, &own_.responses_out.ring, &far_.responses_in.ring),
+        answers_in_({mapping_->pair().response_rings[1]}, &own_.responses_in.ring, &far_.responses_out.ring) {
     own_.requests_out.rnr_retry.store(7);
   }
 

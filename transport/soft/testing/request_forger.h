@@ -26,7 +26,7 @@ class RequestForger {
   // Writes the ring of the pair's end 1, the one that accepted the offer.
   explicit RequestForger(PairMemory& pair)
       : pair_(pair),
-        ring_(pair.request_rings[1], &pair.control.ends[1].requests_out.ring, &pair.control.ends[0].requests_in.ring) {}
+        ring_(RequestRing(pair, 1), &pair.control.ends[1].requests_out.ring, &pair.control.ends[0].requests_in.ring) {}
 
   // Publishes a one-sided request, whose payload, if it has one, is whatever stood in the ring. Where the record is;
   // null if there is no room now.
