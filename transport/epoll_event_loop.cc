@@ -16,9 +16,10 @@ namespace {
 // Idle turns between two readings of the clock: a reading costs as much as an empty turn.
 constexpr uint32_t kIdleTurnsPerReading = 8;
 // A loop that does not sleep, busy or idle, looks at its file descriptors (connection manager, asynchronous events)
-// once in so many turns, a look costing as much as several; and after so long where turns last: who connects to a
-// loaded server on a slow machine would otherwise have given up before 256 of its turns are over (iWARP: in 10 s).
+// once in so many turns, a look costing as much as several, of which one that handles much counts as many: who connects
+// waits for some of these looks. And after so long, however long a turn is (iWARP gives up in 10 s).
 constexpr uint32_t kTurnsPerEpoll = 256;
+constexpr int kHandledPerTurn = 8;
 constexpr absl::Duration kLongestBetweenEpolls = absl::Milliseconds(50);
 
 // Leaves the core's other hardware thread the execution units for a moment: it may be the peer, at work on the answer.
@@ -139,7 +140,8 @@ void EpollEventLoop::RunUntil(absl::FunctionRef<bool()> done) {
 }
 
 void EpollEventLoop::Turn() {
-  bool looks = ++turns_ % kTurnsPerEpoll == 0;
+  bool looks = ++turns_ >= kTurnsPerEpoll;
+  if (looks) turns_ = 0;
   if (idle_turns_ % kIdleTurnsPerReading == 0) {
     ReadClock();
     looks |= Now() >= next_epoll_;
@@ -152,6 +154,7 @@ void EpollEventLoop::Turn() {
   handled += PollSources();
   if (expires) handled += timers_.RunExpired(due);
   if (handled > 0) {
+    turns_ += static_cast<uint32_t>(handled / kHandledPerTurn);
     if (idle_turns_ > 0) EndWait(/*slept=*/false, found);
     return;
   }

@@ -70,8 +70,8 @@ class EpollEventLoop : public EventLoop {
   // Owned by the loop's thread.
   LoopClock clock_;
   PollTime poll_time_;
-  absl::Time wait_began_;  // While idle_turns_ is not 0: the clock at the first of them.
-  uint32_t turns_ = 0;
+  absl::Time wait_began_;                         // While idle_turns_ is not 0: the clock at the first of them.
+  uint32_t turns_ = 0;                            // Since the last look at the descriptors that they made due.
   absl::Time next_epoll_ = absl::InfinitePast();  // At the latest.
   uint32_t idle_turns_ = 0;                       // Since the last work or sleep.
   std::vector<PollSource*> sources_;              // Null: removed since the outermost walk began.

@@ -1,5 +1,8 @@
 // The loop's walks over its sources: what each may do while it is polled.
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <array>
 #include <memory>
 #include <utility>
@@ -42,6 +45,48 @@ class EventLoopSources : public testing::Test {
   const std::unique_ptr<EventLoop> loop_ = *EventLoop::Create({.wait = WaitPolicy::kBusy});
   std::array<WorkingSource, 3> sources_;
 };
+
+// Handles so much each time.
+class LoadedSource : public PollSource {
+ public:
+  explicit LoadedSource(int handled) : handled_(handled) {}
+  int Poll() override {
+    ++polls;
+    return handled_;
+  }
+  void Arm() override {}
+  void OnReadable(int fd) override {
+    eventfd_t value = 0;
+    read = eventfd_read(fd, &value) == 0;
+  }
+  int polls = 0;
+  bool read = false;
+
+ private:
+  const int handled_;
+};
+
+TEST_F(EventLoopSources, OfTurnsThatHandleMuchFewGoByUntilDescriptorsAreLookedAt) {
+  int polls[2] = {};
+  for (const int handled : {1, 64}) {
+    LoadedSource source(handled);
+    const int fd = eventfd(0, EFD_NONBLOCK);
+    loop_->AddSource(&source);
+    ASSERT_TRUE(loop_->AddFd(fd, &source).ok());
+    for (int i = 0; i < 2; ++i) {  // From one look to the next.
+      source.polls = 0;
+      source.read = false;
+      ASSERT_EQ(eventfd_write(fd, 1), 0);
+      loop_->RunUntil([&] { return source.read; });
+    }
+    polls[handled == 64] = source.polls;
+    loop_->RemoveFd(fd, &source);
+    loop_->RemoveSource(&source);
+    close(fd);
+  }
+  EXPECT_LE(polls[1], 64);
+  EXPECT_GT(polls[0], 4 * polls[1]);
+}
 
 TEST_F(EventLoopSources, OneMayRemoveItselfWhileItIsPolled) {
   sources_[0].work = [&] { loop_->RemoveSource(&sources_[0]); };
