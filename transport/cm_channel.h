@@ -30,9 +30,9 @@ class CmHandler {
 
 class CmChannel : public PollSource {
  public:
-  // After so long a turn begins no further step and event; what is left is the next turn's. One may take half a
-  // millisecond, and on slow machines many times as long.
-  static constexpr absl::Duration kTurnMax = absl::Milliseconds(20);
+  // After so long a turn begins no further step and event; what is left is the next turn's: the calls of those who are
+  // connected wait for it. One may take half a millisecond, and on slow machines many times as long.
+  static constexpr absl::Duration kTurnMax = absl::Milliseconds(2);
 
   // The loop's channel for `api`, made on first use.
   static absl::StatusOr<CmChannel*> For(EventLoop* loop, const verbs::VerbsApi& api);

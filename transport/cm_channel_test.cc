@@ -24,9 +24,9 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr int kEvents = 20;
-constexpr int64_t kEachMs = 15;
-static_assert(absl::Milliseconds(2 * kEachMs) > CmChannel::kTurnMax);
-static_assert(absl::Milliseconds(kEachMs) < CmChannel::kTurnMax);
+constexpr int64_t kEachUs = 1500;
+static_assert(absl::Microseconds(2 * kEachUs) > CmChannel::kTurnMax);
+static_assert(absl::Microseconds(kEachUs) < CmChannel::kTurnMax);
 constexpr int kEventsPerTurnMax = 2;  // They reach its end.
 
 // Takes its time for each event: at once, or in a step.
@@ -40,7 +40,7 @@ class SlowHandler : public CmHandler {
     absl::SleepFor(each);
     if (handled++ == 0 && at_first != nullptr) at_first();
   }
-  absl::Duration each = absl::Milliseconds(kEachMs);
+  absl::Duration each = absl::Microseconds(kEachUs);
   int handled = 0;
   CmChannel* by_steps_of = nullptr;
   absl::AnyInvocable<void()> at_first;
