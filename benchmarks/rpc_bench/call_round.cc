@@ -8,6 +8,7 @@
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/rpc_bench/stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
+#include "benchmarks/yardstick/load.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -17,7 +18,7 @@ EchoShape ShapeOf(const BenchSettings& settings) {
 }
 
 Span SpanOf(const BenchSettings& settings, const ChildProcess& server) {
-  return {.warm_up = settings.round_duration / 10, .duration = settings.round_duration, .server = server.pid()};
+  return {.warm_up = WarmUpFor(settings.round_duration), .duration = settings.round_duration, .server = server.pid()};
 }
 
 absl::StatusOr<CallFigures> MeasureClosedLoop(const BenchSettings& settings, const ChildProcess& server) {

@@ -3,6 +3,7 @@
 #ifndef VERBENA_BENCHMARKS_YARDSTICK_LOAD_H_
 #define VERBENA_BENCHMARKS_YARDSTICK_LOAD_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,10 @@
 #include "benchmarks/yardstick/latency_histogram.h"
 
 namespace verbena::benchmarks {
+
+// Not measured before a measurement of `duration`: connecting may go on meanwhile, and memory is touched for the first
+// time.
+inline absl::Duration WarmUpFor(absl::Duration duration) { return std::max(duration / 10, absl::Milliseconds(200)); }
 
 struct LoadShape {
   size_t payload_bytes = 64;  // In the request, and in the reply.

@@ -27,8 +27,6 @@ ABSL_FLAG(bool, serve, false, "For the program itself: its other process.");
 namespace verbena::benchmarks {
 namespace {
 
-constexpr double kWarmUpPart = 0.1;  // Of what is measured.
-
 CpuPair Cpus() { return absl::GetFlag(FLAGS_pinned) ? ChooseCpus() : CpuPair(); }
 
 absl::StatusOr<std::string> ChosenTransport(const PeerBench& bench) {
@@ -52,7 +50,7 @@ absl::StatusOr<LoadShape> ShapeFromFlags(const PeerBench& bench) {
                    .in_flight = absl::GetFlag(FLAGS_in_flight),
                    .connections = connections,
                    .streaming = streaming,
-                   .warm_up = duration * kWarmUpPart,
+                   .warm_up = WarmUpFor(duration),
                    .duration = duration};
 }
 
