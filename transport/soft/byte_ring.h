@@ -1,12 +1,12 @@
 // One direction of a pair: a byte ring with one writer and one reader in different processes.
 //
-// Records are whole multiples of a cache line, and none crosses the end of the ring: what is longer than the bytes left
+// Records are whole multiples of a cache line, and none crosses an end of the ring: what is longer than the bytes left
 // before it has to be cut there, which is the writer's business. The writer reserves, fills, commits, and publishes
 // many records at once; the reader refreshes, peeks, consumes, and publishes what it consumed. Each side keeps its own
 // index privately and only ever *stores* it to shared memory; the other side's index is checked on every load. An
 // impossible one sets broken() for good: the peer is not to be trusted any more.
 //
-// A writer that finds everything consumed goes back to the beginning of the ring: so a connection whose messages come
+// A writer that finds everything consumed goes back to where the ring began: so a connection whose messages come
 // one after another uses little of it, and not in time all, which would then cost memory and be in no cache.
 //
 // Thread: one at a time per side (the queue pair's lock).
@@ -24,8 +24,8 @@ namespace verbena::soft {
 // What a record of this many bytes takes in the ring.
 constexpr size_t RecordBytes(size_t bytes) { return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes; }
 
-// Where the bytes of a ring stand: those of each position that is a multiple of kRingBytes at `begin` bytes from
-// `bytes`, the others behind, from kRingBytes on at `bytes` again. There, at an end, no record stands on both sides.
+// Where the bytes of a ring stand. Position 0 stands at `bytes` + `begin`; behind `bytes` + kRingBytes it goes on at
+// `bytes`. That is an end: no record crosses it.
 struct RingBytes {
   std::byte* bytes;
   uint64_t begin = 0;  // A multiple of a cache line.
@@ -64,7 +64,7 @@ class RingWriter {
 
   void Commit(size_t bytes) { tail_ += RecordBytes(bytes); }
 
-  // Goes on at the beginning of the ring if the reader has nothing left to read, and what is used there is used up.
+  // Goes on where the ring began if the reader has nothing left to read, and what is used there is used up.
   // Everything committed is published. Not if much is published at a time: to begin again with each batch was
   // measured to cost a tenth of the messages (docs/performance/many-connections.md).
   void Restart() {
@@ -101,6 +101,7 @@ class RingWriter {
   static constexpr size_t kSmallBatch = 8 * kCacheLineBytes;
   // So that small records begin, and end, beside the control lines.
   static constexpr size_t kRestartAfter = kRingBytesBesideControl - kSmallBatch;
+  static_assert(kRingBytesBesideControl > kSmallBatch);
 
   bool RefreshHead(size_t wanted) {
     uint64_t head = peer_->head.load();

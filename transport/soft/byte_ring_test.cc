@@ -40,6 +40,7 @@ class ByteRing : public testing::Test {
   }
 
   void ExchangeRecordsInBatches();
+  void ExchangeBetweenTwoThreads();
 };
 
 TEST_F(ByteRing, RecordsTakeWholeCacheLines) {
@@ -244,7 +245,45 @@ void ByteRing::ExchangeRecordsInBatches() {
   EXPECT_GT(next, 10'000u);
 }
 
+// The writer restarts while the reader looks.
+void ByteRing::ExchangeBetweenTwoThreads() {
+  constexpr uint64_t kRecords = 300'000;
+  std::atomic<bool> failed{false};
+  std::thread writer([&] {
+    std::mt19937 random(1);
+    for (uint64_t next = 0; next < kRecords && !failed.load();) {
+      writer_.Restart();
+      const size_t bytes = std::min<size_t>(64 + random() % 600, writer_.bytes_to_end());
+      std::byte* const record = writer_.Reserve(bytes);
+      if (writer_.broken()) failed = true;
+      if (record != nullptr) {
+        const uint64_t header[2] = {next++, bytes};
+        std::memcpy(record, header, sizeof(header));
+        writer_.Commit(bytes);
+        writer_.Publish();
+      }
+      if (random() % 8 == 0) std::this_thread::yield();  // So that the reader gets everything read now and then.
+    }
+  });
+  for (uint64_t next = 0; next < kRecords && !failed.load();) {
+    reader_.Refresh();
+    while (reader_.available() > 0 && !failed.load()) {
+      uint64_t header[2];
+      std::memcpy(header, reader_.Peek(), sizeof(header));
+      if (header[0] != next++) failed = true;
+      reader_.Consume(header[1]);
+    }
+    reader_.Publish();
+    if (reader_.broken()) failed = true;
+  }
+  writer.join();
+  EXPECT_FALSE(failed || writer_.broken());
+  EXPECT_GT(producer_.restart.load(), 0u);
+}
+
 TEST_F(ByteRing, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) { ExchangeRecordsInBatches(); }
+
+TEST_F(ByteRing, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) { ExchangeBetweenTwoThreads(); }
 
 // As the request ring does that stands before the control lines.
 class RingThatBeginsAtItsEnd : public ByteRing {
@@ -285,41 +324,7 @@ TEST_F(RingThatBeginsAtItsEnd, SmallRecordsOneAfterAnotherStayThere) {
 
 TEST_F(RingThatBeginsAtItsEnd, WhateverTheBatchesEachRecordIsReadOnceAndInOrder) { ExchangeRecordsInBatches(); }
 
-// The writer restarts while the reader looks.
-TEST_F(ByteRing, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) {
-  constexpr uint64_t kRecords = 300'000;
-  std::atomic<bool> failed{false};
-  std::thread writer([&] {
-    std::mt19937 random(1);
-    for (uint64_t next = 0; next < kRecords && !failed.load();) {
-      writer_.Restart();
-      const size_t bytes = std::min<size_t>(64 + random() % 600, writer_.bytes_to_end());
-      std::byte* const record = writer_.Reserve(bytes);
-      if (writer_.broken()) failed = true;
-      if (record != nullptr) {
-        const uint64_t header[2] = {next++, bytes};
-        std::memcpy(record, header, sizeof(header));
-        writer_.Commit(bytes);
-        writer_.Publish();
-      }
-      if (random() % 8 == 0) std::this_thread::yield();  // So that the reader gets everything read now and then.
-    }
-  });
-  for (uint64_t next = 0; next < kRecords && !failed.load();) {
-    reader_.Refresh();
-    while (reader_.available() > 0 && !failed.load()) {
-      uint64_t header[2];
-      std::memcpy(header, reader_.Peek(), sizeof(header));
-      if (header[0] != next++) failed = true;
-      reader_.Consume(header[1]);
-    }
-    reader_.Publish();
-    if (reader_.broken()) failed = true;
-  }
-  writer.join();
-  EXPECT_FALSE(failed || writer_.broken());
-  EXPECT_GT(producer_.restart.load(), 0u);
-}
+TEST_F(RingThatBeginsAtItsEnd, BetweenTwoThreadsEachRecordIsReadOnceAndInOrder) { ExchangeBetweenTwoThreads(); }
 
 }  // namespace
 }  // namespace verbena::soft

@@ -63,7 +63,7 @@ void ProgressThread::Leave(CompletionQueue* queue) {
 void ProgressThread::Leave(QueuePair* queue_pair) {
   std::lock_guard lock(roster_mu_);
   std::lock_guard newcomers_lock(newcomers_mu_);
-  std::erase(supervised_, queue_pair);
+  supervised_.Remove(queue_pair);
   std::erase(newcomers_, queue_pair);
 }
 
@@ -120,7 +120,7 @@ std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::tim
   std::optional<Clock::time_point> next = TickQueues(now);
   {
     std::lock_guard newcomers_lock(newcomers_mu_);
-    supervised_.insert(supervised_.end(), newcomers_.begin(), newcomers_.end());
+    supervised_.Add(newcomers_);
     newcomers_.clear();
   }
   SuperviseInTurn(now, next);
@@ -129,18 +129,11 @@ std::optional<ProgressThread::Clock::time_point> ProgressThread::Tick(Clock::tim
 
 // Whoever polls sees to all that is due but for a peer that has gone silent, which can wait for the next look.
 void ProgressThread::SuperviseInTurn(Clock::time_point now, std::optional<Clock::time_point>& next) {
-  for (size_t left = pace_.PairsToLookAt(supervised_.size()); left > 0; --left) {
-    if (next_supervised_ >= supervised_.size()) next_supervised_ = 0;
-    QueuePair*& queue_pair = supervised_[next_supervised_];
+  supervised_.LookAtNext(pace_.PairsToLookAt(supervised_.size()), [&](QueuePair* queue_pair) {
     const std::optional<Clock::time_point> due = queue_pair->Supervise(now);
-    if (due.has_value()) {
-      if (!pace_.settled() && (!next.has_value() || *due < *next)) next = due;
-      ++next_supervised_;
-    } else {
-      queue_pair = supervised_.back();
-      supervised_.pop_back();
-    }
-  }
+    if (due.has_value() && !pace_.settled() && (!next.has_value() || *due < *next)) next = due;
+    return due.has_value();
+  });
 }
 
 void ProgressThread::Sleep(std::optional<Clock::time_point> next) {

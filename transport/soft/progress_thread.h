@@ -8,7 +8,8 @@
 //     is published as unattended (see armed_word.h), and peers wake this thread from then on. While all of them are
 //     polled all the time, every four milliseconds (tick_pace.h); nothing else is looked at more often then.
 //   - when a supervised queue pair is due: one with requests that its peer has not yet carried out (see
-//     peer_patience.h), or with a message that waits for a receive for a limited time.
+//     peer_patience.h), or with a message that waits for a receive for a limited time. While all completion queues are
+//     polled it may be looked at later, where there are many: within 16 looks (tick_pace.h).
 // So an idle process spends nothing, and an application that polls is not disturbed.
 //
 // With VERBENA_SOFT_PROGRESS=polls in the environment there is no thread, and progress is made by the application's
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "transport/soft/rota.h"
 #include "transport/soft/tick_pace.h"
 #include "transport/soft/unique_fd.h"
 #include "transport/soft/wake_pipe.h"
@@ -117,8 +119,7 @@ class ProgressThread {
 
   std::mutex roster_mu_;  // Held during every use of a member.
   std::vector<CompletionQueue*> queues_ ABSL_GUARDED_BY(roster_mu_);
-  std::vector<QueuePair*> supervised_ ABSL_GUARDED_BY(roster_mu_);
-  size_t next_supervised_ ABSL_GUARDED_BY(roster_mu_) = 0;  // Whose turn it is, if there are so many.
+  Rota<QueuePair> supervised_ ABSL_GUARDED_BY(roster_mu_);
 
   std::mutex newcomers_mu_;
   std::vector<QueuePair*> newcomers_ ABSL_GUARDED_BY(newcomers_mu_);  // On their way to supervised_.

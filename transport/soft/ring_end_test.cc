@@ -1,5 +1,5 @@
-// Where a ring ends, what does not fit before it goes on at its beginning: messages, one-sided requests and answers of
-// every kind pass there whole, wherever the end cuts them.
+// Where a ring ends, what does not fit before it goes on behind: messages, one-sided requests and answers of every kind
+// pass there whole, wherever the end cuts them, in either direction: the two request rings end at different positions.
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,8 @@ static_assert(kRingBytes % (3 * kCacheLineBytes) != 0);
 
 constexpr size_t kTargetAt = 4096;
 
-class RingEnd : public testing::Test {
+// The parameter: whether the pair's right end is the one that asks.
+class RingEnd : public testing::TestWithParam<bool> {
  protected:
   RingEnd() {
     OverrideOneSidedPolicy(OneSidedPolicy::kResponder);
@@ -42,12 +43,12 @@ class RingEnd : public testing::Test {
     return text;
   }
 
-  TestEnd& left() { return pair_->left; }
-  TestEnd& right() { return pair_->right; }
+  TestEnd& asker() { return GetParam() ? pair_->right : pair_->left; }
+  TestEnd& other() { return GetParam() ? pair_->left : pair_->right; }
 
   void OneSided(uint64_t id, ibv_wr_opcode opcode, size_t offset) {
-    ASSERT_EQ(left().OneSided(id, opcode, offset, kBytes, right().Address(kTargetAt), right().region->rkey), 0);
-    std::optional<ibv_wc> done = pair_->AwaitSend();
+    ASSERT_EQ(asker().OneSided(id, opcode, offset, kBytes, other().Address(kTargetAt), other().region->rkey), 0);
+    std::optional<ibv_wc> done = pair_->AwaitSend(asker(), other());
     ASSERT_TRUE(done.has_value());
     ASSERT_EQ(done->status, IBV_WC_SUCCESS);
     ASSERT_EQ(done->wr_id, id);
@@ -56,68 +57,70 @@ class RingEnd : public testing::Test {
   std::optional<LinkedPair> pair_;
 };
 
-TEST_F(RingEnd, SendsPassIt) {
+TEST_P(RingEnd, SendsPassIt) {
   for (uint64_t id = 0; id < kRecords; ++id) {
-    ASSERT_EQ(right().Receive(id, kTargetAt), 0);
-    left().Fill(0, TextOf(id));
-    ASSERT_EQ(left().Send(id, 0, kBytes), 0);
-    std::optional<ibv_wc> received = right().PollReceives();
+    ASSERT_EQ(other().Receive(id, kTargetAt), 0);
+    asker().Fill(0, TextOf(id));
+    ASSERT_EQ(asker().Send(id, 0, kBytes), 0);
+    std::optional<ibv_wc> received = other().PollReceives();
     ASSERT_TRUE(received.has_value());
     ASSERT_EQ(received->byte_len, kBytes);
-    ASSERT_EQ(right().Text(kTargetAt, kBytes), TextOf(id));
-    ASSERT_EQ(left().PollSends()->wr_id, id);
+    ASSERT_EQ(other().Text(kTargetAt, kBytes), TextOf(id));
+    ASSERT_EQ(asker().PollSends()->wr_id, id);
   }
 }
 
-TEST_F(RingEnd, WritesPassIt) {
+TEST_P(RingEnd, WritesPassIt) {
   for (uint64_t id = 0; id < kRecords; ++id) {
-    left().Fill(0, TextOf(id));
+    asker().Fill(0, TextOf(id));
     OneSided(id, IBV_WR_RDMA_WRITE, 0);
-    ASSERT_EQ(right().Text(kTargetAt, kBytes), TextOf(id));
+    ASSERT_EQ(other().Text(kTargetAt, kBytes), TextOf(id));
   }
 }
 
-TEST_F(RingEnd, AnswersToReadsPassIt) {
+TEST_P(RingEnd, AnswersToReadsPassIt) {
   for (uint64_t id = 0; id < kRecords; ++id) {
-    right().Fill(kTargetAt, TextOf(id));
+    other().Fill(kTargetAt, TextOf(id));
     OneSided(id, IBV_WR_RDMA_READ, 0);
-    ASSERT_EQ(left().Text(0, kBytes), TextOf(id));
+    ASSERT_EQ(asker().Text(0, kBytes), TextOf(id));
   }
 }
 
-TEST_F(RingEnd, AnswersToAtomicsPassIt) {
-  *reinterpret_cast<uint64_t*>(right().memory.data()) = 0;
+TEST_P(RingEnd, AnswersToAtomicsPassIt) {
+  *reinterpret_cast<uint64_t*>(other().memory.data()) = 0;
   constexpr uint64_t kAtomics = kRounds * kRingBytes / kCacheLineBytes;
   for (uint64_t id = 0; id < kAtomics; ++id) {
-    ibv_sge segment = left().Segment(0, kAtomicBytes);
+    ibv_sge segment = asker().Segment(0, kAtomicBytes);
     ibv_send_wr request = {};
     request.wr_id = id;
     request.sg_list = &segment;
     request.num_sge = 1;
     request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
     request.send_flags = IBV_SEND_SIGNALED;
-    request.wr.atomic.remote_addr = right().Address(0);
-    request.wr.atomic.rkey = right().region->rkey;
+    request.wr.atomic.remote_addr = other().Address(0);
+    request.wr.atomic.rkey = other().region->rkey;
     request.wr.atomic.compare_add = 1;
-    ASSERT_EQ(left().Post(request), 0);
-    ASSERT_EQ(pair_->AwaitSend()->status, IBV_WC_SUCCESS);
-    ASSERT_EQ(*reinterpret_cast<uint64_t*>(left().memory.data()), id);
+    ASSERT_EQ(asker().Post(request), 0);
+    ASSERT_EQ(pair_->AwaitSend(asker(), other())->status, IBV_WC_SUCCESS);
+    ASSERT_EQ(*reinterpret_cast<uint64_t*>(asker().memory.data()), id);
   }
 }
 
 // The longest record before the end, and what fits in none: two pieces, or three.
-TEST_F(RingEnd, LongMessagesPassIt) {
+TEST_P(RingEnd, LongMessagesPassIt) {
   for (uint64_t id = 0; id < 100; ++id) {
     auto bytes = static_cast<uint32_t>(kFragmentBytesMax - 200 + id * 4);
-    left().Fill(0, std::string(bytes, static_cast<char>('a' + id % 23)));
-    left().memory[bytes - 1] = static_cast<std::byte>('!');
-    ASSERT_EQ(right().Receive(id, 200'000, bytes), 0);
-    ASSERT_EQ(left().Send(id, 0, bytes), 0);
-    ASSERT_EQ(pair_->AwaitSend()->status, IBV_WC_SUCCESS);
-    ASSERT_EQ(right().PollReceives()->byte_len, bytes);
-    ASSERT_EQ(right().Text(200'000, bytes), left().Text(0, bytes));
+    asker().Fill(0, std::string(bytes, static_cast<char>('a' + id % 23)));
+    asker().memory[bytes - 1] = static_cast<std::byte>('!');
+    ASSERT_EQ(other().Receive(id, 200'000, bytes), 0);
+    ASSERT_EQ(asker().Send(id, 0, bytes), 0);
+    ASSERT_EQ(pair_->AwaitSend(asker(), other())->status, IBV_WC_SUCCESS);
+    ASSERT_EQ(other().PollReceives()->byte_len, bytes);
+    ASSERT_EQ(other().Text(200'000, bytes), asker().Text(0, bytes));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(InBothDirections, RingEnd, testing::Bool());
 
 }  // namespace
 }  // namespace verbena::soft

@@ -48,7 +48,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t
 // A ring's indices. The writer of the ring writes the first, its reader the second.
 struct RingTail {
   std::atomic<uint64_t> tail;         // Bytes ever written into the ring, and left out of it.
-  std::atomic<uint64_t> restart;      // Where the writer left out what there was to the end of the ring, the last time.
+  std::atomic<uint64_t> restart;      // Where the writer went on the last time that it left the rest of a round out.
   std::atomic<uint32_t> wants_space;  // Ring the writer's doorbell when the ring has room again.
 };
 struct RingHead {

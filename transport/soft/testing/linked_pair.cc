@@ -183,11 +183,11 @@ void LinkedPair::Turn(int turns) {
   }
 }
 
-std::optional<ibv_wc> LinkedPair::AwaitSend() {
+std::optional<ibv_wc> LinkedPair::AwaitSend(TestEnd& sender, TestEnd& other) {
   constexpr int kTurnsMax = 10'000;
   for (int turn = 0; turn < kTurnsMax; ++turn) {
-    if (auto done = left.PollSends()) return done;
-    right.Turn();
+    if (auto done = sender.PollSends()) return done;
+    other.Turn();
   }
   return std::nullopt;
 }

@@ -98,7 +98,9 @@ struct LinkedPair {
   explicit LinkedPair(const EndOptions& options = {}, const LinkParameters& parameters = {});
 
   // The next completion of the left end's sends, while the right end's device has its turns too; none after many turns.
-  std::optional<ibv_wc> AwaitSend();
+  std::optional<ibv_wc> AwaitSend() { return AwaitSend(left, right); }
+  // Of one end's, while the other's device has its turns.
+  static std::optional<ibv_wc> AwaitSend(TestEnd& sender, TestEnd& other);
   // Many turns of both devices; nothing is taken out of the completion queues.
   void Turn(int turns = 100);
 
