@@ -42,11 +42,13 @@ uint64_t RendezvousSender::Add(const SendHead& head) {
 
 void RendezvousSender::StartExports() {
   exports_due_ = false;
+  CountWaiting();
   while (!waiting_.empty() && transfers_free_ != 0 && MayOffer(table_[waiting_.head])) {
     const uint32_t index = table_.PopFront(waiting_);
     const uint32_t slot = static_cast<uint32_t>(std::countr_zero(transfers_free_));
     transfers_free_ &= ~(uint32_t{1} << slot);
     ++transfers_taken_;
+    CountWaiting();
     Transfer& transfer = transfers_[slot];
     transfer.message = index;
     ++transfer.uses;
@@ -59,10 +61,13 @@ void RendezvousSender::StartExports() {
   }
 }
 
-bool RendezvousSender::MayOffer(const Message& next) {
+void RendezvousSender::CountWaiting() {
   const size_t waiting = table_.size() - transfers_taken_;
   if (waiting >= kManyWaiting) offers_few_ = true;
   if (waiting <= kFewWaiting) offers_few_ = false;
+}
+
+bool RendezvousSender::MayOffer(const Message& next) const {
   if (!offers_few_) return true;
   const size_t offered = transfers_taken_ - quarantined_exports_;
   return offered < kOfferedMin || next.head.payload_bytes <= limits_.offered_bytes / (offered + 1);
@@ -236,6 +241,7 @@ void RendezvousSender::Free(uint32_t index) {
     --transfers_taken_;
   }
   table_.Free(index);
+  CountWaiting();
   exports_due_ = !waiting_.empty();
 }
 

@@ -110,7 +110,9 @@ class RendezvousSender {
     uint16_t uses = 0;
   };
 
-  bool MayOffer(const Message& next);
+  // Whether few are to be on offer from now on, as it has become.
+  void CountWaiting();
+  bool MayOffer(const Message& next) const;
   void LeaveQueue(uint32_t index);
   void Quarantine(uint32_t index);
   void RevokeOldest();
@@ -132,7 +134,7 @@ class RendezvousSender {
   uint32_t transfers_free_ = ~uint32_t{0};  // A bit for each.
   static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
   uint32_t transfers_taken_ = 0;
-  bool exports_due_ = false;
+  bool exports_due_ = false;  // Something has changed since StartExports, and some wait.
   bool offers_few_ = false;  // Since many waited.
   size_t unannounced_ = 0;
   uint32_t quarantined_exports_ = 0;  // Revoked ones included: each holds a transfer.

@@ -197,6 +197,26 @@ TEST_F(ManyWaiting, AllAreOnOfferUntilManyHaveWaited) {
   EXPECT_EQ(Finish(10), 10u);
 }
 
+TEST_F(ManyWaiting, ThatWereAllCancelledDoNotMakeLaterOnesWait) {
+  Fill(kOfferedBytes);
+  EXPECT_EQ(Finish(1), 0u);
+  CancelAll();
+  Finish(kTransfersMax - 1);
+  ASSERT_TRUE(sender_.empty());
+  for (int i = 0; i < 10; ++i) sender_.Add({.payload_bytes = kOfferedBytes});
+  EXPECT_EQ(Exports(), 10u);
+}
+
+TEST_F(ManyWaiting, ThatBecameFewWhileNoTransferWasFreeDoNotMakeLaterOnesWait) {
+  Fill(kOfferedBytes / kTransfersMax);
+  EXPECT_EQ(Finish(1), 1u);
+  for (size_t left = kLeftToWait; left > RendezvousSender::kFewWaiting; --left) {
+    EXPECT_EQ(Cancel(kTransfersMax + left - 1), 0u);
+  }
+  for (int i = 0; i < 10; ++i) Add({.payload_bytes = kOfferedBytes});
+  EXPECT_EQ(Finish(10), 10u);
+}
+
 TEST_F(ManyWaiting, WhatIsWithdrawnIsNotOnOffer) {
   Fill(kOfferedBytes);
   constexpr size_t kWithdrawn = 10;
