@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -66,6 +67,7 @@ class LoadedSource : public PollSource {
   const int handled_;
 };
 
+// The most turns of several spans: the loop has less patience where it was held up.
 TEST_F(EventLoopSources, OfTurnsThatHandleMuchFewGoByUntilDescriptorsAreLookedAt) {
   int polls[2] = {};
   for (const int handled : {1, 64}) {
@@ -73,13 +75,13 @@ TEST_F(EventLoopSources, OfTurnsThatHandleMuchFewGoByUntilDescriptorsAreLookedAt
     const int fd = eventfd(0, EFD_NONBLOCK);
     loop_->AddSource(&source);
     ASSERT_TRUE(loop_->AddFd(fd, &source).ok());
-    for (int i = 0; i < 2; ++i) {  // From one look to the next.
+    for (int span = 0; span < 10; ++span) {  // From one look to the next; the first begins between two.
       source.polls = 0;
       source.read = false;
       ASSERT_EQ(eventfd_write(fd, 1), 0);
       loop_->RunUntil([&] { return source.read; });
+      if (span > 0) polls[handled == 64] = std::max(polls[handled == 64], source.polls);
     }
-    polls[handled == 64] = source.polls;
     loop_->RemoveFd(fd, &source);
     loop_->RemoveSource(&source);
     close(fd);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kCompletionsPerBatch = 32;
 // The longer a turn the more of what it sends to a peer shares a SEND. After so many batches of completions, so many
-// frames received, or so long there is no further batch: timers and posted tasks have their turn.
+// frames received, or so long after the loop's turn began, there is no further batch: timers and posted tasks have
+// their turn.
 constexpr int kBatchesPerTurn = 32;
 constexpr uint64_t kFramesPerTurn = 1024;
 constexpr absl::Duration kTurnMax = absl::Milliseconds(2);

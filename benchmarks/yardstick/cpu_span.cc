@@ -4,17 +4,18 @@
 
 namespace verbena::benchmarks {
 
-CpuSpan::~CpuSpan() {
-  if (thread_.joinable()) thread_.join();
+void CpuSpan::Watch(Clock::time_point from, Clock::time_point to) {
+  thread_ = std::jthread([this, from, to](const std::stop_token& stop) {
+    if (!SleepUntil(from, stop)) return;
+    const double before = UsedByBoth();
+    if (SleepUntil(to, stop)) seconds_ = UsedByBoth() - before;
+  });
 }
 
-void CpuSpan::Watch(Clock::time_point from, Clock::time_point to) {
-  thread_ = std::thread([this, from, to] {
-    std::this_thread::sleep_until(from);
-    const double before = UsedByBoth();
-    std::this_thread::sleep_until(to);
-    seconds_ = UsedByBoth() - before;
-  });
+bool CpuSpan::SleepUntil(Clock::time_point time, const std::stop_token& stop) {
+  std::unique_lock lock(mu_);
+  woken_.wait_until(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
 }
 
 double CpuSpan::Seconds() {

@@ -6,12 +6,14 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace verbena::benchmarks {
 
 // Owner: who measures. Thread: one at a time; it has one of its own, which sleeps until the span begins, and until it
-// ends.
+// ends, or this is destroyed.
 class CpuSpan {
  public:
   using Clock = std::chrono::steady_clock;
@@ -20,7 +22,6 @@ class CpuSpan {
   explicit CpuSpan(pid_t other) : other_(other) {}
   CpuSpan(const CpuSpan&) = delete;
   CpuSpan& operator=(const CpuSpan&) = delete;
-  ~CpuSpan();
 
   // Once at most.
   void Watch(Clock::time_point from, Clock::time_point to);
@@ -29,10 +30,14 @@ class CpuSpan {
 
  private:
   double UsedByBoth() const;
+  // False if this is destroyed before.
+  bool SleepUntil(Clock::time_point time, const std::stop_token& stop);
 
   const pid_t other_;
   double seconds_ = 0;  // The thread's until it ends.
-  std::thread thread_;
+  std::mutex mu_;
+  std::condition_variable_any woken_;  // By nothing but the thread's stop token.
+  std::jthread thread_;                // The last member: it uses the others.
 };
 
 }  // namespace verbena::benchmarks

@@ -35,6 +35,15 @@ TEST(CpuSpan, WorkInItCountsForEachOfTheTwo) {
   EXPECT_GT(span.Seconds(), kWork);
 }
 
+TEST(CpuSpan, IsNotWaitedForByWhoHasNoUseForIt) {
+  const CpuSpan::Clock::time_point now = CpuSpan::Clock::now();
+  {
+    CpuSpan span(kNobody);
+    span.Watch(now, now + std::chrono::hours(1));
+  }
+  EXPECT_LT(CpuSpan::Clock::now(), now + std::chrono::minutes(1));
+}
+
 TEST(CpuSpan, NoneWatchedIsNone) { EXPECT_EQ(CpuSpan(kNobody).Seconds(), 0); }
 
 }  // namespace

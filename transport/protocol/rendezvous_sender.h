@@ -135,7 +135,7 @@ class RendezvousSender {
   static_assert(kTransfersMax == 32, "transfers_free_ has a bit for each");
   uint32_t transfers_taken_ = 0;
   bool exports_due_ = false;  // Something has changed since StartExports, and some wait.
-  bool offers_few_ = false;  // Since many waited.
+  bool offers_few_ = false;   // Since many waited.
   size_t unannounced_ = 0;
   uint32_t quarantined_exports_ = 0;  // Revoked ones included: each holds a transfer.
   uint32_t revoked_ = 0;

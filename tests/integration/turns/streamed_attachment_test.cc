@@ -40,15 +40,18 @@ class Summing : public TestService::Service {
       const auto next_is_read = [reads] { return ReadTransportCounters().reads > reads; };
       if (pieces < kPieces && WaitUntil(next_is_read, kPatience)) ++overlapped_;
     }
+    reads_ = ReadTransportCounters().reads - reads_before_;
     response->set_aggregated_payload_size(static_cast<int64_t>(bytes));
     return absl::OkStatus();
   }
 
   uint64_t overlapped() const { return overlapped_; }
+  uint64_t reads() const { return reads_; }
 
  private:
   const uint64_t reads_before_ = ReadTransportCounters().reads;
   std::atomic<uint64_t> overlapped_ = 0;  // Pieces that were held while the next was fetched.
+  std::atomic<uint64_t> reads_ = 0;       // In all, when all pieces were there.
 };
 
 TEST(AStreamedAttachment, IsFetchedWhileTheHandlerWorksOnWhatCameBefore) {
@@ -69,6 +72,7 @@ TEST(AStreamedAttachment, IsFetchedWhileTheHandlerWorksOnWhatCameBefore) {
   EXPECT_EQ(writer->Finish(), absl::OkStatus());
   EXPECT_EQ(response.aggregated_payload_size(), static_cast<int64_t>(kPieces * kPieceBytes));
   EXPECT_EQ(service.overlapped(), kPieces - 1);
+  EXPECT_EQ(service.reads(), kPieces * kReadsOfAPiece) << "what a piece is fetched in: the test counts by it";
 }
 
 }  // namespace
