@@ -67,7 +67,7 @@ struct MessageHead {
   uint64_t payload_bytes = 0;
 };
 
-// A payload that has arrived. `bytes` is valid during OnMessage only; Share outlives it.
+// A payload that has arrived, or what has of it. `bytes` is valid during the call-back only; Share outlives it.
 class ReceivedPayload {
  public:
   virtual ~ReceivedPayload() = default;
@@ -87,17 +87,25 @@ enum class SendOutcome {
   kNoMemory,   // As kNotSent: there was no memory to send it from.
 };
 
-enum class Verdict { kFetch, kRefuse };
+enum class Verdict {
+  kFetch,         // OnMessage follows when all of it is there.
+  kFetchInParts,  // OnPart follows, as its parts come.
+  kRefuse,
+};
 
 // What the layer above does with what happens. Call-backs never nest and never come from within a call to Send or
 // Cancel.
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
-  virtual Verdict OnAnnounced(const MessageHead& head) = 0;  // A large message; OnMessage follows if it is fetched.
+  virtual Verdict OnAnnounced(const MessageHead& head) = 0;  // A large message.
   virtual void OnMessage(const MessageHead& head, ReceivedPayload& payload) = 0;
+  // After kFetchInParts, instead of OnMessage: `landed` is what is there of the payload by now, from its beginning,
+  // more than the last time. The last call, with all of it, says that the fetch has succeeded; until then it may fail,
+  // and with checksums it may turn out then that bytes which were given before were damaged. Not of a small message.
+  virtual void OnPart(const MessageHead& /*head*/, ReceivedPayload& /*landed*/) {}
   virtual void OnFetchFailed(const MessageHead& head,
-                             const absl::Status& status) = 0;             // After kFetch: withdrawn, or failed.
+                             const absl::Status& status) = 0;             // One that was not refused: withdrawn, or so.
   virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each id of Send.
   virtual void OnPeerDraining() = 0;                                      // The peer takes no new message from here on.
   virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The

@@ -23,6 +23,8 @@
 
 namespace verbena::transport {
 
+using LandingLoan = std::shared_ptr<const LandingLoans::Loan>;
+
 struct Inbound {
   // How far its landing memory is; charged to the poll group's budget from kReady on, until nobody holds it.
   enum class Landing : uint8_t {
@@ -36,13 +38,15 @@ struct Inbound {
   uint64_t call_id = 0;
   std::vector<std::byte> header;
   uint64_t payload_bytes = 0;
-  bool failed = false;  // OnFetchFailed was made; the record waits for its READs.
+  bool in_parts = false;  // OnPart, for OnMessage.
+  bool failed = false;    // OnFetchFailed was made; the record waits for its READs.
   Landing state = Landing::kNone;
   FetchWindow::Ticket ticket = FetchWindow::kNone;
   uint64_t turn_bytes = 0;  // While it is queued: it waits among messages of this length.
   BlockRef landing;         // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;
+  LandingLoan loan;  // Of parts that were shared, which has the charge then.
 
   void Clear();
   MessageHead head() const { return {kind, call_id, header, payload_bytes}; }
@@ -68,19 +72,25 @@ class EagerPayload : public ReceivedPayload {
 // A payload that was fetched: lent by Share without a copy.
 class LandedPayload : public ReceivedPayload {
  public:
-  // `charged_bytes` of the fetch budget are the loan's when something was shared, and stay the caller's if not.
-  LandedPayload(LandingLoans* loans, BlockRef landing, size_t size, uint64_t charged_bytes)
-      : loans_(*loans), landing_(std::move(landing)), size_(size), charged_bytes_(charged_bytes) {}
+  // `charged_bytes` of the fetch budget are the loan's when something was shared, and stay the caller's if not. `loan`:
+  // of what was shared before, if anything was.
+  LandedPayload(LandingLoans* loans, BlockRef landing, size_t size, uint64_t charged_bytes, LandingLoan loan = nullptr)
+      : loans_(*loans),
+        landing_(std::move(landing)),
+        size_(size),
+        charged_bytes_(charged_bytes),
+        loan_(std::move(loan)) {}
   absl::Span<const std::byte> bytes() const override;
   absl::Cord Share(size_t offset) override;
   bool lent() const { return loan_ != nullptr; }
+  LandingLoan TakeLoan() { return std::move(loan_); }  // Null: nothing was shared. The last call.
 
  private:
   LandingLoans& loans_;
   const BlockRef landing_;
   const size_t size_;
   const uint64_t charged_bytes_;
-  std::shared_ptr<const LandingLoans::Loan> loan_;
+  LandingLoan loan_;
 };
 
 }  // namespace verbena::transport

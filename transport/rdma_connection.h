@@ -131,6 +131,7 @@ class RdmaConnection : public LinkOwner,
   void Do(const protocol::AskVerdict& action);
   void Do(const protocol::AllocateLanding& action);
   void Do(const protocol::PostRead& action);
+  void Do(const protocol::Landed& action);
   void Do(const protocol::CheckIdentity& action);
   void Do(const protocol::Deliver& action);
   void Do(const protocol::FetchFailed& action);

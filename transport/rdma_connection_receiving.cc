@@ -16,6 +16,10 @@ constexpr size_t kSpareHeaderBytesMax = 512;
 
 }  // namespace
 
+static_assert(static_cast<int>(Verdict::kFetch) == static_cast<int>(protocol::Verdict::kFetch));
+static_assert(static_cast<int>(Verdict::kFetchInParts) == static_cast<int>(protocol::Verdict::kFetchInParts));
+static_assert(static_cast<int>(Verdict::kRefuse) == static_cast<int>(protocol::Verdict::kRefuse));
+
 bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte> bytes) {
   if (!early_sends_.empty()) {
     early_sends_.push_back(EarlySend{receive, bytes});
@@ -62,9 +66,10 @@ void RdmaConnection::Do(const protocol::AskVerdict& action) {
   inbound.call_id = action.call_id;
   inbound.header.assign(action.call_header.begin(), action.call_header.end());
   inbound.payload_bytes = action.payload_bytes;
-  const bool fetch = handler_ != nullptr && handler_->OnAnnounced(inbound.head()) == Verdict::kFetch;
-  if (!fetch) inbound_.Free(action.fetch_id);
-  machine_.OnVerdict(action.fetch_id, fetch ? protocol::Verdict::kFetch : protocol::Verdict::kRefuse);
+  const Verdict verdict = handler_ != nullptr ? handler_->OnAnnounced(inbound.head()) : Verdict::kRefuse;
+  inbound.in_parts = verdict == Verdict::kFetchInParts;
+  if (verdict == Verdict::kRefuse) inbound_.Free(action.fetch_id);
+  machine_.OnVerdict(action.fetch_id, static_cast<protocol::Verdict>(verdict));
 }
 
 void RdmaConnection::Do(const protocol::AllocateLanding& action) {
@@ -148,9 +153,10 @@ void RdmaConnection::LeaveFetchWindow(Inbound& inbound) {
 
 void RdmaConnection::ReturnLanding(Inbound& inbound) {
   inbound.landing = BlockRef();
+  const bool lent = std::exchange(inbound.loan, nullptr) != nullptr;
   switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
     case Inbound::Landing::kReady:
-      group_.fetch_budget().Return(inbound.charged_bytes);
+      if (!lent) group_.fetch_budget().Return(inbound.charged_bytes);
       break;
     case Inbound::Landing::kWaiting:
       group_.fetch_budget().OnUnwanted();
@@ -169,6 +175,16 @@ void RdmaConnection::Do(const protocol::PostRead& action) {
                                action.length, inbound.lkey, action.remote_address, action.remote_key});
 }
 
+// Another message's bytes are shown to nobody: that it is one is found again when all has landed.
+void RdmaConnection::Do(const protocol::Landed& action) {
+  Inbound& inbound = *inbound_.Find(action.fetch_id);
+  if (handler_ == nullptr || !IdentityMatches(inbound, action.expected, /*flags=*/0)) return;
+  LandedPayload part(&group_.landing_loans(), inbound.landing, action.bytes - wire::kIdentityBytes,
+                     inbound.charged_bytes, inbound.loan);
+  handler_->OnPart(inbound.head(), part);
+  inbound_.Find(action.fetch_id)->loan = part.TakeLoan();  // Found anew: the table may have grown.
+}
+
 void RdmaConnection::Do(const protocol::CheckIdentity& action) {
   const Inbound& inbound = *inbound_.Find(action.fetch_id);
   machine_.OnIdentity(action.fetch_id, IdentityMatches(inbound, action.expected, action.flags));
@@ -178,13 +194,14 @@ void RdmaConnection::Do(const protocol::Deliver& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
   // Moved out: a call-back may cause new fetches, and the table to grow.
   LandedPayload payload(&group_.landing_loans(), std::move(inbound.landing), inbound.payload_bytes,
-                        inbound.charged_bytes);
+                        inbound.charged_bytes, std::move(inbound.loan));
+  const bool in_parts = inbound.in_parts;
   const uint64_t charged_bytes = inbound.charged_bytes;
   const FetchWindow::Ticket ticket = inbound.ticket;
   std::vector<std::byte> header = std::move(inbound.header);
   const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
   inbound_.Free(action.fetch_id);
-  if (handler_ != nullptr) handler_->OnMessage(head, payload);
+  if (handler_ != nullptr) in_parts ? handler_->OnPart(head, payload) : handler_->OnMessage(head, payload);
   if (header.capacity() <= kSpareHeaderBytesMax) spare_header_ = std::move(header);
   if (!payload.lent()) group_.fetch_budget().Return(charged_bytes);
   group_.fetch_window().Leave(ticket, loop()->Now());

@@ -120,6 +120,11 @@ void End::OnMessage(const MessageHead& head, ReceivedPayload& payload) {
   changed_.notify_all();
 }
 
+void End::OnPart(const MessageHead& head, ReceivedPayload& landed) {
+  if (on_part) on_part(*connection_, head, landed);
+  if (landed.bytes().size() == head.payload_bytes) OnMessage(head, landed);
+}
+
 void End::DropPayloads() {
   const std::lock_guard lock(mu_);
   for (Message& message : messages_) message.payload.Clear();

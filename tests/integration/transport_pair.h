@@ -35,7 +35,8 @@ class End : public ConnectionHandler {
   // Runs on the connection's loop for each message that arrives; set before the connection is made.
   std::function<void(End&, const Message&)> on_message;
   std::function<Verdict(const MessageHead&)> on_announced;
-  bool keeps_payloads = true;      // Or messages are recorded without.
+  std::function<void(Connection&, const MessageHead&, ReceivedPayload&)> on_part;  // The last is a message, too.
+  bool keeps_payloads = true;                                                      // Or messages are recorded without.
   bool awaits_sends = true;        // OutboundMessage::awaited, of Send and Reply.
   bool leaves_unreported = false;  // And ends_burst. The same.
   uint64_t left = 0;               // How many of them have. The loop's.
@@ -66,6 +67,7 @@ class End : public ConnectionHandler {
  private:
   Verdict OnAnnounced(const MessageHead& head) override;
   void OnMessage(const MessageHead& head, ReceivedPayload& payload) override;
+  void OnPart(const MessageHead& head, ReceivedPayload& landed) override;
   void OnFetchFailed(const MessageHead& head, const absl::Status& status) override;
   void OnSent(const SentMessage& sent, SendOutcome outcome) override;
   void OnPeerDraining() override;

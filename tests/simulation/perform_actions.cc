@@ -168,7 +168,11 @@ void SimulatedEnd::Perform(const protocol::AskVerdict& action) {
   const auto answer = [this, fetch_id, call_id, refused] {
     if (closed_) return;
     if (!refused) ledger_.OnAccepted(call_id);
-    machine_->OnVerdict(fetch_id, refused ? protocol::Verdict::kRefuse : protocol::Verdict::kFetch);
+    const bool in_parts = call_id % 2 == 0;
+    fetches_[fetch_id].in_parts = in_parts && !refused;
+    machine_->OnVerdict(fetch_id, refused    ? protocol::Verdict::kRefuse
+                                  : in_parts ? protocol::Verdict::kFetchInParts
+                                             : protocol::Verdict::kFetch);
   };
   if (world_.random.OneIn(2)) {
     answer();
@@ -213,9 +217,18 @@ void SimulatedEnd::Perform(const protocol::PostRead& action) {
   if (action.landing_offset != fetch.landed_bytes) world_.Violation("a READ leaves a hole, or lands twice");
   fetch.landed_bytes += action.length;
   if (fetch.landed_bytes > fetch.landing_bytes) world_.Violation("a READ lands beyond its memory");
-  ++fetch.reads_in_flight;
+  fetch.read_lengths.push_back(action.length);
   PostOpen();
   link_.Read(side(), action);
+}
+
+void SimulatedEnd::Perform(const protocol::Landed& action) {
+  FetchState& fetch = fetches_[action.fetch_id];
+  if (!fetch.in_parts) return world_.Violation("a part is told of a fetch that is over, or is not in parts");
+  if (action.bytes <= fetch.told_bytes) world_.Violation("a part is told twice");
+  if (action.bytes > fetch.there_bytes) world_.Violation("a part is told that has not landed");
+  if (action.bytes <= wire::kIdentityBytes) world_.Violation("a part is told before its identity has landed");
+  fetch.told_bytes = action.bytes;
 }
 
 void SimulatedEnd::Perform(const protocol::CheckIdentity& action) {
@@ -228,18 +241,21 @@ void SimulatedEnd::Perform(const protocol::CheckIdentity& action) {
 void SimulatedEnd::Perform(const protocol::Deliver& action) {
   FetchState& fetch = fetches_[action.fetch_id];
   ledger_.OnFetched(number_, fetch.call_id);
+  fetch.in_parts = false;
   fetch.landing_bytes = 0;  // The layer above has it now.
   MaybeAnswer();
 }
 
 void SimulatedEnd::Perform(const protocol::FetchFailed& action) {
-  ledger_.OnFetchFailed(fetches_[action.fetch_id].call_id);
+  FetchState& fetch = fetches_[action.fetch_id];
+  ledger_.OnFetchFailed(fetch.call_id);
+  fetch.in_parts = false;
 }
 
 void SimulatedEnd::Perform(const protocol::ReleaseLanding& action) {
   FetchState& fetch = fetches_[action.fetch_id];
   if (fetch.landing_bytes == 0) world_.Violation("landing memory is given up twice");
-  if (fetch.reads_in_flight > 0) world_.Violation("landing memory is given up with READs in flight");
+  if (!fetch.read_lengths.empty()) world_.Violation("landing memory is given up with READs in flight");
   fetch.landing_bytes = 0;
 }
 

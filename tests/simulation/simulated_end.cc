@@ -210,7 +210,8 @@ void SimulatedEnd::OnSendCompletion(uint32_t count) {
 void SimulatedEnd::OnReadCompletion(uint64_t fetch_id, bool ok) {
   FetchState& fetch = fetches_[fetch_id];
   if (fetch.landing_bytes == 0) world_.Violation("a READ lands in memory that was given up");
-  --fetch.reads_in_flight;
+  if (ok) fetch.there_bytes += fetch.read_lengths.front();
+  fetch.read_lengths.pop_front();
   machine_->OnReadCompleted(fetch_id, ok);
   Pump();
 }
@@ -228,7 +229,7 @@ LinkEnd::Access SimulatedEnd::AccessTo(uint64_t address, uint32_t key, uint64_t 
 void SimulatedEnd::OnBroken() {
   world_.Trace("end ", number_, " is disconnected");
   disconnecting_ = true;
-  for (auto& [id, fetch] : fetches_) fetch.reads_in_flight = 0;
+  for (auto& [id, fetch] : fetches_) fetch.read_lengths.clear();
   machine_->OnDisconnected(absl::UnavailableError("the queue pair failed"));
   Pump();
   loop_.WakeConnections();

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -62,9 +63,12 @@ class SimulatedEnd : public LinkEnd {
   };
   struct FetchState {
     uint64_t call_id = 0;
-    uint64_t landing_bytes = 0;  // 0 = none.
-    uint64_t landed_bytes = 0;
-    uint32_t reads_in_flight = 0;
+    uint64_t landing_bytes = 0;         // 0 = none.
+    uint64_t landed_bytes = 0;          // Once the READs in flight have completed.
+    bool in_parts = false;              // This end is to be told what has landed.
+    uint64_t told_bytes = 0;            // To have landed.
+    uint64_t there_bytes = 0;           // By READs that have completed.
+    std::deque<uint32_t> read_lengths;  // Of those in flight.
   };
 
   int side() const { return static_cast<int>(number_ & 1); }
@@ -100,6 +104,7 @@ class SimulatedEnd : public LinkEnd {
   void Perform(const protocol::AskVerdict& action);
   void Perform(const protocol::AllocateLanding& action);
   void Perform(const protocol::PostRead& action);
+  void Perform(const protocol::Landed& action);
   void Perform(const protocol::CheckIdentity& action);
   void Perform(const protocol::Deliver& action);
   void Perform(const protocol::FetchFailed& action);

@@ -101,6 +101,13 @@ struct Sent {
 
 // --- Receiving. Eager messages are no action: OnFrame says of which frames they are to be delivered.
 
+// What is to become of a large message. The same values, in the same order, as transport::Verdict.
+enum class Verdict {
+  kFetch,
+  kFetchInParts,  // Landed says how much of it is there while the rest is READ.
+  kRefuse,
+};
+
 // The span points into the frame given to OnFrame: perform it before its buffer is reposted. Answer with OnVerdict, at
 // once or later.
 struct AskVerdict {
@@ -127,6 +134,14 @@ struct PostRead {
   uint64_t landing_offset;
   uint32_t length;
 };
+// Of a message that is fetched in parts: so many bytes from its landing's beginning on, the identity block and more,
+// are there and will not change; further READs are to come. `expected` as of CheckIdentity: nobody is to see any of the
+// bytes unless the block matches. Whether the fetch succeeds is not known yet: Deliver or FetchFailed is to come.
+struct Landed {
+  uint64_t fetch_id;
+  uint64_t bytes;
+  wire::Identity expected;
+};
 // Compare the landed identity block with this one (the checksum only if `flags` says so); answer: OnIdentity.
 struct CheckIdentity {
   uint64_t fetch_id;
@@ -147,7 +162,7 @@ enum class FetchFailure : uint8_t {
   kBadIdentity,  // What was fetched is not what was announced.
   kConnectionEnded,
 };
-// A fetch that was answered Verdict::kFetch has failed; ConnectionMachine::ErrorOf says why in words. ReleaseLanding
+// A fetch that was not refused has failed; ConnectionMachine::ErrorOf says why in words. ReleaseLanding
 // follows or preceded where memory was asked for.
 struct FetchFailed {
   uint64_t fetch_id;
@@ -170,7 +185,7 @@ struct Disconnect {};
 struct Closed {};
 
 using Action = std::variant<PostEager, PostAnnounce, PostControl, PostAuthenticate, AskAuthenticator, Authenticated,
-                            Export, ReleaseExport, RevokeExport, Sent, AskVerdict, AllocateLanding, PostRead,
+                            Export, ReleaseExport, RevokeExport, Sent, AskVerdict, AllocateLanding, PostRead, Landed,
                             CheckIdentity, Deliver, FetchFailed, ReleaseLanding, PeerDraining, Disconnect, Closed>;
 // They are passed about for each message, by value.
 static_assert(std::is_trivially_copyable_v<Action>);

@@ -207,9 +207,7 @@ void ConnectionMachine::OnExported(uint64_t send_id, absl::Span<const wire::Segm
 
 void ConnectionMachine::OnExportFailed(uint64_t send_id) { announcer_.OnExportFailed(send_id); }
 
-void ConnectionMachine::OnVerdict(uint64_t fetch_id, Verdict verdict) {
-  fetcher_.OnVerdict(fetch_id, verdict == Verdict::kFetch);
-}
+void ConnectionMachine::OnVerdict(uint64_t fetch_id, Verdict verdict) { fetcher_.OnVerdict(fetch_id, verdict); }
 
 void ConnectionMachine::OnLanding(uint64_t fetch_id) { fetcher_.OnLanding(fetch_id); }
 

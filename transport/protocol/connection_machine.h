@@ -72,8 +72,6 @@ struct ConnectionConfig {
   wire::Packing packing() const { return wire::PackingOf(ours.features & peers.features); }
 };
 
-enum class Verdict { kFetch, kRefuse };
-
 class ConnectionMachine {
  public:
   // `share` is this connection's, taken before our Hello was sent.

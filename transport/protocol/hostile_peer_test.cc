@@ -68,7 +68,7 @@ class HostilePeerTest : public MachineFixture {
       if (const auto* check = std::get_if<CheckIdentity>(&action)) machine_->OnIdentity(check->fetch_id, true);
       if (const auto* ask = std::get_if<AskVerdict>(&action)) {
         fetch_ends_[ask->fetch_id] = 0;
-        machine_->OnVerdict(ask->fetch_id, Verdict::kFetch);
+        machine_->OnVerdict(ask->fetch_id, Below(random, 2) == 0 ? Verdict::kFetch : Verdict::kFetchInParts);
       }
       if (const auto* wanted = std::get_if<Export>(&action)) {
         if (Below(random, 4) == 0) continue;  // Still waiting for memory.

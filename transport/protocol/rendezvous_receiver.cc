@@ -42,6 +42,7 @@ void RendezvousReceiver::CopyAnnouncement(const wire::FrameView& frame, Fetch& f
   fetch.segment = 0;
   fetch.segment_offset = 0;
   fetch.landing_offset = 0;
+  fetch.landed_bytes = 0;
   fetch.reads_in_flight = 0;
   fetch.segments.resize(wire::SegmentCount(frame));
   for (size_t i = 0; i < fetch.segments.size(); ++i) fetch.segments[i] = wire::DecodeSegment(frame, i);
@@ -81,11 +82,12 @@ uint32_t RendezvousReceiver::Find(uint64_t fetch_id, State state) const {
   return index != kNone && table_[index].state == state ? index : kNone;
 }
 
-void RendezvousReceiver::OnVerdict(uint64_t fetch_id, bool fetch) {
+void RendezvousReceiver::OnVerdict(uint64_t fetch_id, Verdict verdict) {
   const uint32_t index = Find(fetch_id, State::kOffered);
   if (index == kNone) return;
   Fetch& offered = table_[index];
-  if (!fetch) {
+  offered.in_parts = verdict == Verdict::kFetchInParts;
+  if (verdict == Verdict::kRefuse) {
     Finish(index, offered.failure == FetchFailure::kNone ? wire::FinishReason::kRefused : offered.reason);
   } else if (offered.failure != FetchFailure::kNone) {
     ReportFailure(index);
@@ -174,18 +176,24 @@ bool RendezvousReceiver::OnReadCompleted(uint64_t fetch_id, bool ok) {
     Stop(read.fetch, wire::FinishReason::kFailed, FetchFailure::kReadFailed);
     return false;
   }
-  if (fetch.reads_in_flight > 0) return ok;
+  fetch.landed_bytes += read.bytes;
   if (fetch.state == State::kStopping) {
-    Abandon(read.fetch);
-  } else if (fetch.segment == fetch.segments.size()) {
+    if (fetch.reads_in_flight == 0) Abandon(read.fetch);
+  } else if (fetch.landed_bytes == fetch.landing_bytes()) {
     fetch.state = State::kChecking;
-    wire::Identity expected;
-    expected.epoch = epoch_;
-    expected.call_id = fetch.call_id;
-    expected.payload_bytes = fetch.payload_bytes;
-    actions_->Push(CheckIdentity{fetch_id, fetch.flags, expected});
+    actions_->Push(CheckIdentity{fetch_id, fetch.flags, IdentityOf(fetch)});
+  } else if (fetch.in_parts && fetch.landed_bytes > wire::kIdentityBytes) {
+    actions_->Push(Landed{fetch_id, fetch.landed_bytes, IdentityOf(fetch)});
   }
   return ok;
+}
+
+wire::Identity RendezvousReceiver::IdentityOf(const Fetch& fetch) const {
+  wire::Identity identity;
+  identity.epoch = epoch_;
+  identity.call_id = fetch.call_id;
+  identity.payload_bytes = fetch.payload_bytes;
+  return identity;
 }
 
 void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {

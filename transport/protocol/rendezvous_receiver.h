@@ -14,10 +14,12 @@
 // A fetch that ends early (withdrawn, cancelled, failed) is finished and its landing given up only when its READs in
 // flight have completed: not before may either side reuse its memory.
 //
+// Of one that is fetched in parts the layer above hears what has landed as its READs complete, which they do in order.
+//
 // Owner: the connection machine. Thread: its loop's. Invariants: exactly one kFinish per announcement; exactly one
-// Deliver or FetchFailed per Verdict::kFetch; exactly one Deliver, ReleaseLanding or OnLandingFailed per
-// AllocateLanding, if there was one. Errors: a transfer that is in use or out of bounds (what an announcement says is
-// valid: it was decoded).
+// Deliver or FetchFailed per announcement that is not refused, and no Landed after it; exactly one Deliver,
+// ReleaseLanding or OnLandingFailed per AllocateLanding, if there was one. Errors: a transfer that is in use or out of
+// bounds (what an announcement says is valid: it was decoded).
 
 #ifndef VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
 #define VERBENA_TRANSPORT_PROTOCOL_RENDEZVOUS_RECEIVER_H_
@@ -30,6 +32,7 @@
 
 #include "absl/status/status.h"
 #include "transport/protocol/action_queue.h"
+#include "transport/protocol/actions.h"
 #include "transport/protocol/limits.h"
 #include "transport/protocol/ring.h"
 #include "transport/protocol/slot_table.h"
@@ -53,7 +56,7 @@ class RendezvousReceiver {
   absl::Status OnAnnounce(const wire::FrameView& frame);
   absl::Status OnWithdraw(const wire::FrameHeader& withdraw);
 
-  void OnVerdict(uint64_t fetch_id, bool fetch);
+  void OnVerdict(uint64_t fetch_id, Verdict verdict);
   void OnLanding(uint64_t fetch_id);
   void OnLandingFailed(uint64_t fetch_id);
   // READs complete in the order of posting. False: a READ has failed, and with it the queue pair.
@@ -96,6 +99,7 @@ class RendezvousReceiver {
     State state = State::kOffered;
     wire::FinishReason reason = wire::FinishReason::kFetched;
     FetchFailure failure = FetchFailure::kNone;  // Any other: this fetch is to end early.
+    bool in_parts = false;                       // Landed is to be told.
     uint16_t flags = 0;
     uint32_t transfer = 0;
     uint64_t call_id = 0;
@@ -105,6 +109,7 @@ class RendezvousReceiver {
     size_t segment = 0;           // Where the next READ starts.
     uint64_t segment_offset = 0;  // In bytes.
     uint64_t landing_offset = 0;  // In bytes.
+    uint64_t landed_bytes = 0;    // Of READs that have completed.
     uint32_t reads_in_flight = 0;
 
     uint64_t landing_bytes() const { return payload_bytes + wire::kIdentityBytes; }
@@ -124,7 +129,8 @@ class RendezvousReceiver {
   // Of `first`, which is in pending_, and all others there, the one that goes before the others.
   template <typename GoesBefore>
   uint32_t FirstPending(uint32_t first, GoesBefore goes_before) const;
-  PostRead ReadOf(uint32_t index, uint32_t bytes);  // The next of this fetch.
+  PostRead ReadOf(uint32_t index, uint32_t bytes);      // The next of this fetch.
+  wire::Identity IdentityOf(const Fetch& fetch) const;  // That it is to have.
   void Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure);
   // Ends a fetch that was accepted and has no READ in flight.
   void Abandon(uint32_t index);

@@ -24,7 +24,7 @@ class RendezvousReceiverTest : public testing::Test {
   }
   uint64_t Accepted(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
     const uint64_t id = Offered(transfer, payload_bytes, call_id);
-    receiver_.OnVerdict(id, true);
+    receiver_.OnVerdict(id, Verdict::kFetch);
     return id;
   }
   // One of a call of its own.
@@ -98,16 +98,16 @@ TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
 }
 
 TEST_F(RendezvousReceiverTest, ARefusedMessageIsFinishedUnfetched) {
-  receiver_.OnVerdict(Offered(1, 1500), false);
+  receiver_.OnVerdict(Offered(1, 1500), Verdict::kRefuse);
   ExpectFinish(1, wire::FinishReason::kRefused);
   EXPECT_TRUE(actions_.empty());
 }
 
 TEST_F(RendezvousReceiverTest, AMessageBeyondTheLimitIsRefusedWhateverTheVerdict) {
-  receiver_.OnVerdict(Offered(1, 100001), false);
+  receiver_.OnVerdict(Offered(1, 100001), Verdict::kRefuse);
   EXPECT_TRUE(actions_.empty());
   ExpectFinish(1, wire::FinishReason::kRefused);
-  receiver_.OnVerdict(Offered(2, 100001), true);
+  receiver_.OnVerdict(Offered(2, 100001), Verdict::kFetch);
   EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kTooLong);
   ExpectFinish(2, wire::FinishReason::kRefused);
 }
@@ -237,10 +237,61 @@ TEST_F(RendezvousReceiverTest, AFetchWithdrawnBeforeItsVerdictFailsAtTheVerdict)
   const uint64_t id = Offered(1, 1500);
   ASSERT_TRUE(receiver_.OnWithdraw(WithdrawOf(1)).ok());
   EXPECT_TRUE(actions_.empty());
-  receiver_.OnVerdict(id, true);
+  receiver_.OnVerdict(id, Verdict::kFetch);
   EXPECT_EQ(Next<FetchFailed>().fetch_id, id);
   EXPECT_TRUE(actions_.empty());
   ExpectFinish(1, wire::FinishReason::kWithdrawn);
+}
+
+TEST_F(RendezvousReceiverTest, OfAFetchInPartsItIsToldWhatHasLandedUntilAllHas) {
+  const uint64_t id = Offered(1, 2500);
+  receiver_.OnVerdict(id, Verdict::kFetchInParts);
+  for (const uint64_t landed : {kChunk, 2 * kChunk}) {
+    NextRead();
+    receiver_.OnReadCompleted(id, true);
+    const Landed part = Next<Landed>();
+    EXPECT_EQ(part.fetch_id, id);
+    EXPECT_EQ(part.bytes, landed);
+    EXPECT_EQ(part.expected.epoch, kEpoch);
+    EXPECT_EQ(part.expected.call_id, 7u);
+    EXPECT_EQ(part.expected.payload_bytes, 2500u);
+  }
+  NextRead();
+  receiver_.OnReadCompleted(id, true);
+  Next<CheckIdentity>();
+  receiver_.OnIdentity(id, true);
+  Next<Deliver>();
+}
+
+TEST_F(RendezvousReceiverTest, OfAFetchInPartsNothingIsToldBeforeItsIdentityIsThere) {
+  const wire::FrameHeader announcement = AnnouncementOf(1, 7, 1500).view().header;
+  constexpr uint64_t kBefore = wire::kIdentityBytes;
+  const FrameOf frame(announcement, {{0x10000, kBefore - 1, 9}, {0x20000, 1, 9}, {0x30000, 1500, 9}});
+  ASSERT_TRUE(receiver_.OnAnnounce(frame.view()).ok());
+  const uint64_t id = Next<AskVerdict>().fetch_id;
+  receiver_.OnVerdict(id, Verdict::kFetchInParts);
+  for (const uint64_t landed : {kBefore - 1, kBefore, kBefore + kChunk}) {
+    NextRead();
+    receiver_.OnReadCompleted(id, true);
+    EXPECT_EQ(actions_.empty(), landed <= kBefore) << landed;
+  }
+  EXPECT_EQ(Next<Landed>().bytes, kBefore + kChunk);
+}
+
+TEST_F(RendezvousReceiverTest, OfAFetchInPartsThatEndsEarlyNothingMoreIsTold) {
+  const uint64_t id = Offered(1, 5000);
+  receiver_.OnVerdict(id, Verdict::kFetchInParts);
+  NextRead();
+  receiver_.OnReadCompleted(id, true);
+  Next<Landed>();
+  NextRead();
+  NextRead();
+  receiver_.Cancel(7);
+  receiver_.OnReadCompleted(id, true);
+  EXPECT_TRUE(actions_.empty());
+  receiver_.OnReadCompleted(id, true);
+  Next<ReleaseLanding>();
+  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kCancelled);
 }
 
 TEST_F(RendezvousReceiverTest, ACancelledWaitForMemoryIsGivenUp) {
