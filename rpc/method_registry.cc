@@ -33,6 +33,23 @@ absl::Status MethodRegistry::Add(const Service& service) {
   for (const Method& method : service.methods()) {
     if (absl::Status added = AddMethod(name, method); !added.ok()) return added;
   }
+  for (const std::string& method : service.methods_read_in_parts()) {
+    if (absl::Status read = ReadInParts(name, method); !read.ok()) return read;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MethodRegistry::ReadInParts(const std::string& service, const std::string& method) {
+  const auto found = indexes_.find(absl::StrCat(service, "/", method));
+  if (found == indexes_.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("service ", service, " wants to read the attachment of ", method,
+                                                   " in parts, and has no such method"));
+  }
+  if (ClientStreams(kind(found->second))) {
+    return absl::InvalidArgumentError(absl::StrCat("service ", service, " wants to read the attachment of ", method,
+                                                   " in parts; its client streams, and each message has its own"));
+  }
+  reads_in_parts_[found->second] = true;
   return absl::OkStatus();
 }
 
@@ -47,6 +64,7 @@ absl::Status MethodRegistry::AddMethod(const std::string& service, const Method&
   }
   methods_.push_back(&method);
   names_.push_back(full_name);
+  reads_in_parts_.push_back(false);
   has_blocking_methods_ |= IsBlocking(method);
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "base/clear_cord.h"
+#include "rpc/attachment/arriving_attachment.h"
 #include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/metadata_codec.h"
@@ -51,6 +52,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }
+  // It is to be read while it comes; before Run. The attachment is shared with whoever adds to it, until it is closed.
+  void ReadInParts(std::shared_ptr<ArrivingAttachment> attachment) { context_.arriving_ = arriving_ = attachment; }
+  const std::shared_ptr<ArrivingAttachment>& arriving() const { return arriving_; }  // Null: it does not come in parts.
   // `fields` are those of the request's header.
   void ReadClientMetadata(absl::Span<const std::byte> fields);
 
@@ -147,6 +151,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
+  std::shared_ptr<ArrivingAttachment> arriving_;            // The context's, if it comes in parts.
   bool initial_has_left_ = false;                           // The initial metadata, with the first message.
   bool initial_was_said_ = false;                           // By itself.
   std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
@@ -195,6 +200,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
   if (has_large_request() || ReplyBytes() > kSmallMessageBytesMax) return false;
   connection_ = nullptr;
   context_.stream_ = nullptr;
+  if (context_.arriving_ != nullptr) context_.arriving_ = arriving_ = nullptr;
   context_.initial_is_fixed_ = false;
   initial_has_left_ = false;
   initial_was_said_ = false;

@@ -48,7 +48,7 @@ ServerConnection::~ServerConnection() {
     if (slot.running == nullptr) continue;
     slot.running->Detach();
     CloseStream(*slot.running);
-    slot.running->MarkCancelled();
+    TellCancelled(*slot.running);
   }
   connection_.reset();  // Before the answers that it may still read.
 }
@@ -61,7 +61,10 @@ transport::Verdict ServerConnection::OnAnnounced(const transport::MessageHead& h
   if (head.kind == static_cast<uint8_t>(MessageKind::kRequest)) {
     const ServerSession::Decision decision =
         session_.OnAnnounced(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
-    if (decision.admission == ServerSession::Admission::kAdmit) verdict = transport::Verdict::kFetch;
+    if (decision.admission == ServerSession::Admission::kAdmit) {
+      const bool in_parts = ExpectParts(head.call_id, decision, head.payload_bytes);
+      verdict = in_parts ? transport::Verdict::kFetchInParts : transport::Verdict::kFetch;
+    }
     if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
   } else if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
     if (OnStreamAnnounced(head)) verdict = transport::Verdict::kFetch;
@@ -114,23 +117,44 @@ absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckP
 
 [[gnu::always_inline]] inline void ServerConnection::Run(const ServerSession::Decision& decision,
                                                          transport::ReceivedPayload& payload) {
+  std::unique_ptr<ServerCall> call = BeginCall(decision);
+  const absl::Span<const std::byte> bytes = payload.bytes();
+  if (bytes.size() > decision.body_bytes) call->set_request_attachment(payload.Share(decision.body_bytes));
+  RunCall(std::move(call), bytes.first(decision.body_bytes));
+}
+
+[[gnu::always_inline]] inline std::unique_ptr<ServerCall> ServerConnection::BeginCall(
+    const ServerSession::Decision& decision) {
   std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method, decision.body_bytes);
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
                                   : loop_.event_loop().WallNow() + decision.timeout;
   call->Begin(this, decision.local, peer_, deadline);
   SlotOf(decision.local).running = call.get();
-  const absl::Span<const std::byte> bytes = payload.bytes();
   call->ReadClientMetadata(decision.fields);
-  if (bytes.size() > decision.body_bytes) call->set_request_attachment(payload.Share(decision.body_bytes));
+  return call;
+}
+
+[[gnu::always_inline]] inline void ServerConnection::RunCall(std::unique_ptr<ServerCall> call,
+                                                             absl::Span<const std::byte> body) {
   if (call->kind() != MethodKind::kUnary) call->OpenStream(loop_.MakeStream());
-  absl::Status status = call->Parse(bytes.first(decision.body_bytes))
+  absl::Status status = call->Parse(body)
                             ? Intercept(*call)
                             : absl::InvalidArgumentError("the request's bytes are not the method's request message");
   if (status.ok()) return loop_.Run(std::move(call), client_);
   SetCertainty(&status, Certainty::kNotSent);
   call->set_status(std::move(status));
   OnCallFinished(std::move(call));
+}
+
+void ServerConnection::RunInParts(const ServerSession::Decision& decision, transport::ReceivedPayload& landed,
+                                  const std::shared_ptr<ArrivingAttachment>& attachment) {
+  std::unique_ptr<ServerCall> call = BeginCall(decision);
+  absl::Cord first = landed.Share(decision.body_bytes);
+  attachment->Add(first);
+  call->set_request_attachment(std::move(first));
+  call->ReadInParts(attachment);
+  RunCall(std::move(call), landed.bytes().first(decision.body_bytes));
 }
 
 inline absl::Status ServerConnection::Intercept(ServerCall& call) {
@@ -228,6 +252,7 @@ void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const a
       FailStream(head.call_id, StreamNotFetched(status));  // Withdrawn: the reason follows.
     return Settle();
   }
+  if (FailParts(head.call_id, status)) return Settle();
   const ServerSession::Decision decision = session_.OnFetchFailed(head.call_id, status);
   if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
   Settle();
@@ -255,6 +280,7 @@ void ServerConnection::OnClosed(const absl::Status&) {
   session_.OnClosed();
   sends_over_ = true;
   connection_.reset();
+  in_parts_.clear();
   for (Slot& slot : slots_) {
     slot.responding = nullptr;
     if (slot.open() != nullptr) CloseStream(*slot.open());  // All, before a handler that is told may use another's.
@@ -319,7 +345,8 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
   switch (action.kind) {
     case ServerSession::ActionKind::kMarkCancelled:
       if (slot.open() != nullptr) CloseStream(*slot.open());  // What that completes runs later.
-      if (slot.running != nullptr) slot.running->MarkCancelled();
+      StopParts(action.call_id);
+      if (slot.running != nullptr) TellCancelled(*slot.running);
       if (slot.finishing != nullptr) Answer(std::move(slot.finishing));  // That is, to nobody.
       return;
     case ServerSession::ActionKind::kCancelFetch:

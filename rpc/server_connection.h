@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "rpc/attachment/arriving_attachment.h"
 #include "rpc/auth/authentication.h"
 #include "rpc/auth/call_guard.h"
 #include "rpc/core/message_kind.h"
@@ -62,6 +64,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
   void OnMessage(const transport::MessageHead& head, transport::ReceivedPayload& payload) override;
+  void OnPart(const transport::MessageHead& head, transport::ReceivedPayload& landed) override;
   void OnFetchFailed(const transport::MessageHead& head, const absl::Status& status) override;
   void OnSent(const transport::SentMessage& sent, transport::SendOutcome outcome) override;
   void OnPeerDraining() override {}
@@ -89,9 +92,27 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   bool FinishStream(ServerCall& call);  // There is one; its handler is done. False: AnswerLater follows.
   void Answer(std::unique_ptr<ServerCall> call);
   void CancelFetches(const ServerCall& call);
+  // Of a request that is fetched in parts: until all of it is there, its fetch has failed, or nobody reads it.
+  struct RequestInParts {
+    uint64_t body_bytes = 0;                         // Of its message, which comes first.
+    uint64_t given_bytes = 0;                        // Of the payload: in `attachment`, or its message's.
+    std::shared_ptr<ArrivingAttachment> attachment;  // Null: its call does not run yet.
+  };
+
+  // Whether to fetch it in parts.
+  bool ExpectParts(uint64_t call_id, const ServerSession::Decision& decision, uint64_t payload_bytes);
+  void BeginInParts(const transport::MessageHead& head, transport::ReceivedPayload& landed);
+  bool FailParts(uint64_t call_id, const absl::Status& status);  // False: no call that runs waits for any.
+  void StopParts(uint64_t call_id);                              // Those that have not come are wanted no more.
+  void CloseParts(const ServerCall& call);                       // Its handler is done.
+  void TellCancelled(ServerCall& call);                          // Running. May be its end.
+  void RunInParts(const ServerSession::Decision& decision, transport::ReceivedPayload& landed,
+                  const std::shared_ptr<ArrivingAttachment>& attachment);
   inline void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   inline absl::Status Intercept(ServerCall& call);
   inline void Run(const ServerSession::Decision& decision, transport::ReceivedPayload& payload);
+  inline std::unique_ptr<ServerCall> BeginCall(const ServerSession::Decision& decision);
+  inline void RunCall(std::unique_ptr<ServerCall> call, absl::Span<const std::byte> body);
   void Reject(uint64_t call_id, const absl::Status& status);
   inline void Respond(std::unique_ptr<ServerCall> call);
   bool RespondWithoutReply(uint64_t local);
@@ -140,6 +161,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   ServerSession session_;
   LoadReport load_report_;
   std::vector<Slot> slots_;
+  absl::flat_hash_map<uint64_t, RequestInParts> in_parts_;  // By the peer's call id.
   StreamSends stream_sends_;
   transport::DeadlineTimer<ServerConnection, &ServerConnection::OnTime> timer_;
   transport::DeadlineTimer<ServerConnection, &ServerConnection::OnDrainTime> drain_timer_;

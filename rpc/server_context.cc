@@ -1,8 +1,14 @@
 #include "rpc/server_context.h"
 
+#include "rpc/attachment/arriving_attachment.h"
 #include "rpc/message_stream.h"
 
 namespace verbena {
+
+AttachmentReader ServerContext::attachment_reader() {
+  if (arriving_ == nullptr) arriving_ = rpc::ArrivingAttachment::Whole(request_attachment_);
+  return AttachmentReader(arriving_);
+}
 
 absl::Status ServerContext::AddInitialMetadata(absl::string_view key, absl::string_view value) {
   const std::lock_guard lock(initial_mu_);

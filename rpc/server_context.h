@@ -16,6 +16,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "rpc/attachment/attachment_reader.h"
 #include "rpc/auth/authentication.h"
 #include "rpc/cancel/cancel_signal.h"
 #include "rpc/metadata.h"
@@ -25,6 +26,7 @@ namespace verbena {
 class ClientContext;
 
 namespace rpc {
+class ArrivingAttachment;
 class MessageStream;
 class ServerCall;
 
@@ -65,7 +67,11 @@ class ServerContext {
   // What the client sent beside the request. The Cord may outlive the call; while it lives it holds landing memory of
   // the server's loop, up to TransportOptions::fetch_bytes_max in all. Past that large requests wait, and are refused
   // as RESOURCE_EXHAUSTED after memory_wait_timeout: to keep much for long, copy it.
+  //
+  // Of a method that reads it in parts (Service::ReadAttachmentInParts): what of it had come when the handler began.
   const absl::Cord& attachment() const { return request_attachment_; }
+  // The same, to be read from its beginning, as it comes. Readers of one call read one after the other.
+  AttachmentReader attachment_reader();
   // Bytes to send beside the reply, not copied where they stand in registered memory (payload.h).
   void set_attachment(absl::Cord attachment) { response_attachment_ = std::move(attachment); }
 
@@ -101,6 +107,7 @@ class ServerContext {
 
   absl::Time deadline_ = absl::InfiniteFuture();
   absl::Cord request_attachment_;
+  std::shared_ptr<rpc::ArrivingAttachment> arriving_;  // The same. Null: nobody reads it in parts.
   absl::Cord response_attachment_;
   Metadata client_metadata_;
   rpc::ResponseMetadata response_metadata_;

@@ -140,6 +140,7 @@ inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t 
 inline void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   Slot& slot = SlotOf(call->local());
   slot.running = nullptr;
+  if (call->arriving() != nullptr) CloseParts(*call);
   if (call->was_refused()) ++loop_.tally().refused;
   if (call->stream() == nullptr || FinishStream(*call)) {
     Answer(std::move(call));

@@ -129,6 +129,20 @@ class Service {
   // streams that wait for news, are to be ended, and new ones of that kind, too. Once, on the thread that shuts the
   // server down; must not block.
   virtual void OnServerDrain() {}
+
+  // See ReadAttachmentInParts.
+  const std::vector<std::string>& methods_read_in_parts() const { return methods_read_in_parts_; }
+
+ protected:
+  // Has the handler of `method` ("Put") run as soon as the request's message is there, while its attachment still
+  // comes: it reads that with ServerContext::attachment_reader. For attachments that are long to fetch and can be
+  // worked on from the front; one that is small has come when the handler runs. In the constructor of the service. A
+  // server does not start if there is no such method, or its client streams: of a stream each message has an attachment
+  // of its own.
+  void ReadAttachmentInParts(std::string method) { methods_read_in_parts_.push_back(std::move(method)); }
+
+ private:
+  std::vector<std::string> methods_read_in_parts_;
 };
 
 }  // namespace verbena

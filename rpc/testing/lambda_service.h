@@ -43,6 +43,11 @@ class LambdaService : public Service {
     return *this;
   }
 
+  LambdaService& ReadInParts(std::string name) {
+    ReadAttachmentInParts(std::move(name));
+    return *this;
+  }
+
   // One that streams, on the event loop.
   using Stream = std::function<void(ServerContext*, const Text& request, Text* reply,
                                     std::shared_ptr<rpc::MessageStream> stream, Responder done)>;

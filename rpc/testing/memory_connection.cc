@@ -13,14 +13,14 @@ namespace {
 
 class StringPayload : public transport::ReceivedPayload {
  public:
-  explicit StringPayload(const std::string& body) : body_(body) {}
+  explicit StringPayload(absl::string_view body) : body_(body) {}
   absl::Span<const std::byte> bytes() const override {
     return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(body_.data()), body_.size());
   }
-  absl::Cord Share(size_t offset) override { return absl::Cord(absl::string_view(body_).substr(offset)); }
+  absl::Cord Share(size_t offset) override { return absl::Cord(body_.substr(offset)); }
 
  private:
-  const std::string& body_;
+  const absl::string_view body_;
 };
 
 }  // namespace
@@ -163,6 +163,7 @@ void MemoryConnection::Report(uint64_t send_id, SendOutcome outcome) {
   const auto sent = unreported_.extract(send_id);
   if (closed_ || sent.empty()) return;
   announced_.erase(send_id);
+  being_fetched_.erase(send_id);
   Tell(send_id, sent.mapped(), outcome);
   DrainIfFinished();
 }
@@ -184,7 +185,7 @@ void MemoryConnection::CancelSend(uint64_t send_id) {
     waiting->erase(it);
     return ReportLater(send_id, SendOutcome::kNotSent);
   }
-  if (announced_.erase(send_id) == 0) return;
+  if (announced_.erase(send_id) + being_fetched_.erase(send_id) == 0) return;
   PostToPeer([send_id](MemoryConnection& peer) { peer.OnWithdrawn(send_id); });
   ReportLater(send_id, SendOutcome::kUnknown);
 }
@@ -206,10 +207,12 @@ void MemoryConnection::OnAnnouncement(uint64_t send_id, Message head, size_t pay
   if (closed_ || handler_ == nullptr) return;
   transport::MessageHead announced = HeadOf(head);
   announced.payload_bytes = payload_bytes;
-  if (handler_->OnAnnounced(announced) == transport::Verdict::kRefuse) {
+  const transport::Verdict verdict = handler_->OnAnnounced(announced);
+  if (verdict == transport::Verdict::kRefuse) {
     PostToPeer([send_id](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kRefused); });
     return;
   }
+  if (verdict == transport::Verdict::kFetchInParts) in_parts_.insert(send_id);
   fetching_.emplace(send_id, std::move(head));
   if (!hold_fetches_) PostToPeer([send_id](MemoryConnection& peer) { peer.OnFetchRequested(send_id); });
 }
@@ -227,10 +230,38 @@ void MemoryConnection::OnFetchRequested(uint64_t send_id) {
   PostToPeer(
       [send_id, message = std::move(announced->second)](MemoryConnection& peer) { peer.OnFetched(send_id, message); });
   announced_.erase(announced);
+  being_fetched_.insert(send_id);
 }
 
 void MemoryConnection::OnFetched(uint64_t send_id, const Message& message) {
+  if (in_parts_.contains(send_id)) return DeliverInParts(send_id, message);
   if (fetching_.erase(send_id) > 0) Deliver(send_id, message);
+}
+
+void MemoryConnection::DeliverInParts(uint64_t send_id, Message message) {
+  const auto fetching = fetching_.find(send_id);
+  if (closed_ || handler_ == nullptr || fetching == fetching_.end()) return;
+  fetching->second = message;
+  StringPayload half(absl::string_view(message.body).substr(0, message.body.size() / 2));
+  handler_->OnPart(HeadOf(message), half);
+  if (!hold_last_parts_) PostToSelf([send_id](MemoryConnection& self) { self.DeliverLastPart(send_id); });
+}
+
+void MemoryConnection::ReleaseLastParts() {
+  hold_last_parts_ = false;
+  for (const uint64_t send_id : in_parts_) {
+    PostToSelf([send_id](MemoryConnection& self) { self.DeliverLastPart(send_id); });
+  }
+}
+
+void MemoryConnection::DeliverLastPart(uint64_t send_id) {
+  const auto fetched = fetching_.extract(send_id);
+  if (fetched.empty() || closed_ || handler_ == nullptr) return;
+  in_parts_.erase(send_id);
+  PostToPeer([send_id](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kDelivered); });
+  const Message& message = fetched.mapped();
+  StringPayload whole(message.body);
+  handler_->OnPart(HeadOf(message), whole);
 }
 
 void MemoryConnection::OnWithdrawn(uint64_t send_id) {
@@ -238,6 +269,7 @@ void MemoryConnection::OnWithdrawn(uint64_t send_id) {
   if (fetching == fetching_.end() || closed_) return;
   const Message head = std::move(fetching->second);
   fetching_.erase(fetching);
+  in_parts_.erase(send_id);
   handler_->OnFetchFailed(HeadOf(head), absl::CancelledError("the sender withdrew it"));
 }
 
@@ -248,6 +280,7 @@ void MemoryConnection::CancelFetch(uint64_t call_id) {
     PostToSelf([head = std::move(fetching->second)](MemoryConnection& self) {
       if (!self.closed_) self.handler_->OnFetchFailed(self.HeadOf(head), absl::CancelledError("fetch cancelled"));
     });
+    in_parts_.erase(fetching->first);
     fetching_.erase(fetching);
     return;
   }
@@ -284,7 +317,9 @@ void MemoryConnection::CloseLater(absl::Status status) {
 
 void MemoryConnection::Close(absl::Status status) {
   announced_.clear();
+  being_fetched_.clear();
   fetching_.clear();
+  in_parts_.clear();
   for (Queued& one : std::exchange(exporting_, {})) queued_.push_back(std::move(one));
   // Until none is left: a call-back may send, in vain.
   while (handler_ != nullptr && (!unreported_.empty() || !queued_.empty())) {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -70,6 +71,9 @@ class MemoryConnection : public transport::Connection {
   // Fetches of this end begin and stay unfinished until ReleaseFetches.
   void HoldFetches() { hold_fetches_ = true; }
   void ReleaseFetches();
+  // Of what this end fetches in parts the second half comes with ReleaseLastParts.
+  void HoldLastParts() { hold_last_parts_ = true; }
+  void ReleaseLastParts();
   // A peer that is gone without a word: nothing that is sent arrives, no outcome is reported; after silence_max this
   // end closes as UNAVAILABLE.
   void BlackHole();
@@ -123,6 +127,8 @@ class MemoryConnection : public transport::Connection {
   void Deliver(uint64_t send_id, const Message& message);
   void OnAnnouncement(uint64_t send_id, Message head, size_t payload_bytes);
   void OnFetched(uint64_t send_id, const Message& message);
+  void DeliverInParts(uint64_t send_id, Message message);
+  void DeliverLastPart(uint64_t send_id);
   void OnWithdrawn(uint64_t send_id);
 
   void CloseLater(absl::Status status);
@@ -141,8 +147,10 @@ class MemoryConnection : public transport::Connection {
   std::deque<Queued> queued_;               // For want of credit.
   std::deque<Queued> exporting_;            // For want of memory.
   std::map<uint64_t, Message> announced_;   // By send id; not fetched yet.
+  std::set<uint64_t> being_fetched_;        // The same, from then on.
   std::map<uint64_t, Message> unreported_;  // Sent; no outcome reported yet. Bodies empty.
-  std::map<uint64_t, Message> fetching_;    // By the peer's send id; bodies empty.
+  std::map<uint64_t, Message> fetching_;    // By the peer's send id; bodies empty, but of those that come in parts.
+  std::set<uint64_t> in_parts_;             // The same.
   std::deque<EndTask> arriving_;            // From the peer; a timer runs for each, in order.
   absl::Time last_arrival_ = absl::InfinitePast();
   size_t messages_sent_ = 0;
@@ -151,6 +159,7 @@ class MemoryConnection : public transport::Connection {
   bool stalled_ = false;
   bool hold_exports_ = false;
   bool hold_fetches_ = false;
+  bool hold_last_parts_ = false;
   bool black_hole_ = false;
   bool draining_ = false;
   bool closing_ = false;
