@@ -175,6 +175,7 @@ class GrantBudget {
     if (others_hold_all || idle_thirds_ + kept_for_active_ >= spare_) lacked_spare_ = true;
   }
   void BecomeNewest(uint32_t index, uint32_t held);
+  void BringToFront(uint32_t index);  // An active member that is not the newest.
   void Starve(uint32_t index, uint32_t wanted);
   void RemoveStarving(uint32_t index);
   void ExpireActive(absl::Time now);
