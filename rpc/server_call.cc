@@ -221,6 +221,8 @@ void ServerCall::FitSomeMetadata(size_t room) {
   SetCertainty(&status_, Certainty::kExecuted);
 }
 
+void ServerCall::ForgetArriving() { context_.arriving_ = arriving_ = nullptr; }
+
 void ServerCall::WriteTo(std::byte* to) {
   WriteMeasured(*messages_.reply, to);
   if (has_large_request()) connection_->KeepMessages(*this);

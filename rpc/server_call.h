@@ -132,6 +132,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   void Drop() override;
   bool InitialMetadataFits();
   void FitSomeMetadata(size_t room);
+  void ForgetArriving();
   void EndChain();
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
   static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
@@ -200,7 +201,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
   if (has_large_request() || ReplyBytes() > kSmallMessageBytesMax) return false;
   connection_ = nullptr;
   context_.stream_ = nullptr;
-  if (context_.arriving_ != nullptr) context_.arriving_ = arriving_ = nullptr;
+  if (context_.arriving_ != nullptr) ForgetArriving();
   context_.initial_is_fixed_ = false;
   initial_has_left_ = false;
   initial_was_said_ = false;

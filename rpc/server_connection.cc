@@ -123,56 +123,21 @@ absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckP
   RunCall(std::move(call), bytes.first(decision.body_bytes));
 }
 
-[[gnu::always_inline]] inline std::unique_ptr<ServerCall> ServerConnection::BeginCall(
-    const ServerSession::Decision& decision) {
-  std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method, decision.body_bytes);
-  const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
-                                  ? absl::InfiniteFuture()
-                                  : loop_.event_loop().WallNow() + decision.timeout;
-  call->Begin(this, decision.local, peer_, deadline);
-  SlotOf(decision.local).running = call.get();
-  call->ReadClientMetadata(decision.fields);
-  return call;
-}
-
-[[gnu::always_inline]] inline void ServerConnection::RunCall(std::unique_ptr<ServerCall> call,
-                                                             absl::Span<const std::byte> body) {
-  if (call->kind() != MethodKind::kUnary) call->OpenStream(loop_.MakeStream());
-  absl::Status status = call->Parse(body)
-                            ? Intercept(*call)
-                            : absl::InvalidArgumentError("the request's bytes are not the method's request message");
-  if (status.ok()) return loop_.Run(std::move(call), client_);
-  SetCertainty(&status, Certainty::kNotSent);
-  call->set_status(std::move(status));
-  OnCallFinished(std::move(call));
-}
-
-void ServerConnection::RunInParts(const ServerSession::Decision& decision, transport::ReceivedPayload& landed,
-                                  const std::shared_ptr<ArrivingAttachment>& attachment) {
-  std::unique_ptr<ServerCall> call = BeginCall(decision);
-  absl::Cord first = landed.Share(decision.body_bytes);
-  attachment->Add(first);
-  call->set_request_attachment(std::move(first));
-  call->ReadInParts(attachment);
-  RunCall(std::move(call), landed.bytes().first(decision.body_bytes));
-}
-
-inline absl::Status ServerConnection::Intercept(ServerCall& call) {
-  if (loop_.interceptors() == nullptr) return absl::OkStatus();
-  return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
-}
-
 void ServerConnection::KeepMessages(ServerCall& call) { loop_.KeepMessages(call); }
+
+// Nobody is answered. Not inlined: the calls that are answered pass there.
+[[gnu::noinline]] void ServerConnection::Discard(std::unique_ptr<ServerCall> call) {
+  call->EndInterception();
+  loop_.RecycleCall(std::move(call));
+}
 
 void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   if (call->stream() != nullptr) call->TakeStreamsEnd();
   if (!session_.OnHandlerDone(call->local())) {
-    call->EndInterception();
-    loop_.RecycleCall(std::move(call));
+    Discard(std::move(call));
   } else if (sends_over_) {
-    call->EndInterception();
     session_.OnResponseSent(call->local());
-    loop_.RecycleCall(std::move(call));
+    Discard(std::move(call));
   } else {
     if (ServerStreams(call->kind())) {
       SendOfStream(MessageKind::kStreamEnd, call->local(), {call->stream()->leaving(), 0});

@@ -91,6 +91,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void CloseStream(ServerCall& call);   // Nobody waits for the call any more.
   bool FinishStream(ServerCall& call);  // There is one; its handler is done. False: AnswerLater follows.
   void Answer(std::unique_ptr<ServerCall> call);
+  void Discard(std::unique_ptr<ServerCall> call);
   void CancelFetches(const ServerCall& call);
   // Of a request that is fetched in parts: until all of it is there, its fetch has failed, or nobody reads it.
   struct RequestInParts {

@@ -52,6 +52,16 @@ void ServerConnection::BeginInParts(const transport::MessageHead& head, transpor
   RunInParts(decision, landed, attachment);
 }
 
+void ServerConnection::RunInParts(const ServerSession::Decision& decision, transport::ReceivedPayload& landed,
+                                  const std::shared_ptr<ArrivingAttachment>& attachment) {
+  std::unique_ptr<ServerCall> call = BeginCall(decision);
+  absl::Cord first = landed.Share(decision.body_bytes);
+  attachment->Add(first);
+  call->set_request_attachment(std::move(first));
+  call->ReadInParts(attachment);
+  RunCall(std::move(call), landed.bytes().first(decision.body_bytes));
+}
+
 bool ServerConnection::FailParts(uint64_t call_id, const absl::Status& status) {
   const auto failed = in_parts_.extract(call_id);
   if (failed.empty() || failed.mapped().attachment == nullptr) return false;

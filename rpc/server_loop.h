@@ -137,6 +137,35 @@ inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t 
   overdue_timer_.SetBy(handlers_->Submit(client, ServerCall::RunLater(std::move(call))));
 }
 
+inline absl::Status ServerConnection::Intercept(ServerCall& call) {
+  if (loop_.interceptors() == nullptr) return absl::OkStatus();
+  return call.Intercept(*loop_.interceptors(), loop_.methods().full_name(call.method_index()));
+}
+
+[[gnu::always_inline]] inline std::unique_ptr<ServerCall> ServerConnection::BeginCall(
+    const ServerSession::Decision& decision) {
+  std::unique_ptr<ServerCall> call = loop_.TakeCall(decision.method, decision.body_bytes);
+  const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
+                                  ? absl::InfiniteFuture()
+                                  : loop_.event_loop().WallNow() + decision.timeout;
+  call->Begin(this, decision.local, peer_, deadline);
+  SlotOf(decision.local).running = call.get();
+  call->ReadClientMetadata(decision.fields);
+  return call;
+}
+
+[[gnu::always_inline]] inline void ServerConnection::RunCall(std::unique_ptr<ServerCall> call,
+                                                             absl::Span<const std::byte> body) {
+  if (call->kind() != MethodKind::kUnary) call->OpenStream(loop_.MakeStream());
+  absl::Status status = call->Parse(body)
+                            ? Intercept(*call)
+                            : absl::InvalidArgumentError("the request's bytes are not the method's request message");
+  if (status.ok()) return loop_.Run(std::move(call), client_);
+  SetCertainty(&status, Certainty::kNotSent);
+  call->set_status(std::move(status));
+  OnCallFinished(std::move(call));
+}
+
 inline void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   Slot& slot = SlotOf(call->local());
   slot.running = nullptr;

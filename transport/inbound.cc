@@ -8,12 +8,10 @@
 namespace verbena::transport {
 
 void Inbound::Clear() {
-  in_parts = false;
   failed = false;
   state = Landing::kNone;
   ticket = FetchWindow::kNone;
   landing = BlockRef();
-  loan = nullptr;
 }
 
 bool IdentityMatches(const Inbound& inbound, const wire::Identity& expected, uint16_t flags) {

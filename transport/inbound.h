@@ -46,7 +46,7 @@ struct Inbound {
   BlockRef landing;         // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;
-  LandingLoan loan;  // Of parts that were shared, which has the charge then.
+  LandingLoan loan;  // Of parts that were shared, which has the charge then. Taken by whoever ends the fetch.
 
   void Clear();
   MessageHead head() const { return {kind, call_id, header, payload_bytes}; }

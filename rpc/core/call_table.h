@@ -65,7 +65,7 @@ class CallTable {
   }
 
   // Removes and destroys the call. False: no call has this id now.
-  bool Erase(uint64_t call_id) {
+  [[gnu::always_inline]] bool Erase(uint64_t call_id) {
     Slot* slot = FindSlot(call_id);
     if (slot == nullptr) return false;
     Free(*slot, CallIndex(call_id));

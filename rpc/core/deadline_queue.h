@@ -29,7 +29,7 @@ class DeadlineQueue {
   }
 
   // Nothing happens if the call is not there.
-  void Remove(uint64_t call_id) {
+  [[gnu::always_inline]] void Remove(uint64_t call_id) {
     const uint32_t position = PositionOf(call_id);
     if (position != kNowhere && heap_[position].call_id == call_id) RemoveAt(position);
   }

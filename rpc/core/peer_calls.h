@@ -46,7 +46,7 @@ class PeerCalls {
   }
 
   // An id that is there.
-  void Remove(uint64_t call_id) {
+  [[gnu::always_inline]] void Remove(uint64_t call_id) {
     const uint32_t index = CallIndex(call_id);
     --size_;
     if (index < slots_.size() && slots_[index].call_id == call_id && slots_[index].local != kFree) {

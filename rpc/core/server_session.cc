@@ -110,6 +110,9 @@ ServerSession::Decision ServerSession::Drop() {
   return Decision();
 }
 
+// Not inlined: the calls that are answered pass where it is called.
+void ServerSession::ReleaseUnanswered(uint64_t local, const Call& call) { Release(local, call); }
+
 ServerSession::Decision ServerSession::OnFetchFailed(uint64_t call_id, const absl::Status& status) {
   const std::optional<uint64_t> local = locals_.Find(call_id);
   if (!local.has_value()) return Decision();

@@ -137,7 +137,7 @@ class ServerSession {
     Call& call = calls_.At(local);
     assert(call.state == State::kRunning || call.state == State::kAbandoned);
     if (call.state == State::kAbandoned) {
-      Release(local, call);
+      ReleaseUnanswered(local, call);
       return false;
     }
     call.state = State::kResponding;
@@ -202,7 +202,8 @@ class ServerSession {
   }
   absl::Status WhyBeyondLimits(uint64_t payload_bytes) const;
   void Abandon(uint64_t local, Call& call);
-  void Release(uint64_t local, const Call& call) {
+  void ReleaseUnanswered(uint64_t local, const Call& call);
+  [[gnu::always_inline]] void Release(uint64_t local, const Call& call) {
     deadlines_.Remove(local);
     locals_.Remove(call.call_id);
     calls_.Erase(local);

@@ -48,7 +48,7 @@ void RendezvousSender::StartExports() {
     const uint32_t slot = static_cast<uint32_t>(std::countr_zero(transfers_free_));
     transfers_free_ &= ~(uint32_t{1} << slot);
     ++transfers_taken_;
-    CountWaiting();
+    if (offers_few_) CountWaiting();
     Transfer& transfer = transfers_[slot];
     transfer.message = index;
     ++transfer.uses;
@@ -241,7 +241,7 @@ void RendezvousSender::Free(uint32_t index) {
     --transfers_taken_;
   }
   table_.Free(index);
-  CountWaiting();
+  if (offers_few_) CountWaiting();
   exports_due_ = !waiting_.empty();
 }
 
