@@ -1,9 +1,11 @@
 // An attachment that its handler reads while it is fetched: over a device, with handlers of all kinds.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "tests/integration/interop.verbena.h"
 #include "tests/integration/wait_until.h"
 #include "transport/counters.h"
+#include "transport/event_loop.h"
 
 namespace verbena::interop {
 namespace {
@@ -153,7 +156,7 @@ TEST_F(AttachmentInParts, OfAClientThatCancelsFailsAndLeavesNothing) {
   struct HeldUp : TestService::CallbackService {
     HeldUp() { ReadAttachmentInParts("UnaryCall"); }
     void UnaryCall(ServerContext* context, const SimpleRequest*, SimpleResponse*, Responder done) override {
-      began.set_value();
+      began.store(true);
       cancelled.get_future().wait();
       first = context->attachment_reader().size() - context->attachment().size();
       ReadNext(context->attachment_reader(), std::move(done));
@@ -166,23 +169,31 @@ TEST_F(AttachmentInParts, OfAClientThatCancelsFailsAndLeavesNothing) {
         (*kept)(part.status());
       });
     }
-    std::promise<void> began, cancelled;
+    std::atomic<bool> began = false;
+    std::promise<void> cancelled;
     std::promise<absl::Status> ended;
     uint64_t first = 0;  // Bytes that were to come when it began.
   } service;
   const std::unique_ptr<Server> server = Serve(&service);
+  const std::unique_ptr<transport::EventLoop> loop = *transport::EventLoop::Create({.wait = WaitPolicy::kBusy});
+  ChannelOptions options;
+  options.loop = loop.get();
+  channel_ = *Channel::Create(server->addresses().front(), options);
   context_.set_attachment(absl::Cord(Content()));
-  std::promise<absl::Status> called;
-  TestService::Stub stub(channel_);
-  stub.async()->UnaryCall(&context_, &request_, &response_,
-                          [&](absl::Status status) { called.set_value(std::move(status)); });
-  service.began.get_future().wait();
+  std::optional<absl::Status> called;
+  TestService::Stub(channel_).async()->UnaryCall(&context_, &request_, &response_,
+                                                 [&](absl::Status status) { called = std::move(status); });
+  loop->RunUntil([&] { return service.began.load(); });
   context_.TryCancel();
-  EXPECT_EQ(called.get_future().get().code(), absl::StatusCode::kCancelled);
+  loop->RunUntil([&] { return called.has_value(); });
+  EXPECT_EQ(called->code(), absl::StatusCode::kCancelled);
+  int turns = 0;
+  loop->RunUntil([&turns] { return ++turns > 10; });  // The withdrawal leaves.
   service.cancelled.set_value();
   EXPECT_EQ(service.ended.get_future().get().code(), absl::StatusCode::kCancelled);
   EXPECT_GT(service.first, 0u);
   EXPECT_TRUE(WaitUntil([] { return ReadTransportCounters().landing_bytes == 0; }, kPatience));
+  channel_.reset();
 }
 
 TEST_F(AttachmentInParts, ThatAHandlerDoesNotWantIsNotFetched) {
