@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <memory>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/yardstick/child_process.h"
+#include "rpc/attachment/attachment_reader.h"
 #include "rpc/reactors.h"
 #include "rpc/server.h"
+#include "rpc/server_context.h"
+#include "transport/wire/checksum.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -36,6 +40,33 @@ class EchoService final : public Bench::CallbackService {
   ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext* context) override { return new EchoReactor; }
 };
 
+void AddTo(wire::Crc32c& sum, const absl::Cord& bytes) {
+  for (const absl::string_view piece : bytes.Chunks()) {
+    sum.Add(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(piece.data()), piece.size()));
+  }
+}
+
+// Answers with what it has summed up.
+class DigestService final : public Bench::Service {
+ public:
+  explicit DigestService(Digest digest) {
+    if (digest == Digest::kParts) ReadAttachmentInParts("Echo");
+  }
+
+  absl::Status Echo(ServerContext* context, const Bytes*, Bytes* reply) override {
+    AttachmentReader attachment = context->attachment_reader();
+    wire::Crc32c sum;
+    while (true) {
+      const absl::StatusOr<absl::Cord> part = attachment.Read();
+      if (!part.ok()) return part.status();
+      if (part->empty()) break;
+      AddTo(sum, *part);
+    }
+    reply->set_payload(absl::StrCat(sum.value()));
+    return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
 TransportOptions TransportOf(const BenchSettings& settings) {
@@ -51,12 +82,14 @@ absl::Status ServeCalls(const BenchSettings& settings) {
   options.transport = TransportOf(settings);
   options.wait = settings.wait;
   options.first_cpu = settings.cpus.server;
-  EchoService service;
+  EchoService echo;
+  DigestService digest(settings.digest);
+  Service* const service = settings.digest == Digest::kNone ? static_cast<Service*>(&echo) : &digest;
   const std::string scheme = settings.device == "soft" ? "soft" : "rdma";
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Builder()
           .AddListeningAddress(absl::StrCat(scheme, "://", settings.host, ":0"))
-          .RegisterService(&service)
+          .RegisterService(service)
           .SetOptions(options)
           .Build();
   if (!server.ok()) return server.status();

@@ -26,6 +26,13 @@ enum class Load {
 };
 const char* ToString(Load load);
 
+// What the server's handler does with an attachment.
+enum class Digest {
+  kNone,   // Nothing, on the event loop.
+  kWhole,  // Sums it up (CRC32C), on a thread that may block, when all of it is there.
+  kParts,  // The same as it comes.
+};
+
 // What both processes must agree on; parsed from the same flags.
 struct BenchSettings {
   const verbs::VerbsApi* api = nullptr;  // Behind `device`.
@@ -34,6 +41,7 @@ struct BenchSettings {
   WaitPolicy wait = WaitPolicy::kAdaptive;
   size_t payload_bytes = 64;
   size_t attachment_bytes = 0;
+  Digest digest = Digest::kNone;
   size_t in_flight = 1;
   int connections = 1;
   Load load = Load::kClosedLoop;

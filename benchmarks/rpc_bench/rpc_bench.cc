@@ -2,6 +2,7 @@
 //
 //   rpc_bench --device=soft --payload=64 --wait=busy                  latency, one call in flight
 //   rpc_bench --device=soft --attachment=1048576 --wait=busy --json   bandwidth
+//   rpc_bench --device=soft --attachment=67108864 --in_flight=1 --wait=event --digest=parts  a handler that works on it
 //   rpc_bench --device=soft --rate=100000                             an open loop
 //   rpc_bench --device=soft --wait=busy --streaming --in_flight=64    messages of a stream
 //   rpc_bench --device=soft --wait=busy --caller_drives               no hand-over between threads at the client
@@ -30,6 +31,9 @@ ABSL_FLAG(std::string, device, "", "auto, soft, or a device's name. Empty: $VERB
 ABSL_FLAG(std::string, host, "127.0.0.1", "IPv4 address of the device, to listen on and to connect to.");
 ABSL_FLAG(int64_t, payload, -1, "Bytes in the request and in the reply. -1: 64, or 0 with --attachment.");
 ABSL_FLAG(int64_t, attachment, 0, "Bytes attached to the request, in registered memory.");
+ABSL_FLAG(std::string, digest, "none",
+          "What the server's handler does with an attachment: none, nothing; whole, sums it up on a thread that may "
+          "block, when all of it is there; parts, the same as it comes.");
 ABSL_FLAG(int64_t, in_flight, 0,
           "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment; 4096 with --rate.");
 ABSL_FLAG(int, connections, 1, "Connections.");
@@ -69,6 +73,14 @@ std::optional<Load> LoadFromFlags() {
   return asked.empty() ? Load::kClosedLoop : asked.front();
 }
 
+std::optional<Digest> DigestFromFlags() {
+  const std::string name = absl::GetFlag(FLAGS_digest);
+  if (name == "none") return Digest::kNone;
+  if (name == "whole") return Digest::kWhole;
+  if (name == "parts") return Digest::kParts;
+  return std::nullopt;
+}
+
 absl::Status CheckFlags() {
   const auto check = [](bool good, absl::string_view words) {
     return good ? absl::OkStatus() : absl::InvalidArgumentError(words);
@@ -90,6 +102,9 @@ absl::Status CheckFlags() {
                       "--streaming has no --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
                       "--caller_drives has one call in flight"));
+  status.Update(check(DigestFromFlags().has_value(), "--digest must be none, whole or parts"));
+  status.Update(check(DigestFromFlags() == Digest::kNone || absl::GetFlag(FLAGS_attachment) > 0,
+                      "--digest is of an --attachment"));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
@@ -120,6 +135,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   settings.host = absl::GetFlag(FLAGS_host);
   settings.wait = absl::GetFlag(FLAGS_wait);
   settings.attachment_bytes = absl::GetFlag(FLAGS_attachment);
+  settings.digest = *DigestFromFlags();
   const bool attachment = settings.attachment_bytes > 0;
   const int64_t payload = absl::GetFlag(FLAGS_payload);
   settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
@@ -141,6 +157,7 @@ std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::st
           absl::StrCat("--host=", settings.host),
           absl::StrCat("--payload=", settings.payload_bytes),
           absl::StrCat("--attachment=", settings.attachment_bytes),
+          absl::StrCat("--digest=", absl::GetFlag(FLAGS_digest)),
           absl::StrCat("--beside_attachment=", settings.beside_attachment_bytes),
           absl::StrCat("--in_flight=", settings.in_flight),
           absl::StrCat("--wait=", AbslUnparseFlag(settings.wait))};

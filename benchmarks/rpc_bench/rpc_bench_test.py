@@ -70,6 +70,11 @@ class RpcBench(unittest.TestCase):
         ratio = figures["gbytes_per_second"] / figures["raw_read_gbytes_per_second"]
         self.assertAlmostEqual(figures["ratio_to_raw"], ratio, delta=0.01)
 
+    def test_handlers_that_sum_attachments_up(self):
+        for digest in ("whole", "parts"):
+            with self.subTest(digest=digest):
+                self.check(measure("--attachment=1048576", f"--digest={digest}", "--wait=event"))
+
     def test_many_in_flight_on_several_connections(self):
         figures = measure("--in_flight=64", "--connections=4", "--wait=event")
         self.check(figures)
