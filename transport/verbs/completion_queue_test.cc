@@ -40,6 +40,13 @@ TEST_F(CompletionQueueTest, QueueGoesBeforeItsChannel) {
   EXPECT_THAT(fake_.destroyed(), ElementsAre("cq", "completion channel"));
 }
 
+TEST_F(CompletionQueueTest, ItsEventsAreOfTheVectorThatWasAskedFor) {
+  for (int vector = 0; vector < device_->completion_vectors(); ++vector) {
+    ASSERT_TRUE(CompletionQueue::Create(*device_, 16, nullptr, vector).ok());
+    EXPECT_EQ(fake_.completion_vector, vector);
+  }
+}
+
 TEST_F(CompletionQueueTest, PollTakesWhatIsThere) {
   absl::StatusOr<CompletionQueue> queue = CompletionQueue::Create(*device_, 16, nullptr, 0);
   fake_.completions.resize(3);

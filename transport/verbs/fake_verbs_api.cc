@@ -97,7 +97,8 @@ int DestroyCompChannel(ibv_comp_channel* channel) {
   return Destroy("destroy_comp_channel", channel, "completion channel");
 }
 
-ibv_cq* CreateCq(ibv_context* context, int entries, void* cq_context, ibv_comp_channel*, int) {
+ibv_cq* CreateCq(ibv_context* context, int entries, void* cq_context, ibv_comp_channel*, int vector) {
+  current->completion_vector = vector;
   auto* queue = Make<ibv_cq>("create_cq", "cq");
   if (queue == nullptr) return nullptr;
   queue->context = context;

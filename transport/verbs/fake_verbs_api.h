@@ -55,6 +55,7 @@ class FakeVerbs {
   std::deque<uint64_t> srq_receives;         // Work requests of post_srq_recv, oldest first, for the test to take out.
 
   // What was last asked for.
+  int completion_vector = -1;                       // Of create_cq.
   unsigned int acknowledged_completion_events = 0;  // In all.
   ibv_qp_attr modified_queue_pair = {};
   int modified_queue_pair_mask = 0;
