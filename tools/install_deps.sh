@@ -10,6 +10,8 @@ packages=(
   # libraries
   libibverbs-dev librdmacm-dev libprotobuf-dev libprotoc-dev protobuf-compiler libabsl-dev libisal-dev libssl-dev
   libc-ares-dev libcurl4-openssl-dev nlohmann-json3-dev
+  # gRPC, which budgets are ratios to (benchmarks/grpc_bench)
+  protobuf-compiler-grpc libgrpc++-dev
   # tests: GoogleTest, libFuzzer with clang, network tools, an etcd to look names up in, programs for RDMA devices
   libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
   etcd-server valgrind
@@ -22,7 +24,7 @@ packages=(
 case ${1:-} in
   "") ;;
   --peers)
-    packages+=(protobuf-compiler-grpc libgrpc++-dev capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib)
+    packages+=(capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib)
     ;;
   *)
     echo "install_deps.sh: $1 is unknown; there is --peers" >&2

@@ -39,10 +39,10 @@ class Ratios(unittest.TestCase):
     def test_attachment(self):  # Budget: 0.9 times the raw READ.
         self.assert_at_least(0.3, lambda: measure("--wait=busy", "--attachment=1048576")["ratio_to_raw"])
 
-    def test_small_call_beside_a_large_one(self):  # Budget: 3 times the 99th percentile alone. Measured: p50 2.3 times.
+    def test_small_call_beside_a_large_one(self):  # Budget: 3 times the 99th percentile alone. Measured: 2 to 4.4 times.
         def ratio():
             figures = measure("--wait=busy", "--beside_attachment=67108864")
-            return figures["p50_us"] / figures["reference_p50_us"]
+            return max(figures[of] / figures["reference_" + of] for of in ("p50_us", "p99_us"))
 
         self.assert_at_most(12, ratio)
 
