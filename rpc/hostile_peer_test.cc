@@ -298,5 +298,27 @@ TEST_F(HostilePeerTest, RequestSentToAClientClosesTheConnection) {
   EXPECT_THAT(std::string(call->status().message()), HasSubstr("kind 1"));
 }
 
+// The first is being fetched: nothing else takes its place, be it sent whole or announced.
+TEST_F(HostilePeerTest, AnIdOfARequestThatIsBeingFetchedIsNoOthers) {
+  service_.ReadInParts("Hold");
+  Start();
+  const auto peer = ConnectRawClient();
+  network_.latest_server()->HoldLastParts();
+  const size_t bytes = 100'000;
+  peer->Send(rpc::MessageKind::kRequest, 7, RequestHeaderOf(kHold, bytes - 1), std::string(bytes, '\0'));
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(held_.empty()) << "half of its message is there";
+  peer->Send(rpc::MessageKind::kRequest, 7, RequestHeaderOf("test.Lambda/Missing", 0));
+  peer->Send(rpc::MessageKind::kRequest, 7, RequestHeaderOf(kEcho, 0));
+  peer->Send(rpc::MessageKind::kRequest, 7, RequestHeaderOf(kHold, 0), std::string(bytes, '\0'));
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(held_.empty());
+  EXPECT_TRUE(peer->received.empty());
+  network_.latest_server()->ReleaseLastParts();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(peer->received.size(), 1u) << "the first one's answer: zeros are no message";
+  EXPECT_EQ(server_->tally().calls(), 0u);
+}
+
 }  // namespace
 }  // namespace verbena

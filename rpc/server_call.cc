@@ -192,6 +192,7 @@ void ServerCall::MarkCancelled() {
 void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
   HandlerScope::Forget(&call->context_);
   call->context_.signal_.Finish();
+  if (call->context_.arriving_ != nullptr) call->context_.arriving_->Close();
   SetCertainty(&status, Certainty::kExecuted);
   call->status_ = std::move(status);
   LoopGate::Return(std::move(call));

@@ -52,9 +52,13 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }
-  // It is to be read while it comes; before Run. The attachment is shared with whoever adds to it, until it is closed.
-  void ReadInParts(std::shared_ptr<ArrivingAttachment> attachment) { context_.arriving_ = arriving_ = attachment; }
+  // Its attachment comes in the parts of this fetch, and is shared with whoever adds to it; before Run.
+  void ReadInParts(uint64_t fetch_id, const std::shared_ptr<ArrivingAttachment>& attachment) {
+    fetch_id_ = fetch_id;
+    context_.arriving_ = arriving_ = attachment;
+  }
   const std::shared_ptr<ArrivingAttachment>& arriving() const { return arriving_; }  // Null: it does not come in parts.
+  uint64_t fetch_id() const { return fetch_id_; }                                    // If it does.
   // `fields` are those of the request's header.
   void ReadClientMetadata(absl::Span<const std::byte> fields);
 
@@ -152,7 +156,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
-  std::shared_ptr<ArrivingAttachment> arriving_;            // The context's, if it comes in parts.
+  std::shared_ptr<ArrivingAttachment> arriving_;  // The context's, if it comes in parts.
+  uint64_t fetch_id_ = 0;
   bool initial_has_left_ = false;                           // The initial metadata, with the first message.
   bool initial_was_said_ = false;                           // By itself.
   std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.

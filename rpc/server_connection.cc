@@ -62,7 +62,7 @@ transport::Verdict ServerConnection::OnAnnounced(const transport::MessageHead& h
     const ServerSession::Decision decision =
         session_.OnAnnounced(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
     if (decision.admission == ServerSession::Admission::kAdmit) {
-      const bool in_parts = ExpectParts(head.call_id, decision, head.payload_bytes);
+      const bool in_parts = ExpectParts(head, decision);
       verdict = in_parts ? transport::Verdict::kFetchInParts : transport::Verdict::kFetch;
     }
     if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
@@ -102,7 +102,7 @@ absl::Status ServerConnection::CheckPlace(uint32_t method) { return loop_.CheckP
 [[gnu::always_inline]] inline void ServerConnection::OnRequest(const transport::MessageHead& head,
                                                                transport::ReceivedPayload& payload) {
   const ServerSession::Decision decision =
-      session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now());
+      session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now(), head.fetch_id != 0);
   switch (decision.admission) {
     case ServerSession::Admission::kAdmit:
       Run(decision, payload);
@@ -217,7 +217,7 @@ void ServerConnection::OnFetchFailed(const transport::MessageHead& head, const a
       FailStream(head.call_id, StreamNotFetched(status));  // Withdrawn: the reason follows.
     return Settle();
   }
-  if (FailParts(head.call_id, status)) return Settle();
+  if (FailParts(head, status)) return Settle();
   const ServerSession::Decision decision = session_.OnFetchFailed(head.call_id, status);
   if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
   Settle();
@@ -310,8 +310,10 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
   switch (action.kind) {
     case ServerSession::ActionKind::kMarkCancelled:
       if (slot.open() != nullptr) CloseStream(*slot.open());  // What that completes runs later.
-      StopParts(action.call_id);
-      if (slot.running != nullptr) TellCancelled(*slot.running);
+      if (slot.running != nullptr) {
+        StopParts(*slot.running);
+        TellCancelled(*slot.running);
+      }
       if (slot.finishing != nullptr) Answer(std::move(slot.finishing));  // That is, to nobody.
       return;
     case ServerSession::ActionKind::kCancelFetch:

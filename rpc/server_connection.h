@@ -83,6 +83,14 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
     ServerCall* open() const { return running != nullptr ? running : finishing.get(); }  // Its streams are.
   };
 
+  // Of a request that is fetched in parts, until all of it is there or its fetch has failed.
+  struct RequestInParts {
+    uint64_t body_bytes = 0;                         // Of its message, which comes first.
+    uint64_t given_bytes = 0;                        // Of the payload: in `attachment`, or its message's.
+    bool wanted = true;                              // False: whatever comes is dropped.
+    std::shared_ptr<ArrivingAttachment> attachment;  // Null: its call has not begun.
+  };
+
   absl::Span<const std::byte> EncodeHeader(const StreamHeader& header, const Metadata& initial);
   std::shared_ptr<MessageStream> StreamOf(uint64_t call_id);   // Null: nobody waits for what belongs to it.
   bool OnStreamAnnounced(const transport::MessageHead& head);  // Whether to fetch it.
@@ -93,21 +101,14 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void Answer(std::unique_ptr<ServerCall> call);
   void Discard(std::unique_ptr<ServerCall> call);
   void CancelFetches(const ServerCall& call);
-  // Of a request that is fetched in parts: until all of it is there, its fetch has failed, or nobody reads it.
-  struct RequestInParts {
-    uint64_t body_bytes = 0;                         // Of its message, which comes first.
-    uint64_t given_bytes = 0;                        // Of the payload: in `attachment`, or its message's.
-    std::shared_ptr<ArrivingAttachment> attachment;  // Null: its call does not run yet.
-  };
-
   // Whether to fetch it in parts.
-  bool ExpectParts(uint64_t call_id, const ServerSession::Decision& decision, uint64_t payload_bytes);
-  void BeginInParts(const transport::MessageHead& head, transport::ReceivedPayload& landed);
-  bool FailParts(uint64_t call_id, const absl::Status& status);  // False: no call that runs waits for any.
-  void StopParts(uint64_t call_id);                              // Those that have not come are wanted no more.
-  void CloseParts(const ServerCall& call);                       // Its handler is done.
-  void TellCancelled(ServerCall& call);                          // Running. May be its end.
-  void RunInParts(const ServerSession::Decision& decision, transport::ReceivedPayload& landed,
+  bool ExpectParts(const transport::MessageHead& head, const ServerSession::Decision& decision);
+  void BeginInParts(const transport::MessageHead& head, transport::ReceivedPayload& landed, RequestInParts& request);
+  // False: its call has not begun, and is the session's to end.
+  bool FailParts(const transport::MessageHead& head, const absl::Status& status);
+  void StopParts(const ServerCall& call);  // Those that have not come are wanted no more, if it is such a call.
+  void TellCancelled(ServerCall& call);    // Running. May be its end.
+  void RunInParts(const ServerSession::Decision& decision, uint64_t fetch_id, transport::ReceivedPayload& landed,
                   const std::shared_ptr<ArrivingAttachment>& attachment);
   inline void OnRequest(const transport::MessageHead& head, transport::ReceivedPayload& payload);
   inline absl::Status Intercept(ServerCall& call);
@@ -162,7 +163,7 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   ServerSession session_;
   LoadReport load_report_;
   std::vector<Slot> slots_;
-  absl::flat_hash_map<uint64_t, RequestInParts> in_parts_;  // By the peer's call id.
+  absl::flat_hash_map<uint64_t, RequestInParts> in_parts_;  // By MessageHead::fetch_id: call ids are the peer's.
   StreamSends stream_sends_;
   transport::DeadlineTimer<ServerConnection, &ServerConnection::OnTime> timer_;
   transport::DeadlineTimer<ServerConnection, &ServerConnection::OnDrainTime> drain_timer_;

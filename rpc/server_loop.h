@@ -169,7 +169,7 @@ inline absl::Status ServerConnection::Intercept(ServerCall& call) {
 inline void ServerConnection::OnCallFinished(std::unique_ptr<ServerCall> call) {
   Slot& slot = SlotOf(call->local());
   slot.running = nullptr;
-  if (call->arriving() != nullptr) CloseParts(*call);
+  if (call->arriving() != nullptr) StopParts(*call);
   if (call->was_refused()) ++loop_.tally().refused;
   if (call->stream() == nullptr || FinishStream(*call)) {
     Answer(std::move(call));

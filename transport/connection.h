@@ -65,6 +65,7 @@ struct MessageHead {
   uint64_t call_id = 0;
   absl::Span<const std::byte> header;  // Valid during the call-back only.
   uint64_t payload_bytes = 0;
+  uint64_t fetch_id = 0;  // Of a large message: the same in all call-backs about it, and no other's. 0: it is small.
 };
 
 // A payload that has arrived, or what has of it. `bytes` is valid during the call-back only; Share outlives it.
@@ -80,7 +81,7 @@ class ReceivedPayload {
 };
 
 enum class SendOutcome {
-  kDelivered,  // The peer's transport has all of it.
+  kDelivered,  // The peer has all of it, or, of one that it fetched in parts, as much as it wanted.
   kNotSent,    // Not a byte of it left: the peer has not seen it and never will.
   kRefused,    // Announced; the peer refused it unfetched.
   kUnknown,    // The connection failed in between.
@@ -105,7 +106,7 @@ class ConnectionHandler {
   // and with checksums it may turn out then that bytes which were given before were damaged. Not of a small message.
   virtual void OnPart(const MessageHead& /*head*/, ReceivedPayload& /*landed*/) {}
   virtual void OnFetchFailed(const MessageHead& head,
-                             const absl::Status& status) = 0;             // One that was not refused: withdrawn, or so.
+                             const absl::Status& status) = 0;             // Instead of the last of those.
   virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each id of Send.
   virtual void OnPeerDraining() = 0;                                      // The peer takes no new message from here on.
   virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The
@@ -125,7 +126,8 @@ class Connection {
   // The sender lost interest: not sent if it is still queued; withdrawn, its memory in quarantine, if it is announced.
   // OnSent follows.
   virtual void CancelSend(uint64_t send_id) = 0;
-  // The receiver lost interest in a large message that it is fetching. OnFetchFailed follows.
+  // The receiver lost interest in a large message that it is fetching. OnFetchFailed follows. The sender hears that it
+  // was refused, but of one that was fetched in parts, of which any was shown, that it was delivered.
   virtual void CancelFetch(uint64_t call_id) = 0;
 
   // Finishes what is in flight, then closes with `OK`. No Send after this.

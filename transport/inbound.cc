@@ -42,7 +42,9 @@ absl::Span<const std::byte> LandedPayload::bytes() const {
 
 absl::Cord LandedPayload::Share(size_t offset) {
   if (offset >= size_) return absl::Cord();
-  if (loan_ == nullptr) loan_ = loans_.Lend(landing_, charged_bytes_);
+  if (loan_ == nullptr) {
+    loan_ = filled_ ? loans_.Lend(landing_, charged_bytes_) : loans_.LendUnfilled(landing_, charged_bytes_);
+  }
   const absl::Span<const std::byte> rest = bytes().subspan(offset);
   return absl::MakeCordFromExternal(absl::string_view(reinterpret_cast<const char*>(rest.data()), rest.size()),
                                     [loan = loan_] {});

@@ -34,6 +34,7 @@ struct Inbound {
     kReady,    // READs may land.
   };
 
+  uint64_t fetch_id = 0;
   uint8_t kind = 0;
   uint64_t call_id = 0;
   std::vector<std::byte> header;
@@ -46,10 +47,10 @@ struct Inbound {
   BlockRef landing;         // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;
-  LandingLoan loan;  // Of parts that were shared, which has the charge then. Taken by whoever ends the fetch.
+  LandingLoan loan;  // Of parts that were shared, which has the charge then. It counts as lent when the fetch ends.
 
   void Clear();
-  MessageHead head() const { return {kind, call_id, header, payload_bytes}; }
+  MessageHead head() const { return {kind, call_id, header, payload_bytes, fetch_id}; }
 };
 
 // Whether what has landed is what was announced: the identity block, and the payload's CRC32C if `flags` has
@@ -73,12 +74,14 @@ class EagerPayload : public ReceivedPayload {
 class LandedPayload : public ReceivedPayload {
  public:
   // `charged_bytes` of the fetch budget are the loan's when something was shared, and stay the caller's if not. `loan`:
-  // of what was shared before, if anything was.
-  LandedPayload(LandingLoans* loans, BlockRef landing, size_t size, uint64_t charged_bytes, LandingLoan loan = nullptr)
+  // of what was shared before, if anything was. Not `filled`: the rest of the landing is being READ.
+  LandedPayload(LandingLoans* loans, BlockRef landing, size_t size, uint64_t charged_bytes, LandingLoan loan = nullptr,
+                bool filled = true)
       : loans_(*loans),
         landing_(std::move(landing)),
         size_(size),
         charged_bytes_(charged_bytes),
+        filled_(filled),
         loan_(std::move(loan)) {}
   absl::Span<const std::byte> bytes() const override;
   absl::Cord Share(size_t offset) override;
@@ -90,6 +93,7 @@ class LandedPayload : public ReceivedPayload {
   const BlockRef landing_;
   const size_t size_;
   const uint64_t charged_bytes_;
+  const bool filled_;
   LandingLoan loan_;
 };
 

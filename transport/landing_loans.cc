@@ -23,7 +23,11 @@ LandingLoans::~LandingLoans() {
 }
 
 std::shared_ptr<const LandingLoans::Loan> LandingLoans::Lend(BlockRef block, uint64_t bytes) {
-  budget_.OnLent(bytes);
+  CountAsLent(bytes);
+  return LendUnfilled(std::move(block), bytes);
+}
+
+std::shared_ptr<const LandingLoans::Loan> LandingLoans::LendUnfilled(BlockRef block, uint64_t bytes) {
   return std::make_shared<const Loan>(returns_, std::move(block), bytes);
 }
 

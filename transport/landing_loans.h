@@ -40,6 +40,10 @@ class LandingLoans {
 
   // Lends `block`. `bytes` of the budget, in use by the caller until now, are the loan's from here on.
   std::shared_ptr<const Loan> Lend(BlockRef block, uint64_t bytes);
+  // The same of memory that is still being filled, which the program could not give back if it would: CountAsLent is to
+  // follow, before the caller drops the loan.
+  std::shared_ptr<const Loan> LendUnfilled(BlockRef block, uint64_t bytes);
+  void CountAsLent(uint64_t bytes) { budget_.OnLent(bytes); }
 
  private:
   // Where loans that end leave their bytes for the loop to find.

@@ -55,13 +55,15 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
 inline void RdmaConnection::Deliver(const wire::FrameView& eager) {
   if (handler_ == nullptr) return;
   EagerPayload payload(eager.body, &group_.counters().payload_bytes_copied);
-  handler_->OnMessage({eager.header.message_kind, eager.header.call_id, eager.call_header, eager.body.size()}, payload);
+  handler_->OnMessage({eager.header.message_kind, eager.header.call_id, eager.call_header, eager.body.size(), 0},
+                      payload);
 }
 
 void RdmaConnection::Do(const protocol::AskVerdict& action) {
   Inbound& inbound = inbound_.Add(action.fetch_id);
   announced_to_waiting_ = group_.waited();
   if (inbound.header.capacity() == 0) inbound.header.swap(spare_header_);
+  inbound.fetch_id = action.fetch_id;
   inbound.kind = action.message_kind;
   inbound.call_id = action.call_id;
   inbound.header.assign(action.call_header.begin(), action.call_header.end());
@@ -153,10 +155,11 @@ void RdmaConnection::LeaveFetchWindow(Inbound& inbound) {
 
 void RdmaConnection::ReturnLanding(Inbound& inbound) {
   inbound.landing = BlockRef();
-  const bool lent = std::exchange(inbound.loan, nullptr) != nullptr;
+  const LandingLoan loan = std::move(inbound.loan);
+  if (loan != nullptr) group_.landing_loans().CountAsLent(inbound.charged_bytes);
   switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
     case Inbound::Landing::kReady:
-      if (!lent) group_.fetch_budget().Return(inbound.charged_bytes);
+      if (loan == nullptr) group_.fetch_budget().Return(inbound.charged_bytes);
       break;
     case Inbound::Landing::kWaiting:
       group_.fetch_budget().OnUnwanted();
@@ -180,9 +183,9 @@ void RdmaConnection::Do(const protocol::Landed& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
   if (handler_ == nullptr || !IdentityMatches(inbound, action.expected, /*flags=*/0)) return;
   LandedPayload part(&group_.landing_loans(), inbound.landing, action.bytes - wire::kIdentityBytes,
-                     inbound.charged_bytes, inbound.loan);
+                     inbound.charged_bytes, inbound.loan, /*filled=*/false);
   handler_->OnPart(inbound.head(), part);
-  inbound_.Find(action.fetch_id)->loan = part.TakeLoan();  // Found anew: the table may have grown.
+  inbound.loan = part.TakeLoan();
 }
 
 void RdmaConnection::Do(const protocol::CheckIdentity& action) {
@@ -193,13 +196,14 @@ void RdmaConnection::Do(const protocol::CheckIdentity& action) {
 void RdmaConnection::Do(const protocol::Deliver& action) {
   Inbound& inbound = *inbound_.Find(action.fetch_id);
   // Moved out: a call-back may cause new fetches, and the table to grow.
+  if (inbound.loan != nullptr) group_.landing_loans().CountAsLent(inbound.charged_bytes);
   LandedPayload payload(&group_.landing_loans(), std::move(inbound.landing), inbound.payload_bytes,
                         inbound.charged_bytes, std::move(inbound.loan));
   const bool in_parts = inbound.in_parts;
   const uint64_t charged_bytes = inbound.charged_bytes;
   const FetchWindow::Ticket ticket = inbound.ticket;
   std::vector<std::byte> header = std::move(inbound.header);
-  const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes};
+  const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes, action.fetch_id};
   inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) in_parts ? handler_->OnPart(head, payload) : handler_->OnMessage(head, payload);
   if (header.capacity() <= kSpareHeaderBytesMax) spare_header_ = std::move(header);
@@ -211,7 +215,7 @@ void RdmaConnection::Do(const protocol::FetchFailed& action) {
   Inbound* const inbound = inbound_.Find(action.fetch_id);
   if (inbound == nullptr) return;
   const std::vector<std::byte> header = inbound->header;
-  const MessageHead head{inbound->kind, inbound->call_id, header, inbound->payload_bytes};
+  const MessageHead head{inbound->kind, inbound->call_id, header, inbound->payload_bytes, action.fetch_id};
   inbound->failed = true;
   if (inbound->state == Inbound::Landing::kNone) inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) handler_->OnFetchFailed(head, machine_.ErrorOf(action));

@@ -4,10 +4,49 @@
 
 namespace verbena::rpc {
 
+// A waker that runs on this thread: a stack frame of Run.
+class ArrivingAttachment::Running {
+ public:
+  explicit Running(const ArrivingAttachment* attachment)
+      : attachment_(attachment), outer_(std::exchange(innermost_, this)) {}
+  ~Running() { innermost_ = outer_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  static int CountOf(const ArrivingAttachment* attachment) {
+    int count = 0;
+    for (const Running* running = innermost_; running != nullptr; running = running->outer_) {
+      count += running->attachment_ == attachment;
+    }
+    return count;
+  }
+
+ private:
+  static inline thread_local Running* innermost_ = nullptr;
+  const ArrivingAttachment* const attachment_;
+  Running* const outer_;
+};
+
 std::shared_ptr<ArrivingAttachment> ArrivingAttachment::Whole(const absl::Cord& attachment) {
   auto whole = std::make_shared<ArrivingAttachment>(attachment.size());
   whole->Add(attachment);
   return whole;
+}
+
+ArrivingAttachment::Waker ArrivingAttachment::TakeWakerLocked() {
+  if (waker_ != nullptr) ++running_;
+  return std::exchange(waker_, nullptr);
+}
+
+void ArrivingAttachment::Run(Waker waker) {
+  if (waker == nullptr) return;
+  {
+    const Running running(this);
+    waker();
+  }
+  const std::lock_guard lock(mu_);
+  --running_;
+  ran_.notify_all();
 }
 
 void ArrivingAttachment::Add(absl::Cord part) {
@@ -17,29 +56,31 @@ void ArrivingAttachment::Add(absl::Cord part) {
     if (!failure_.ok()) return;
     came_ += part.size();
     unread_.Append(std::move(part));
-    if (ReadableLocked()) waker = std::exchange(waker_, nullptr);
+    if (ReadableLocked()) waker = TakeWakerLocked();
   }
-  if (waker != nullptr) waker();
+  Run(std::move(waker));
 }
 
 void ArrivingAttachment::Fail(absl::Status why) {
   Waker waker;
   {
     const std::lock_guard lock(mu_);
-    if (!failure_.ok() || came_ == size_) return;
+    if (!failure_.ok() || WholeLocked()) return;
     failure_ = std::move(why);
-    waker = std::exchange(waker_, nullptr);
+    waker = TakeWakerLocked();
   }
-  if (waker != nullptr) waker();
+  Run(std::move(waker));
 }
 
 void ArrivingAttachment::Close() {
   Waker waker;  // Dropped without the lock, as are the bytes.
   absl::Cord unread;
-  const std::lock_guard lock(mu_);
+  std::unique_lock lock(mu_);
   failure_ = absl::CancelledError("the call's handler has finished");
   unread.swap(unread_);
   waker = std::exchange(waker_, nullptr);
+  const int here = Running::CountOf(this);
+  ran_.wait(lock, [this, here]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return running_ == here; });
 }
 
 bool ArrivingAttachment::readable() const {
@@ -51,7 +92,7 @@ absl::StatusOr<absl::Cord> ArrivingAttachment::Take() {
   const std::lock_guard lock(mu_);
   if (!unread_.empty()) return std::exchange(unread_, absl::Cord());
   if (!failure_.ok()) return failure_;
-  if (came_ == size_) return absl::Cord();
+  if (WholeLocked()) return absl::Cord();
   return absl::FailedPreconditionError("nothing of the attachment has come since it was read last");
 }
 
@@ -63,8 +104,9 @@ bool ArrivingAttachment::Await(Waker waker) {
       waker_ = std::move(waker);
       return true;
     }
+    ++running_;
   }
-  waker();
+  Run(std::move(waker));
   return true;
 }
 

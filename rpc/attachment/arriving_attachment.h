@@ -1,11 +1,13 @@
 // An attachment between the event loop, to which its parts come, and the handler, which reads them.
 //
-// Owner: shared. Thread: any; the parts in order. Invariant: each byte is given once, and after the last one the end;
-// a waker is run or dropped exactly once, without the lock.
+// Owner: shared; whoever calls Add, Fail, Await or Close holds a share meanwhile. Thread: any; the parts in order.
+// Invariant: each byte is given once, and after the last one the end; a waker is run or dropped exactly once, without
+// the lock.
 
 #ifndef VERBENA_RPC_ATTACHMENT_ARRIVING_ATTACHMENT_H_
 #define VERBENA_RPC_ATTACHMENT_ARRIVING_ATTACHMENT_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -32,7 +34,8 @@ class ArrivingAttachment {
   void Add(absl::Cord part);
   // The rest does not come: a read gives what is there already, and then this. Nothing if it is whole.
   void Fail(absl::Status why);
-  // Nobody reads any more: forgets everything, the waker unrun.
+  // Nobody reads any more: forgets everything, the waker unrun. When this returns none is running, unless it is what
+  // calls this.
   void Close();
 
   // --- The reader's.
@@ -48,9 +51,15 @@ class ArrivingAttachment {
   void StopAwaiting();
 
  private:
+  class Running;
+
+  bool WholeLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return came_ >= size_; }
   bool ReadableLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !unread_.empty() || !failure_.ok() || came_ == size_;
+    return !unread_.empty() || !failure_.ok() || WholeLocked();
   }
+  // To be run without the lock, by Run.
+  Waker TakeWakerLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Run(Waker waker);
 
   const uint64_t size_;
 
@@ -58,7 +67,9 @@ class ArrivingAttachment {
   uint64_t came_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Cord unread_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
-  Waker waker_ ABSL_GUARDED_BY(mu_);  // Null: nobody waits.
+  Waker waker_ ABSL_GUARDED_BY(mu_);      // Null: nobody waits.
+  int running_ ABSL_GUARDED_BY(mu_) = 0;  // Wakers, on whichever threads.
+  std::condition_variable ran_;
 };
 
 }  // namespace verbena::rpc

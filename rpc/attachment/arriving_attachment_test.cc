@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
-#include <utility>
+#include <thread>
 
 namespace verbena::rpc {
 namespace {
@@ -113,6 +117,27 @@ TEST_F(ArrivingAttachmentTest, AClosedOneHasNothingAndDropsWhoWaits) {
   attachment_.Close();
   EXPECT_EQ(held.use_count(), 1);
   attachment_.Add(absl::Cord("0123456789"));
+  EXPECT_EQ(attachment_.Take().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ArrivingAttachmentTest, WhoClosesItWaitsForAWakerThatRunsElsewhere) {
+  std::promise<void> entered;
+  std::atomic<bool> ran = false;
+  attachment_.Await([&] {
+    entered.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ran = true;
+  });
+  std::thread loop([&] { attachment_.Add(absl::Cord("abc")); });
+  entered.get_future().wait();
+  attachment_.Close();
+  EXPECT_TRUE(ran);
+  loop.join();
+}
+
+TEST_F(ArrivingAttachmentTest, AWakerMayCloseIt) {
+  attachment_.Await([&] { attachment_.Close(); });
+  attachment_.Add(absl::Cord("abc"));
   EXPECT_EQ(attachment_.Take().status().code(), absl::StatusCode::kCancelled);
 }
 

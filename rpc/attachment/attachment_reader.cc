@@ -4,6 +4,7 @@
 #include "rpc/attachment/arriving_attachment.h"
 #include "rpc/callback_scope.h"
 #include "rpc/completion_waiter.h"
+#include "transport/event_loop.h"
 
 namespace verbena {
 namespace {
@@ -18,7 +19,7 @@ AttachmentReader::AttachmentReader(std::shared_ptr<rpc::ArrivingAttachment> atta
 uint64_t AttachmentReader::size() const { return attachment_->size(); }
 
 absl::StatusOr<absl::Cord> AttachmentReader::Read() {
-  if (rpc::CallbackScope::current() != nullptr) {
+  if (rpc::CallbackScope::current() != nullptr || transport::EventLoop::OfThisThread() != nullptr) {
     return absl::FailedPreconditionError(
         "a blocking read of an attachment on the event loop's thread would stop the loop that it waits for: use Read "
         "with a callback, or CoRead");

@@ -11,9 +11,12 @@
 // A handler runs before all is there if its service says so of the method (Service::ReadAttachmentInParts); of any
 // other method the first read gives all. A handler that is done before the last part: the rest is not fetched.
 //
-// What a read gives is the client's bytes, from the front and in order. That they are all, and (where
-// TransportOptions::checksum says that it is to be found out) undamaged, is known at the end: so what is done with the
-// parts must be of no consequence if a later read fails.
+// What a read gives is the client's bytes, from the front and in order. That they are all, and (where the client's
+// TransportOptions::checksum_payloads has it found out) undamaged, is known at the end: so what is done with the parts
+// must be of no consequence if a later read fails.
+//
+// A handler that blocks keeps its thread while it waits for a part, and a client may be slow: where there are many such
+// clients, or hostile ones, handlers on the event loop and coroutines keep none.
 //
 // Owner: the handler; copies read the same attachment. Once the handler has finished there is nothing to be read.
 // Thread: any, one read at a time.
@@ -71,14 +74,16 @@ class AttachmentReader {
   // before, and it is what the client sent. The Cord may outlive the call; each holds all of the attachment's landing
   // memory, see ServerContext::attachment.
   //
-  // Errors, the same at every further read: CANCELLED, nobody waits for the call any more, or its handler has finished;
-  // UNAVAILABLE, the connection is gone, or a READ has failed; DATA_LOSS, what has come is not what was sent.
-  // FAILED_PRECONDITION: another read is under way, or a blocking one would stop the event loop; of that read alone.
+  // Errors, the same at every further read: CANCELLED, nobody waits for the call any more; UNAVAILABLE, the rest does
+  // not come, since the connection has ended or a READ has failed; DATA_LOSS, what has come is not what was sent. Once
+  // the handler has finished: CANCELLED. FAILED_PRECONDITION: another read is under way, or a blocking one would stop
+  // the event loop; of that read alone.
 
   // For handlers that may block.
   absl::StatusOr<absl::Cord> Read();
   // For those on the event loop: `done` runs once, there, and must not block; at once, here, if there is something to
-  // give. Dropped without being run if the handler finishes first: do not finish while it may be running elsewhere.
+  // give. It does not run after the handler has finished: it is dropped, or, where it runs on another thread, to finish
+  // waits for it. So do not finish with a lock that it takes.
   void Read(Done done);
   // For coroutines. One that is destroyed while it waits loses nothing: the next read brings it.
   auto CoRead() {

@@ -202,10 +202,95 @@ TEST_F(RequestInParts, AReadFailsWhenTheConnectionBreaks) {
   ReadNow();
   network_.Sever();
   loop_.RunUntilIdle();
-  EXPECT_EQ(ReadNow(), "CANCELLED");
+  EXPECT_EQ(ReadNow(), "UNAVAILABLE");
+  EXPECT_TRUE(held_.at(0).context->IsCancelled());
   Finish();
-  EXPECT_EQ(call->status().code(), absl::StatusCode::kUnavailable);
+  ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kOutcomeUnknown, "the link broke");
   EXPECT_EQ(server_->tally().calls(), 0u);
+}
+
+TEST_F(RequestInParts, AReadFailsWhenTheRestIsDamagedOrCannotBeRead) {
+  const std::pair<absl::Status, std::string> failures[] = {
+      {absl::DataLossError("its identity does not match"), "DATA_LOSS"},
+      {absl::UnavailableError("an RDMA READ of the message failed"), "UNAVAILABLE"},
+      {absl::InvalidArgumentError("protocol error"), "UNAVAILABLE"},
+  };
+  for (const auto& [failure, code] : failures) {
+    held_.clear();
+    const auto call = Begun();
+    network_.latest_server()->FailParts(failure);
+    EXPECT_EQ(ReadNow(), "50000") << "what had come";
+    EXPECT_EQ(ReadNow(), code);
+    EXPECT_EQ(ReadNow(), code) << "again";
+    Finish(failure);
+    EXPECT_EQ(call->status().code(), failure.code());
+    EXPECT_EQ(server_->tally().calls(), 0u);
+    channel_.reset();
+    StopServer();
+  }
+}
+
+// Its request was delivered, as far as it was wanted: the call waits for its answer as long as any, and is not made
+// again.
+TEST_F(RequestInParts, OfAHandlerThatIsDoneEarlyTheAnswerMayBeLate) {
+  const auto call = Begun();
+  network_.latest_server()->HoldExports();
+  held_.at(0).reply->set_value(std::string(kBytes, 'r'));
+  Finish();
+  loop_.Advance(absl::Seconds(5));
+  EXPECT_FALSE(call->done());
+  network_.latest_server()->ReleaseExports();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(call->status(), absl::OkStatus());
+}
+
+TEST_F(RequestInParts, OfAHandlerThatIsDoneEarlyALostAnswerIsInDoubt) {
+  const auto call = Begun();
+  network_.latest_server()->Stall();
+  Finish();
+  network_.Sever();
+  loop_.RunUntilIdle();
+  ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kOutcomeUnknown, "the link broke");
+}
+
+// What it writes, too, while the rest comes.
+TEST_F(RequestInParts, OfAMethodWhoseServerStreamsItIsReadTheSameWay) {
+  std::shared_ptr<MessageStream> writing, reading;
+  service_
+      .AddStream(
+          "Stream", MethodKind::kServerStreaming,
+          [&](ServerContext* context, const Text&, Text* reply, std::shared_ptr<MessageStream> stream, Responder done) {
+            writing = std::move(stream);
+            held_.push_back({context, reply, std::move(done)});
+          })
+      .ReadInParts("Stream");
+  Start();
+  network_.latest_server()->HoldLastParts();
+  const auto call = MakeCall("");
+  call->context.set_attachment(absl::Cord(std::string(kBytes, 'a')));
+  UserCall made;
+  made.method = "test.Lambda/Stream";
+  made.kind = MethodKind::kServerStreaming;
+  made.context = &call->context;
+  made.request = &call->request;
+  made.done = [call](absl::Status status) { call->completions.push_back(std::move(status)); };
+  channel_->core().StartStreaming(std::move(made), [&](const auto& stream) { reading = stream; });
+  loop_.RunUntilIdle();
+  ASSERT_EQ(held_.size(), 1u);
+  EXPECT_EQ(ReadNow(), "50000");
+  Text written, heard;
+  written.set_value("half is there");
+  writing->Write(&written, {}, [](absl::Status) {});
+  reading->Read(&heard, nullptr, [](absl::Status) {});
+  loop_.RunUntilIdle();
+  EXPECT_EQ(heard.value(), "half is there");
+  LetTheRestCome();
+  EXPECT_EQ(ReadNow(), "50000");
+  EXPECT_EQ(ReadNow(), "0");
+  Finish();
+  reading->Read(&heard, nullptr, [](absl::Status) {});
+  loop_.RunUntilIdle();
+  EXPECT_EQ(call->status(), absl::OkStatus());
 }
 
 TEST_F(RequestInParts, AReadFailsWhenTheServerGoes) {

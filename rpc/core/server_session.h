@@ -117,7 +117,9 @@ class ServerSession {
                 CallGate* gate = nullptr, CallPlaces* places = nullptr);
 
   Decision OnAnnounced(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
-  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now);
+  // `fetched`: it was announced and OnAnnounced has admitted it. Else it is a call of its own.
+  Decision OnRequest(uint64_t call_id, absl::Span<const std::byte> header, uint64_t payload_bytes, absl::Time now,
+                     bool fetched = false);
   // kReject if memory ran short, and with it the call; else kDrop.
   Decision OnFetchFailed(uint64_t call_id, const absl::Status& status);
   void OnCancel(uint64_t call_id);
@@ -242,9 +244,11 @@ class ServerSession {
 
 [[gnu::always_inline]] inline ServerSession::Decision ServerSession::OnRequest(uint64_t call_id,
                                                                                absl::Span<const std::byte> header,
-                                                                               uint64_t payload_bytes, absl::Time now) {
+                                                                               uint64_t payload_bytes, absl::Time now,
+                                                                               bool fetched) {
   const std::optional<uint64_t> local = locals_.Find(call_id);
-  if (!local.has_value()) return Admit(call_id, header, payload_bytes, State::kRunning, now);
+  if (local.has_value() != fetched) return Drop();  // The peer uses an id twice.
+  if (!fetched) return Admit(call_id, header, payload_bytes, State::kRunning, now);
   return FinishFetch(*local, calls_.At(*local), header, payload_bytes, now);
 }
 

@@ -56,6 +56,10 @@ class ServerSessionTest : public ::testing::Test {
   ServerSession::Decision Arrive(uint64_t id, const Request& request) {
     return session_.OnRequest(id, Encode(request), request.payload_bytes, now_);
   }
+  // What was announced.
+  ServerSession::Decision Fetched(uint64_t id, const Request& request) {
+    return session_.OnRequest(id, Encode(request), request.payload_bytes, now_, /*fetched=*/true);
+  }
   std::vector<Kind> Drain() {
     std::vector<Kind> kinds;
     while (std::optional<ServerSession::Action> action = session_.NextAction()) kinds.push_back(action->kind);
@@ -184,7 +188,7 @@ TEST_F(ServerSessionTest, FetchedRequestRunsWithTheTimeItWasAnnouncedWith) {
   const uint64_t local = Announce(1, request).local;
   EXPECT_EQ(session_.NextDeadline(), now_ + absl::Seconds(1));
   now_ += absl::Milliseconds(600);
-  const ServerSession::Decision arrived = Arrive(1, request);
+  const ServerSession::Decision arrived = Fetched(1, request);
   EXPECT_EQ(arrived.admission, Admission::kAdmit);
   EXPECT_EQ(arrived.local, local);
   EXPECT_EQ(arrived.timeout, absl::Milliseconds(400));
@@ -196,7 +200,7 @@ TEST_F(ServerSessionTest, ExpiredFetchIsCancelledAndItsCallNeverRuns) {
   Announce(1, request);
   Pass(absl::Seconds(1));
   EXPECT_THAT(Drain(), ElementsAre(Kind::kCancelFetch));
-  EXPECT_EQ(Arrive(1, request).admission, Admission::kDrop);  // The fetch had just finished.
+  EXPECT_EQ(Fetched(1, request).admission, Admission::kDrop);  // The fetch had just finished.
   EXPECT_TRUE(session_.idle());
   EXPECT_EQ(tally_.dropped, 1u);
 }
@@ -253,6 +257,15 @@ TEST_F(ServerSessionTest, IdUsedTwiceLeavesTheFirstCallAlone) {
   EXPECT_EQ(Announce(1, {}).admission, Admission::kDrop);
   session_.OnFetchFailed(1, absl::CancelledError(""));
   EXPECT_TRUE(session_.OnHandlerDone(local));
+}
+
+// Or it would be another call, of a method that this client may not call perhaps, that was never judged.
+TEST_F(ServerSessionTest, NothingButWhatWasAnnouncedTakesTheCallOfAFetch) {
+  const uint64_t local = Announce(1, {}).local;
+  EXPECT_EQ(Arrive(1, {}).admission, Admission::kDrop);
+  EXPECT_EQ(Announce(1, {}).admission, Admission::kDrop);
+  EXPECT_EQ(Fetched(1, {}).local, local);
+  EXPECT_EQ(Fetched(2, {}).admission, Admission::kDrop) << "never announced";
 }
 
 TEST_F(ServerSessionTest, DrainingSessionRejectsNewCallsAndFinishesOldOnes) {

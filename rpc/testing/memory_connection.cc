@@ -193,7 +193,7 @@ void MemoryConnection::CancelSend(uint64_t send_id) {
 transport::MessageHead MemoryConnection::HeadOf(const Message& message) const {
   return {message.kind, message.call_id,
           absl::MakeConstSpan(reinterpret_cast<const std::byte*>(message.header.data()), message.header.size()),
-          message.body.size()};
+          message.body.size(), message.fetch_id};
 }
 
 void MemoryConnection::Deliver(uint64_t send_id, const Message& message) {
@@ -205,6 +205,7 @@ void MemoryConnection::Deliver(uint64_t send_id, const Message& message) {
 
 void MemoryConnection::OnAnnouncement(uint64_t send_id, Message head, size_t payload_bytes) {
   if (closed_ || handler_ == nullptr) return;
+  head.fetch_id = send_id;
   transport::MessageHead announced = HeadOf(head);
   announced.payload_bytes = payload_bytes;
   const transport::Verdict verdict = handler_->OnAnnounced(announced);
@@ -235,12 +236,17 @@ void MemoryConnection::OnFetchRequested(uint64_t send_id) {
 
 void MemoryConnection::OnFetched(uint64_t send_id, const Message& message) {
   if (in_parts_.contains(send_id)) return DeliverInParts(send_id, message);
-  if (fetching_.erase(send_id) > 0) Deliver(send_id, message);
+  const auto fetched = fetching_.extract(send_id);
+  if (fetched.empty()) return;
+  Message whole = message;
+  whole.fetch_id = send_id;
+  Deliver(send_id, whole);
 }
 
 void MemoryConnection::DeliverInParts(uint64_t send_id, Message message) {
   const auto fetching = fetching_.find(send_id);
   if (closed_ || handler_ == nullptr || fetching == fetching_.end()) return;
+  message.fetch_id = send_id;
   fetching->second = message;
   StringPayload half(absl::string_view(message.body).substr(0, message.body.size() / 2));
   handler_->OnPart(HeadOf(message), half);
@@ -250,8 +256,22 @@ void MemoryConnection::DeliverInParts(uint64_t send_id, Message message) {
 void MemoryConnection::ReleaseLastParts() {
   hold_last_parts_ = false;
   for (const uint64_t send_id : in_parts_) {
+    if (fetching_[send_id].body.empty()) continue;  // Nothing of it has come.
     PostToSelf([send_id](MemoryConnection& self) { self.DeliverLastPart(send_id); });
   }
+}
+
+void MemoryConnection::FailParts(const absl::Status& status) {
+  const std::set<uint64_t> failing = std::exchange(in_parts_, {});
+  for (const uint64_t send_id : failing) {
+    PostToPeer([send_id](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kUnknown); });
+    FailFetch(send_id, status);
+  }
+}
+
+void MemoryConnection::FailFetch(uint64_t send_id, const absl::Status& status) {
+  const auto failed = fetching_.extract(send_id);
+  if (!failed.empty() && handler_ != nullptr) handler_->OnFetchFailed(HeadOf(failed.mapped()), status);
 }
 
 void MemoryConnection::DeliverLastPart(uint64_t send_id) {
@@ -265,18 +285,17 @@ void MemoryConnection::DeliverLastPart(uint64_t send_id) {
 }
 
 void MemoryConnection::OnWithdrawn(uint64_t send_id) {
-  const auto fetching = fetching_.find(send_id);
-  if (fetching == fetching_.end() || closed_) return;
-  const Message head = std::move(fetching->second);
-  fetching_.erase(fetching);
+  if (closed_) return;
   in_parts_.erase(send_id);
-  handler_->OnFetchFailed(HeadOf(head), absl::CancelledError("the sender withdrew it"));
+  FailFetch(send_id, absl::CancelledError("the sender withdrew it"));
 }
 
 void MemoryConnection::CancelFetch(uint64_t call_id) {
   for (auto fetching = fetching_.begin(); fetching != fetching_.end(); ++fetching) {
     if (fetching->second.call_id != call_id) continue;
-    PostToPeer([send_id = fetching->first](MemoryConnection& peer) { peer.Report(send_id, SendOutcome::kRefused); });
+    const bool shown = !fetching->second.body.empty();  // Of one that comes in parts: they were acted upon.
+    const SendOutcome outcome = shown ? SendOutcome::kDelivered : SendOutcome::kRefused;
+    PostToPeer([send_id = fetching->first, outcome](MemoryConnection& peer) { peer.Report(send_id, outcome); });
     PostToSelf([head = std::move(fetching->second)](MemoryConnection& self) {
       if (!self.closed_) self.handler_->OnFetchFailed(self.HeadOf(head), absl::CancelledError("fetch cancelled"));
     });
@@ -318,8 +337,8 @@ void MemoryConnection::CloseLater(absl::Status status) {
 void MemoryConnection::Close(absl::Status status) {
   announced_.clear();
   being_fetched_.clear();
-  fetching_.clear();
   in_parts_.clear();
+  while (!fetching_.empty()) FailFetch(fetching_.begin()->first, status);
   for (Queued& one : std::exchange(exporting_, {})) queued_.push_back(std::move(one));
   // Until none is left: a call-back may send, in vain.
   while (handler_ != nullptr && (!unreported_.empty() || !queued_.empty())) {

@@ -74,6 +74,8 @@ class MemoryConnection : public transport::Connection {
   // Of what this end fetches in parts the second half comes with ReleaseLastParts.
   void HoldLastParts() { hold_last_parts_ = true; }
   void ReleaseLastParts();
+  // Or it does not come: the fetch fails.
+  void FailParts(const absl::Status& status);
   // A peer that is gone without a word: nothing that is sent arrives, no outcome is reported; after silence_max this
   // end closes as UNAVAILABLE.
   void BlackHole();
@@ -95,6 +97,7 @@ class MemoryConnection : public transport::Connection {
     std::string header;
     std::string body;
     uint64_t tag = 0;
+    uint64_t fetch_id = 0;  // At the receiver, of a large one.
   };
   struct Queued {
     uint64_t send_id = 0;
@@ -129,6 +132,7 @@ class MemoryConnection : public transport::Connection {
   void OnFetched(uint64_t send_id, const Message& message);
   void DeliverInParts(uint64_t send_id, Message message);
   void DeliverLastPart(uint64_t send_id);
+  void FailFetch(uint64_t send_id, const absl::Status& status);  // If it is under way.
   void OnWithdrawn(uint64_t send_id);
 
   void CloseLater(absl::Status status);

@@ -30,6 +30,7 @@ class Ledger {
   void OnEager(uint32_t to, uint64_t call_id, uint64_t payload_bytes);
   void OnAnnounced(uint32_t to, uint64_t call_id, uint64_t payload_bytes);
   void OnAccepted(uint64_t call_id) { ++at(call_id).accepted; }
+  void OnPartTold(uint64_t call_id) { at(call_id).told = true; }
   void OnFetched(uint32_t to, uint64_t call_id);
   void OnFetchFailed(uint64_t call_id);
 
@@ -50,6 +51,7 @@ class Ledger {
     uint32_t seen = 0;  // Announced to, or delivered at, the receiver.
     uint32_t delivered = 0;
     uint32_t accepted = 0;
+    bool told = false;  // The receiver has heard of a part, and may have wanted no more.
     uint32_t fetches_ended = 0;
   };
 

@@ -229,6 +229,7 @@ void SimulatedEnd::Perform(const protocol::Landed& action) {
   if (action.bytes > fetch.there_bytes) world_.Violation("a part is told that has not landed");
   if (action.bytes <= wire::kIdentityBytes) world_.Violation("a part is told before its identity has landed");
   fetch.told_bytes = action.bytes;
+  ledger_.OnPartTold(fetch.call_id);
 }
 
 void SimulatedEnd::Perform(const protocol::CheckIdentity& action) {

@@ -43,6 +43,7 @@ void RendezvousReceiver::CopyAnnouncement(const wire::FrameView& frame, Fetch& f
   fetch.segment_offset = 0;
   fetch.landing_offset = 0;
   fetch.landed_bytes = 0;
+  fetch.told = false;
   fetch.reads_in_flight = 0;
   fetch.segments.resize(wire::SegmentCount(frame));
   for (size_t i = 0; i < fetch.segments.size(); ++i) fetch.segments[i] = wire::DecodeSegment(frame, i);
@@ -183,6 +184,7 @@ bool RendezvousReceiver::OnReadCompleted(uint64_t fetch_id, bool ok) {
     fetch.state = State::kChecking;
     actions_->Push(CheckIdentity{fetch_id, fetch.flags, IdentityOf(fetch)});
   } else if (fetch.in_parts && fetch.landed_bytes > wire::kIdentityBytes) {
+    fetch.told = true;
     actions_->Push(Landed{fetch_id, fetch.landed_bytes, IdentityOf(fetch)});
   }
   return ok;
@@ -215,7 +217,8 @@ void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {
 void RendezvousReceiver::Cancel(uint64_t call_id) {
   for (uint32_t index = 0; index < table_.capacity(); ++index) {
     if (!table_.in_use(index) || table_[index].call_id != call_id) continue;
-    Stop(index, wire::FinishReason::kRefused, FetchFailure::kCancelled);
+    const auto reason = table_[index].told ? wire::FinishReason::kFetched : wire::FinishReason::kRefused;
+    Stop(index, reason, FetchFailure::kCancelled);
   }
 }
 

@@ -64,7 +64,8 @@ class RendezvousReceiver {
   // All of its message has landed, and waits to be looked at.
   bool HasLanded(uint64_t fetch_id) const { return Find(fetch_id, State::kChecking) != SlotQueue::kNone; }
   void OnIdentity(uint64_t fetch_id, bool ok);
-  // Ends every fetch of this call.
+  // Ends every fetch of this call. One of which parts were told is finished as fetched: as much of it as was wanted
+  // was.
   void Cancel(uint64_t call_id);
 
   // Whether there is a READ to be made, perhaps not within the budget yet, or the landing for one to be asked for.
@@ -100,6 +101,7 @@ class RendezvousReceiver {
     wire::FinishReason reason = wire::FinishReason::kFetched;
     FetchFailure failure = FetchFailure::kNone;  // Any other: this fetch is to end early.
     bool in_parts = false;                       // Landed is to be told.
+    bool told = false;                           // It was: the layer above may have acted upon the message.
     uint16_t flags = 0;
     uint32_t transfer = 0;
     uint64_t call_id = 0;

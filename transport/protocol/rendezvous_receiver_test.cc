@@ -292,6 +292,16 @@ TEST_F(RendezvousReceiverTest, OfAFetchInPartsThatEndsEarlyNothingMoreIsTold) {
   receiver_.OnReadCompleted(id, true);
   Next<ReleaseLanding>();
   EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kCancelled);
+  ExpectFinish(1, wire::FinishReason::kFetched);  // Who has seen parts may have done what the message is about.
+}
+
+TEST_F(RendezvousReceiverTest, AFetchInPartsThatIsCancelledBeforeAnyIsToldIsRefused) {
+  const uint64_t id = Offered(1, 5000);
+  receiver_.OnVerdict(id, Verdict::kFetchInParts);
+  NextRead();
+  receiver_.Cancel(7);
+  receiver_.OnReadCompleted(id, true);
+  ExpectFinish(1, wire::FinishReason::kRefused);
 }
 
 TEST_F(RendezvousReceiverTest, ACancelledWaitForMemoryIsGivenUp) {

@@ -80,7 +80,7 @@ TEST_F(FetchInParts, WhatWasSharedOfOneThatIsCancelledStaysAndCountsAsLent) {
   }));
   client_->Send(1, absl::Cord(MessageBytes('a')));
   ASSERT_TRUE(client_->WaitForSent(1));
-  EXPECT_EQ(client_->sent()[0].second, SendOutcome::kRefused);
+  EXPECT_EQ(client_->sent()[0].second, SendOutcome::kDelivered) << "as much as was wanted";
   ASSERT_EQ(server().failed_fetches().size(), 1u);
   ASSERT_GT(kept.size(), 0u);
   ASSERT_LT(kept.size(), kChunks * kChunkBytes);
