@@ -81,7 +81,7 @@ class ReceivedPayload {
 };
 
 enum class SendOutcome {
-  kDelivered,  // The peer has all of it, or, of one that it fetched in parts, as much as it wanted.
+  kDelivered,  // The peer has all of it; or, of one that it fetches in parts, some, and fetches no more.
   kNotSent,    // Not a byte of it left: the peer has not seen it and never will.
   kRefused,    // Announced; the peer refused it unfetched.
   kUnknown,    // The connection failed in between.
@@ -106,7 +106,7 @@ class ConnectionHandler {
   // and with checksums it may turn out then that bytes which were given before were damaged. Not of a small message.
   virtual void OnPart(const MessageHead& /*head*/, ReceivedPayload& /*landed*/) {}
   virtual void OnFetchFailed(const MessageHead& head,
-                             const absl::Status& status) = 0;             // Instead of the last of those.
+                             const absl::Status& status) = 0;  // Instead of OnMessage, or of OnPart with all of it.
   virtual void OnSent(const SentMessage& sent, SendOutcome outcome) = 0;  // Exactly once for each id of Send.
   virtual void OnPeerDraining() = 0;                                      // The peer takes no new message from here on.
   virtual void OnClosed(const absl::Status& status) = 0;  // The last call-back; every OnSent has been made. The
@@ -127,7 +127,7 @@ class Connection {
   // OnSent follows.
   virtual void CancelSend(uint64_t send_id) = 0;
   // The receiver lost interest in a large message that it is fetching. OnFetchFailed follows. The sender hears that it
-  // was refused, but of one that was fetched in parts, of which any was shown, that it was delivered.
+  // was refused, but of one in parts, of which one has landed, that it was delivered.
   virtual void CancelFetch(uint64_t call_id) = 0;
 
   // Finishes what is in flight, then closes with `OK`. No Send after this.

@@ -4,12 +4,16 @@
 
 namespace verbena::rpc {
 
-// A waker that runs on this thread: a stack frame of Run.
+// A waker that runs on this thread: a stack frame of Run, which has been counted in running_.
 class ArrivingAttachment::Running {
  public:
-  explicit Running(const ArrivingAttachment* attachment)
-      : attachment_(attachment), outer_(std::exchange(innermost_, this)) {}
-  ~Running() { innermost_ = outer_; }
+  explicit Running(ArrivingAttachment* attachment) : attachment_(attachment), outer_(std::exchange(innermost_, this)) {}
+  ~Running() {
+    innermost_ = outer_;
+    const std::lock_guard lock(attachment_->mu_);
+    --attachment_->running_;
+    attachment_->ran_.notify_all();
+  }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
@@ -23,7 +27,7 @@ class ArrivingAttachment::Running {
 
  private:
   static inline thread_local Running* innermost_ = nullptr;
-  const ArrivingAttachment* const attachment_;
+  ArrivingAttachment* const attachment_;
   Running* const outer_;
 };
 
@@ -40,13 +44,9 @@ ArrivingAttachment::Waker ArrivingAttachment::TakeWakerLocked() {
 
 void ArrivingAttachment::Run(Waker waker) {
   if (waker == nullptr) return;
-  {
-    const Running running(this);
-    waker();
-  }
-  const std::lock_guard lock(mu_);
-  --running_;
-  ran_.notify_all();
+  const Running running(this);
+  Waker now = std::move(waker);  // It goes, with all that it holds, before Close hears of that; and if it throws.
+  now();
 }
 
 void ArrivingAttachment::Add(absl::Cord part) {

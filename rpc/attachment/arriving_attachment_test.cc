@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -133,6 +134,31 @@ TEST_F(ArrivingAttachmentTest, WhoClosesItWaitsForAWakerThatRunsElsewhere) {
   attachment_.Close();
   EXPECT_TRUE(ran);
   loop.join();
+}
+
+// For whoever frees what it refers to then.
+TEST_F(ArrivingAttachmentTest, WhoClosesItWaitsForWhatAWakerHolds) {
+  struct Slow {
+    ~Slow() {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      gone = true;
+    }
+    std::atomic<bool>& gone;
+  };
+  std::promise<void> entered;
+  std::atomic<bool> gone = false;
+  attachment_.Await([&entered, held = std::unique_ptr<Slow>(new Slow{gone})] { entered.set_value(); });
+  std::thread loop([&] { attachment_.Add(absl::Cord("abc")); });
+  entered.get_future().wait();
+  attachment_.Close();
+  EXPECT_TRUE(gone);
+  loop.join();
+}
+
+TEST_F(ArrivingAttachmentTest, AWakerThatThrowsIsOver) {
+  attachment_.Add(absl::Cord("abc"));
+  EXPECT_THROW(attachment_.Await([] { throw std::runtime_error("no"); }), std::runtime_error);
+  attachment_.Close();
 }
 
 TEST_F(ArrivingAttachmentTest, AWakerMayCloseIt) {

@@ -33,8 +33,8 @@ absl::StatusOr<absl::Cord> AttachmentReader::Read() {
 
 void AttachmentReader::Read(Done done) {
   const auto shared = std::make_shared<Done>(std::move(done));
-  const auto wake = [shared, attachment = attachment_] { (*shared)(attachment->Take()); };
-  if (!attachment_->Await(wake)) (*shared)(AnotherRead());
+  auto wake = [shared, attachment = attachment_] { (*shared)(attachment->Take()); };
+  if (!attachment_->Await(std::move(wake))) (*shared)(AnotherRead());
 }
 
 namespace rpc {

@@ -81,9 +81,10 @@ class AttachmentReader {
 
   // For handlers that may block.
   absl::StatusOr<absl::Cord> Read();
-  // For those on the event loop: `done` runs once, there, and must not block; at once, here, if there is something to
-  // give. It does not run after the handler has finished: it is dropped, or, where it runs on another thread, to finish
-  // waits for it. So do not finish with a lock that it takes.
+  // For those on the event loop: `done` runs once, there, and must neither block nor throw; at once, here, if there is
+  // something to give. One that waits when the handler finishes is dropped; for one that runs on another thread then to
+  // finish waits, so do not finish with a lock that it takes, nor a second call's handler from within it while that one
+  // may do the same.
   void Read(Done done);
   // For coroutines. One that is destroyed while it waits loses nothing: the next read brings it.
   auto CoRead() {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -207,6 +208,18 @@ TEST_F(RequestInParts, AReadFailsWhenTheConnectionBreaks) {
   Finish();
   ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kOutcomeUnknown, "the link broke");
   EXPECT_EQ(server_->tally().calls(), 0u);
+}
+
+TEST_F(RequestInParts, AReadThatThrowsWithinTheHandlerEndsTheCall) {
+  service_
+      .AddCallback(
+          "Throw",
+          [](ServerContext* context, const Text&, Text*, Responder) {
+            context->attachment_reader().Read([](absl::StatusOr<absl::Cord>) { throw std::runtime_error("no"); });
+          })
+      .ReadInParts("Throw");
+  Start();
+  ExpectFailed(*CallWithAttachment("test.Lambda/Throw", ""), absl::StatusCode::kInternal, Certainty::kExecuted, "no");
 }
 
 TEST_F(RequestInParts, AReadFailsWhenTheRestIsDamagedOrCannotBeRead) {

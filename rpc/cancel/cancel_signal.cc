@@ -57,6 +57,7 @@ void CancelSignal::FinishUsed() {
   if (nested_calls_ != nullptr) std::exchange(nested_calls_, nullptr)->Release();
   if (running_ != nullptr && running_->thread == std::this_thread::get_id()) {
     std::exchange(running_, nullptr)->finished = true;
+    returned_.notify_all();
     return;
   }
   returned_.wait(lock, [this] { return running_ == nullptr; });

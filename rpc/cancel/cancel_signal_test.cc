@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <latch>
 #include <memory>
 #include <thread>
@@ -79,6 +80,21 @@ TEST(CancelSignal, CallbackMayFinishAndEndTheLifeOfTheSignal) {
   });
   signal->Cancel();
   EXPECT_EQ(runs, 1);
+}
+
+// It finishes while somebody waits for it to return, and only then may that one go on.
+TEST(CancelSignal, CallbackMayFinishWhileAReplacementWaitsForIt) {
+  CancelSignal signal;
+  std::latch entered(1);
+  signal.SetCallback([&] {
+    entered.count_down();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // Until it waits, most often.
+    signal.Finish();
+  });
+  std::thread loop([&] { signal.Cancel(); });
+  entered.wait();
+  signal.SetCallback(nullptr);
+  loop.join();
 }
 
 TEST(CancelSignal, CallbackMaySetAnother) {

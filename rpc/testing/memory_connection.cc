@@ -291,7 +291,8 @@ void MemoryConnection::OnWithdrawn(uint64_t send_id) {
 }
 
 void MemoryConnection::CancelFetch(uint64_t call_id) {
-  for (auto fetching = fetching_.begin(); fetching != fetching_.end(); ++fetching) {
+  for (auto next = fetching_.begin(); next != fetching_.end();) {
+    const auto fetching = next++;
     if (fetching->second.call_id != call_id) continue;
     const bool shown = !fetching->second.body.empty();  // Of one that comes in parts: they were acted upon.
     const SendOutcome outcome = shown ? SendOutcome::kDelivered : SendOutcome::kRefused;
@@ -301,7 +302,6 @@ void MemoryConnection::CancelFetch(uint64_t call_id) {
     });
     in_parts_.erase(fetching->first);
     fetching_.erase(fetching);
-    return;
   }
 }
 

@@ -208,7 +208,7 @@ void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {
     return;
   }
   if (fetch.failure == FetchFailure::kNone) {
-    fetch.reason = wire::FinishReason::kFailed;
+    fetch.reason = ReasonOf(fetch, wire::FinishReason::kFailed);
     fetch.failure = FetchFailure::kBadIdentity;
   }
   Abandon(index);
@@ -217,8 +217,7 @@ void RendezvousReceiver::OnIdentity(uint64_t fetch_id, bool ok) {
 void RendezvousReceiver::Cancel(uint64_t call_id) {
   for (uint32_t index = 0; index < table_.capacity(); ++index) {
     if (!table_.in_use(index) || table_[index].call_id != call_id) continue;
-    const auto reason = table_[index].told ? wire::FinishReason::kFetched : wire::FinishReason::kRefused;
-    Stop(index, reason, FetchFailure::kCancelled);
+    Stop(index, ReasonOf(table_[index], wire::FinishReason::kRefused), FetchFailure::kCancelled);
   }
 }
 

@@ -64,8 +64,7 @@ class RendezvousReceiver {
   // All of its message has landed, and waits to be looked at.
   bool HasLanded(uint64_t fetch_id) const { return Find(fetch_id, State::kChecking) != SlotQueue::kNone; }
   void OnIdentity(uint64_t fetch_id, bool ok);
-  // Ends every fetch of this call. One of which parts were told is finished as fetched: as much of it as was wanted
-  // was.
+  // Ends every fetch of this call.
   void Cancel(uint64_t call_id);
 
   // Whether there is a READ to be made, perhaps not within the budget yet, or the landing for one to be asked for.
@@ -133,6 +132,11 @@ class RendezvousReceiver {
   uint32_t FirstPending(uint32_t first, GoesBefore goes_before) const;
   PostRead ReadOf(uint32_t index, uint32_t bytes);      // The next of this fetch.
   wire::Identity IdentityOf(const Fetch& fetch) const;  // That it is to have.
+  // What the peer is to hear of one that is ended here: `reason`, but of one of which parts were told that it was
+  // fetched. Whatever it was about may have been done; what became of that the layer above will say.
+  static wire::FinishReason ReasonOf(const Fetch& fetch, wire::FinishReason reason) {
+    return fetch.told ? wire::FinishReason::kFetched : reason;
+  }
   void Stop(uint32_t index, wire::FinishReason reason, FetchFailure failure);
   // Ends a fetch that was accepted and has no READ in flight.
   void Abandon(uint32_t index);

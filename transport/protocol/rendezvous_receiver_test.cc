@@ -8,69 +8,10 @@
 
 #include "gtest/gtest.h"
 #include "transport/protocol/frame_of.h"
+#include "transport/protocol/rendezvous_receiver_fixture.h"
 
 namespace verbena::protocol {
 namespace {
-
-constexpr uint64_t kEpoch = 77;
-constexpr uint32_t kChunk = 1000;
-
-class RendezvousReceiverTest : public testing::Test {
- protected:
-  // A fetch that is announced; in the second form, accepted.
-  uint64_t Offered(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
-    EXPECT_TRUE(receiver_.OnAnnounce(AnnouncementOf(transfer, call_id, payload_bytes).view()).ok());
-    return Next<AskVerdict>().fetch_id;
-  }
-  uint64_t Accepted(uint32_t transfer, uint64_t payload_bytes, uint64_t call_id = 7) {
-    const uint64_t id = Offered(transfer, payload_bytes, call_id);
-    receiver_.OnVerdict(id, Verdict::kFetch);
-    return id;
-  }
-  // One of a call of its own.
-  uint64_t AcceptedAlone(uint32_t transfer, uint64_t payload_bytes) {
-    return Accepted(transfer, payload_bytes, /*call_id=*/100 + transfer);
-  }
-  // Whose landing is asked for next.
-  uint64_t AskedFor() { return std::get<AllocateLanding>(*receiver_.NextAction()).fetch_id; }
-  // The next READ, where there is memory for every landing.
-  std::optional<PostRead> NextRead() {
-    for (std::optional<Action> next = receiver_.NextAction(); next.has_value(); next = receiver_.NextAction()) {
-      if (const auto* read = std::get_if<PostRead>(&*next)) return *read;
-      receiver_.OnLanding(std::get<AllocateLanding>(*next).fetch_id);
-    }
-    return std::nullopt;
-  }
-  // The fetches of the next READs, each of which completes before the one after it is made.
-  std::vector<uint64_t> ReadOneByOne(int reads) {
-    std::vector<uint64_t> fetches;
-    for (; reads > 0; --reads) {
-      fetches.push_back(NextRead()->fetch_id);
-      receiver_.OnReadCompleted(fetches.back(), true);
-    }
-    return fetches;
-  }
-  void ExpectFinish(uint32_t transfer, wire::FinishReason reason) {
-    ASSERT_TRUE(receiver_.HasFinish());
-    const wire::FrameHeader finish = receiver_.NextFinish();
-    EXPECT_EQ(finish.aux, transfer);
-    EXPECT_EQ(finish.message_kind, static_cast<uint8_t>(reason));
-  }
-  wire::FrameHeader WithdrawOf(uint32_t transfer, uint64_t call_id = 7) {
-    wire::FrameHeader header = HeaderOf(wire::FrameType::kWithdraw);
-    header.aux = transfer;
-    header.call_id = call_id;
-    return header;
-  }
-  template <typename T>
-  T Next() {
-    return std::get<T>(actions_.Pop());
-  }
-
-  ActionQueue actions_;
-  RendezvousReceiver receiver_{
-      {.message_bytes_max = 100000, .read_chunk_bytes = kChunk, .read_depth = 4}, kEpoch, &actions_};
-};
 
 TEST_F(RendezvousReceiverTest, AMessageIsReadCheckedDeliveredAndFinished) {
   const uint64_t id = Accepted(1, 1500);
@@ -241,67 +182,6 @@ TEST_F(RendezvousReceiverTest, AFetchWithdrawnBeforeItsVerdictFailsAtTheVerdict)
   EXPECT_EQ(Next<FetchFailed>().fetch_id, id);
   EXPECT_TRUE(actions_.empty());
   ExpectFinish(1, wire::FinishReason::kWithdrawn);
-}
-
-TEST_F(RendezvousReceiverTest, OfAFetchInPartsItIsToldWhatHasLandedUntilAllHas) {
-  const uint64_t id = Offered(1, 2500);
-  receiver_.OnVerdict(id, Verdict::kFetchInParts);
-  for (const uint64_t landed : {kChunk, 2 * kChunk}) {
-    NextRead();
-    receiver_.OnReadCompleted(id, true);
-    const Landed part = Next<Landed>();
-    EXPECT_EQ(part.fetch_id, id);
-    EXPECT_EQ(part.bytes, landed);
-    EXPECT_EQ(part.expected.epoch, kEpoch);
-    EXPECT_EQ(part.expected.call_id, 7u);
-    EXPECT_EQ(part.expected.payload_bytes, 2500u);
-  }
-  NextRead();
-  receiver_.OnReadCompleted(id, true);
-  Next<CheckIdentity>();
-  receiver_.OnIdentity(id, true);
-  Next<Deliver>();
-}
-
-TEST_F(RendezvousReceiverTest, OfAFetchInPartsNothingIsToldBeforeItsIdentityIsThere) {
-  const wire::FrameHeader announcement = AnnouncementOf(1, 7, 1500).view().header;
-  constexpr uint64_t kBefore = wire::kIdentityBytes;
-  const FrameOf frame(announcement, {{0x10000, kBefore - 1, 9}, {0x20000, 1, 9}, {0x30000, 1500, 9}});
-  ASSERT_TRUE(receiver_.OnAnnounce(frame.view()).ok());
-  const uint64_t id = Next<AskVerdict>().fetch_id;
-  receiver_.OnVerdict(id, Verdict::kFetchInParts);
-  for (const uint64_t landed : {kBefore - 1, kBefore, kBefore + kChunk}) {
-    NextRead();
-    receiver_.OnReadCompleted(id, true);
-    EXPECT_EQ(actions_.empty(), landed <= kBefore) << landed;
-  }
-  EXPECT_EQ(Next<Landed>().bytes, kBefore + kChunk);
-}
-
-TEST_F(RendezvousReceiverTest, OfAFetchInPartsThatEndsEarlyNothingMoreIsTold) {
-  const uint64_t id = Offered(1, 5000);
-  receiver_.OnVerdict(id, Verdict::kFetchInParts);
-  NextRead();
-  receiver_.OnReadCompleted(id, true);
-  Next<Landed>();
-  NextRead();
-  NextRead();
-  receiver_.Cancel(7);
-  receiver_.OnReadCompleted(id, true);
-  EXPECT_TRUE(actions_.empty());
-  receiver_.OnReadCompleted(id, true);
-  Next<ReleaseLanding>();
-  EXPECT_EQ(Next<FetchFailed>().why, FetchFailure::kCancelled);
-  ExpectFinish(1, wire::FinishReason::kFetched);  // Who has seen parts may have done what the message is about.
-}
-
-TEST_F(RendezvousReceiverTest, AFetchInPartsThatIsCancelledBeforeAnyIsToldIsRefused) {
-  const uint64_t id = Offered(1, 5000);
-  receiver_.OnVerdict(id, Verdict::kFetchInParts);
-  NextRead();
-  receiver_.Cancel(7);
-  receiver_.OnReadCompleted(id, true);
-  ExpectFinish(1, wire::FinishReason::kRefused);
 }
 
 TEST_F(RendezvousReceiverTest, ACancelledWaitForMemoryIsGivenUp) {
