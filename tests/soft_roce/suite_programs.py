@@ -35,6 +35,8 @@ WIRES = {"rxe": "two_rxe", "siw": "siw_two_namespaces"}
 
 PROGRAMS = (
     Program("//tests/integration:transport_test", fault_free=True, in_emulation=True),
+    Program("//tests/integration/turns:fetch_in_parts_test"),
+    Program("//tests/integration/turns:attachment_in_parts_test", fault_free=True),
     Program("//tests/integration:shrinking_test", fault_free=True),
     Program("//tests/integration:limits_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:copy_count_test", fault_free=True, in_emulation=True),
