@@ -156,7 +156,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
-  std::shared_ptr<ArrivingAttachment> arriving_;  // The context's, if it comes in parts.
+  // The context's, if it comes in parts; of other calls the handler may have the context make one.
+  std::shared_ptr<ArrivingAttachment> arriving_;
   uint64_t fetch_id_ = 0;
   bool initial_has_left_ = false;                           // The initial metadata, with the first message.
   bool initial_was_said_ = false;                           // By itself.

@@ -41,18 +41,20 @@ void ServerConnection::BeginInParts(const transport::MessageHead& head, transpor
                                     RequestInParts& request) {
   const ServerSession::Decision decision =
       session_.OnRequest(head.call_id, head.header, head.payload_bytes, loop_.event_loop().Now(), /*fetched=*/true);
-  const bool admitted = decision.admission == ServerSession::Admission::kAdmit;
-  const auto attachment = std::make_shared<ArrivingAttachment>(head.payload_bytes - request.body_bytes);
-  request.given_bytes = landed.bytes().size();
-  request.attachment = attachment;
-  request.wanted = admitted;
-  if (request.given_bytes == head.payload_bytes) {
-    in_parts_.erase(head.fetch_id);
-  } else if (!admitted) {
-    connection_->CancelFetch(head.call_id);
+  const size_t bytes = landed.bytes().size();
+  const bool whole = bytes == head.payload_bytes;
+  if (decision.admission != ServerSession::Admission::kAdmit) {
+    request.wanted = false;
+    if (!whole) connection_->CancelFetch(head.call_id);
+    if (whole) in_parts_.erase(head.fetch_id);
+    if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
+    return;
   }
-  if (admitted) return RunInParts(decision, head.fetch_id, landed, attachment);
-  if (decision.admission == ServerSession::Admission::kReject) Reject(head.call_id, decision.status);
+  const auto attachment = std::make_shared<ArrivingAttachment>(head.payload_bytes - decision.body_bytes);
+  request.given_bytes = bytes;
+  request.attachment = attachment;
+  if (whole) in_parts_.erase(head.fetch_id);
+  RunInParts(decision, head.fetch_id, landed, attachment);
 }
 
 void ServerConnection::RunInParts(const ServerSession::Decision& decision, uint64_t fetch_id,
@@ -68,8 +70,9 @@ void ServerConnection::RunInParts(const ServerSession::Decision& decision, uint6
 
 bool ServerConnection::FailParts(const transport::MessageHead& head, const absl::Status& status) {
   const auto failed = in_parts_.extract(head.fetch_id);
-  if (failed.empty() || failed.mapped().attachment == nullptr) return false;
+  if (failed.empty()) return false;
   if (!failed.mapped().wanted) return true;
+  if (failed.mapped().attachment == nullptr) return false;
   if (absl::IsCancelled(status)) {  // Withdrawn: nobody waits for the call.
     session_.OnCancel(head.call_id);
     return true;

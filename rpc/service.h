@@ -137,9 +137,10 @@ class Service {
   // Has the handler of `method` ("Put") run as soon as the request's message is there, while its attachment still
   // comes: it reads that with ServerContext::attachment_reader. For attachments that are long to fetch and can be
   // worked on from the front; one that is small has come when the handler runs. A handler that blocks waits on its
-  // thread of the executor while the client's bytes come. In the constructor of the service. A
-  // server does not start if there is no such method, or its client streams: of a stream each message has an attachment
-  // of its own.
+  // thread of the executor while the client's bytes come.
+  //
+  // In the constructor of the service. A server does not start if there is no such method, or its client streams: of a
+  // stream each message has an attachment of its own.
   void ReadAttachmentInParts(std::string method) { methods_read_in_parts_.push_back(std::move(method)); }
 
  private:

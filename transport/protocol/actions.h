@@ -22,7 +22,7 @@ namespace verbena::protocol {
 
 // How a Send ended. The same values, in the same order, as transport::SendOutcome.
 enum class SendOutcome {
-  kDelivered,  // The peer's transport has all of it.
+  kDelivered,  // The peer has all of it; or, of one that it fetches in parts, some, and fetches no more.
   kNotSent,    // Not a byte of it left.
   kRefused,    // Announced; the peer refused it unfetched.
   kUnknown,    // Announced or posted, and the connection failed or the sender withdrew.
