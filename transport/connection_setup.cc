@@ -33,13 +33,13 @@ PendingSetups& PendingSetupsOf(EventLoop* loop) {
 }  // namespace
 
 protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const AuthenticationPolicy& policy,
-                                                const DeviceContext& device) {
+                                                const ReadSizes& reads) {
   protocol::HandshakeOptions handshake;
   handshake.features = wire::kFeaturePacking | wire::kFeatureRendezvousPacking | wire::kFeatureSolicited;
   if (options.checksum_payloads) handshake.features |= wire::kFeatureChecksum;
   if (policy.authenticator != nullptr) handshake.features |= wire::kFeatureAuthentication;
   handshake.receive_buffer_bytes = options.receive_buffer_bytes;
-  handshake.read_depth = std::min(options.read_depth, device.read_depth_max());
+  handshake.read_depth = reads.depth;
   const int64_t keepalive_ms = absl::ToInt64Milliseconds(options.keepalive_interval);
   handshake.keepalive_ms = static_cast<uint32_t>(std::clamp<int64_t>(keepalive_ms, 0, 0xffffffff));
   return handshake;
@@ -93,9 +93,8 @@ absl::Status ConnectionSetup::FindGroup(const verbs::ConnectionId& id) {
 absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&& id) {
   if (absl::Status status = group_->ReserveConnection(); !status.ok()) return status;
   reserved_ = true;
-  const uint16_t read_depth = HandshakeOffer().read_depth;
   absl::StatusOr<std::unique_ptr<Link>> link =
-      Link::Create(group_.get(), channel, std::move(id), this, kSendSlots, read_depth);
+      Link::Create(group_.get(), channel, std::move(id), this, kSendSlots, read_sizes().depth);
   if (!link.ok()) return link.status();
   link_ = *std::move(link);
   // Who is not authenticated gets no more than it needs for that.
@@ -109,9 +108,7 @@ absl::Status ConnectionSetup::MakeLink(CmChannel* channel, verbs::ConnectionId&&
 verbs::ConnectionParameters ConnectionSetup::Parameters(absl::Span<const std::byte> private_data) const {
   verbs::ConnectionParameters parameters;
   parameters.private_data = private_data;
-  const uint16_t read_depth = HandshakeOffer().read_depth;
-  parameters.responder_resources = static_cast<uint8_t>(read_depth);
-  parameters.initiator_depth = static_cast<uint8_t>(read_depth);
+  parameters.responder_resources = parameters.initiator_depth = static_cast<uint8_t>(read_sizes().depth);
   parameters.retry_count = kRetryCount;
   parameters.rnr_retry_count = options_.rnr_retry_count;
   return parameters;
@@ -146,9 +143,10 @@ RdmaConnection::Parts ConnectionSetup::TakeParts(const protocol::Agreement& agre
   parts.config.message_bytes_max = options_.message_bytes_max;
   parts.config.quarantine_bytes_max = options_.export_bytes_max / kQuarantineShare;
   // What the peer's loop fetches at a time, if it is set up as ours is, and as much again.
-  parts.config.offered_bytes = 2 * options_.fetch_window_bytes;
+  const ReadSizes reads = read_sizes();
+  parts.config.offered_bytes = 2 * reads.window_bytes;
   parts.config.exports_revocable = group_->device().has_windows();
-  parts.config.read_chunk_bytes = std::min(options_.read_chunk_bytes, group_->device().device().message_bytes_max());
+  parts.config.read_chunk_bytes = reads.chunk_bytes;
   parts.config.send_slots = kSendSlots;
   parts.config.keepalive_timeout = options_.keepalive_timeout;
   parts.config.drain_timeout = options_.drain_timeout;

@@ -19,12 +19,13 @@
 #include "transport/poll_group.h"
 #include "transport/protocol/handshake.h"
 #include "transport/rdma_connection.h"
+#include "transport/read_sizes.h"
 
 namespace verbena::transport {
 
 // What this end offers, from its options and its device.
 protocol::HandshakeOptions MakeHandshakeOptions(const TransportOptions& options, const AuthenticationPolicy& policy,
-                                                const DeviceContext& device);
+                                                const ReadSizes& reads);
 
 // The loop's poll group for the device that `id` belongs to. FailedPrecondition if the device option says another. On
 // the loop's thread.
@@ -64,9 +65,8 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   // set afterwards.
   absl::Status MakeLink(CmChannel* channel, verbs::ConnectionId&& id);
   verbs::ConnectionParameters Parameters(absl::Span<const std::byte> private_data) const;
-  protocol::HandshakeOptions HandshakeOffer() const {
-    return MakeHandshakeOptions(options_, policy_, group_->device());
-  }
+  ReadSizes read_sizes() const { return ChooseReadSizes(options_, group_->device().device()); }
+  protocol::HandshakeOptions HandshakeOffer() const { return MakeHandshakeOptions(options_, policy_, read_sizes()); }
   // Ends the set-up: with the connection, once its peer is authenticated if that was chosen, or with the reason why
   // there is none. Calls Done, once, unless the loop has
   // gone meanwhile; the loop lets go of this when the link is somebody else's, or has ended: receives may have been

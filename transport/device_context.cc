@@ -1,7 +1,6 @@
 #include "transport/device_context.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -74,12 +73,6 @@ DeviceContext::~DeviceContext() {
 int DeviceContext::block_access() const {
   return IBV_ACCESS_LOCAL_WRITE | (device_.is_iwarp() ? IBV_ACCESS_REMOTE_WRITE : 0) |
          (has_windows_ ? IBV_ACCESS_MW_BIND : 0);
-}
-
-uint16_t DeviceContext::read_depth_max() const {
-  const ibv_device_attr& attributes = device_.attributes();
-  const int depth = std::min(attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom);
-  return static_cast<uint16_t>(std::clamp(depth, 1, int{std::numeric_limits<uint8_t>::max()}));
 }
 
 int DeviceContext::TakeCompletionVector() {

@@ -49,8 +49,6 @@ class DeviceContext {
   int block_access() const;
   // Access flags of the user's memory: nothing lands in it.
   int lent_access() const { return has_windows_ ? IBV_ACCESS_MW_BIND : 0; }
-  // RDMA READs that a queue pair may have in flight, here and as the answering side.
-  uint16_t read_depth_max() const;
   // The completion vector of the next completion queue: each in turn, so that the device's interrupts, which the system
   // spreads over processors, are spread over the event loops.
   int TakeCompletionVector();

@@ -36,12 +36,13 @@ struct TransportOptions {
   uint32_t connections_max = 10000;                // Of one loop on one device; as many connect requests wait for it.
   uint32_t unauthenticated_connections_max = 256;  // Of a listener, of those; one more is rejected.
   uint64_t message_bytes_max = uint64_t{1} << 30;  // Larger ones are refused by either end, in words.
-  // Of large messages, what a loop fetches at a time; one of more than half of it counts as half. Others wait for their
-  // turn, small ones before large, those of less than a 32nd of it at once; what takes longer than 5 ms counts no more.
-  // With more than half of the second-level cache messages are no longer in it when they are read; with less than the
-  // network's bandwidth times its round trip the network stands idle. While dozens of a connection's large messages
-  // wait, twice as much of them is on offer to its peer at a time, so both ends should have the same.
-  uint64_t fetch_window_bytes = uint64_t{1} << 20;
+  // Of large messages, what a loop fetches at a time; 0: as the device's rate asks for, 1 MiB up to 200 Gbit/s and 2 at
+  // 400 (transport/read_sizes.h). One of more than half of it counts as half. Others wait for their turn, small ones
+  // before large, those of less than a 32nd of it at once; what takes longer than 5 ms counts no more. With more than
+  // half of the second-level cache messages are no longer in it when they are read; with less than the network's
+  // bandwidth times its round trip the network stands idle. While dozens of a connection's large messages wait, twice
+  // as much of them is on offer to its peer at a time, so both ends should have the same.
+  uint64_t fetch_window_bytes = 0;
   // Landing memory of one loop, that which the program keeps (ReceivedPayload::Share) included; a single larger message
   // is let through alone.
   uint64_t fetch_bytes_max = uint64_t{2} << 30;
@@ -53,8 +54,11 @@ struct TransportOptions {
   // which the peer has finished nothing in that time, is ended; for landing memory, if what the program holds lent
   // leaves no room for the message, it is refused.
   absl::Duration memory_wait_timeout = absl::Seconds(30);
-  uint32_t read_chunk_bytes = 256 << 10;  // Of one READ; no more than the device's longest message.
-  uint16_t read_depth = 16;
+  // Of one READ; no more than the device's longest message. 0: 256 KiB, and where a port of the device has more than
+  // 100 Gbit/s what takes it 20 us, up to 1 MiB.
+  uint32_t read_chunk_bytes = 0;
+  // READs of one connection in flight; no more than the device has. 0: 16, and at more than 100 Gbit/s more.
+  uint16_t read_depth = 0;
   bool checksum_payloads = false;  // CRC32C over fetched payloads, where both ends want it.
   // Retries after "receiver not ready", 7 = for ever. Credits leave nothing to retry; this is for faults.
   uint8_t rnr_retry_count = 6;

@@ -10,6 +10,7 @@
 #include "transport/link.h"
 #include "transport/log.h"
 #include "transport/queue_sizes.h"
+#include "transport/read_sizes.h"
 
 namespace verbena::transport {
 namespace {
@@ -51,7 +52,7 @@ PollGroup::PollGroup(EventLoop* loop, std::shared_ptr<DeviceContext> device, con
       receives_(device_->domain(), options.receive_buffer_bytes, IBV_ACCESS_LOCAL_WRITE),
       sends_(device_->domain(), options.receive_buffer_bytes, 0),
       headers_(device_->domain(), wire::kFrameHeaderBytes, 0),
-      fetch_window_(options.fetch_window_bytes),
+      fetch_window_(ChooseReadSizes(options, device_->device()).window_bytes),
       fetch_budget_(options.fetch_bytes_max, &counters_.landing_bytes),
       landing_loans_(loop, &fetch_budget_),
       export_budget_(options.export_bytes_max, &counters_.exported_bytes),

@@ -39,11 +39,13 @@ absl::Status CheckOptions(const TransportOptions& options) {
   status.Update(CheckRange("connections_max", options.connections_max, 1, kBuffersMax));
   status.Update(CheckRange("unauthenticated_connections_max", options.unauthenticated_connections_max, 1, kBuffersMax));
   status.Update(CheckRange("message_bytes_max", options.message_bytes_max, 1, uint64_t{1} << 48));
-  status.Update(CheckRange("fetch_window_bytes", options.fetch_window_bytes, 1, uint64_t{1} << 48));
+  status.Update(CheckRange("fetch_window_bytes", options.fetch_window_bytes, 0, uint64_t{1} << 48));
   status.Update(CheckRange("fetch_bytes_max", options.fetch_bytes_max, 1, uint64_t{1} << 48));
   status.Update(CheckRange("export_bytes_max", options.export_bytes_max, 1, uint64_t{1} << 48));
-  status.Update(CheckRange("read_chunk_bytes", options.read_chunk_bytes, kReadChunkBytesMin, kReadChunkBytesMax));
-  status.Update(CheckRange("read_depth", options.read_depth, 1, kReadDepthMax));
+  if (options.read_chunk_bytes != 0) {
+    status.Update(CheckRange("read_chunk_bytes", options.read_chunk_bytes, kReadChunkBytesMin, kReadChunkBytesMax));
+  }
+  status.Update(CheckRange("read_depth", options.read_depth, 0, kReadDepthMax));
   status.Update(CheckRange("rnr_retry_count", options.rnr_retry_count, 0, kRnrRetryCountMax));
   status.Update(CheckPositive("memory_wait_timeout", options.memory_wait_timeout));
   status.Update(CheckPositive("ack_timeout", options.ack_timeout));

@@ -15,10 +15,18 @@ TEST(TransportOptions, AnErrorNamesTheOptionItsValueAndTheRange) {
   EXPECT_EQ(status.message(), "receive_buffer_bytes is 100; it must be from 512 to 1048576");
 }
 
-TEST(TransportOptions, AWindowInWhichNothingFitsIsRejected) {
+TEST(TransportOptions, AReadThatIsTooShortIsRejectedAndNoneLeavesItToTheDevice) {
   TransportOptions options;
-  options.fetch_window_bytes = 0;
-  EXPECT_EQ(CheckOptions(options).code(), absl::StatusCode::kInvalidArgument);
+  options.read_chunk_bytes = 1;
+  EXPECT_EQ(CheckOptions(options).message(), "read_chunk_bytes is 1; it must be from 4096 to 1073741824");
+  options.read_chunk_bytes = 0;
+  EXPECT_TRUE(CheckOptions(options).ok());
+}
+
+TEST(TransportOptions, MoreReadsThanTheConnectionManagerCanSayAreRejected) {
+  TransportOptions options;
+  options.read_depth = 256;
+  EXPECT_EQ(CheckOptions(options).message(), "read_depth is 256; it must be from 0 to 255");
 }
 
 TEST(TransportOptions, ADurationThatNeverEndsTheWaitIsRejected) {

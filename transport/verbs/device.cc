@@ -45,6 +45,51 @@ absl::string_view LinkLayerName(uint8_t link_layer) {
   return link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
 }
 
+// Of ibv_port_attr::active_width, whose numbers verbs.h does not name (ibv_query_port(3)).
+int Lanes(uint8_t width) {
+  switch (width) {
+    case 1:
+      return 1;
+    case 2:
+      return 4;
+    case 4:
+      return 8;
+    case 8:
+      return 12;
+    case 16:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+// Of a lane, by ibv_port_attr::active_speed (there too).
+int64_t MegabitsPerSecond(uint8_t speed) {
+  switch (speed) {
+    case 1:
+      return 2500;
+    case 2:
+      return 5000;
+    case 4:
+    case 8:
+      return 10000;
+    case 16:
+      return 14000;
+    case 32:
+      return 25000;
+    case 64:
+      return 50000;
+    case 128:
+      return 100000;
+    default:
+      return 0;
+  }
+}
+
+uint64_t BitsPerSecond(const ibv_port_attr& port) {
+  return static_cast<uint64_t>(Lanes(port.active_width) * MegabitsPerSecond(port.active_speed)) * 1000000;
+}
+
 int MtuBytes(ibv_mtu mtu) { return 128 << mtu; }  // IBV_MTU_256 is 1.
 
 }  // namespace
@@ -85,6 +130,7 @@ absl::StatusOr<Device> Device::Inspect(const VerbsApi& api, ibv_context* context
     if (!attributes.ok()) return attributes.status();
     const uint32_t longest = attributes->max_msg_sz;
     if (longest > 0) device.message_bytes_max_ = std::min(device.message_bytes_max_, longest);
+    device.bits_per_second_ = std::max(device.bits_per_second_, BitsPerSecond(*attributes));
   }
   return device;
 }
@@ -122,8 +168,10 @@ std::string Device::Describe() const {
     absl::StatusOr<ibv_port_attr> attributes = QueryPort(static_cast<uint8_t>(port));
     absl::StrAppend(&text, " port ", port, " ");
     if (attributes.ok()) {
-      absl::StrAppend(&text, StateName(attributes->state), " on ", LinkLayerName(attributes->link_layer), ", MTU ",
-                      MtuBytes(attributes->active_mtu), ";");
+      absl::StrAppend(&text, StateName(attributes->state), " on ", LinkLayerName(attributes->link_layer));
+      const double gigabits = static_cast<double>(BitsPerSecond(*attributes)) / 1e9;
+      if (gigabits > 0) absl::StrAppend(&text, ", ", gigabits, " Gbit/s");
+      absl::StrAppend(&text, ", MTU ", MtuBytes(attributes->active_mtu), ";");
     } else {
       absl::StrAppend(&text, "unreadable;");
     }

@@ -40,7 +40,7 @@ class Device {
   absl::StatusOr<ibv_port_attr> QueryPort(uint8_t port) const;
   absl::StatusOr<ibv_gid> QueryGid(uint8_t port, int index) const;
 
-  // One line for people: name, table, firmware, GUID, NUMA node, ports with state and link layer, the limits that
+  // One line for people: name, table, firmware, GUID, NUMA node, ports with state, link layer and rate, the limits that
   // matter.
   std::string Describe() const;
 
@@ -53,6 +53,8 @@ class Device {
   const ibv_device_attr& attributes() const { return attributes_; }
   // Bytes of the longest message, or READ, that each of the ports takes (max_msg_sz). A port that says zero has no say.
   uint32_t message_bytes_max() const { return message_bytes_max_; }
+  // Bits per second of the fastest of the ports when the device was opened; 0 if none says.
+  uint64_t bits_per_second() const { return bits_per_second_; }
   int completion_vectors() const { return context_->num_comp_vectors; }
   ibv_context* context() const { return context_; }
   const VerbsApi& api() const { return *api_; }
@@ -72,6 +74,7 @@ class Device {
   int numa_node_ = -1;
   ibv_device_attr attributes_ = {};
   uint32_t message_bytes_max_ = std::numeric_limits<uint32_t>::max();
+  uint64_t bits_per_second_ = 0;
 };
 
 }  // namespace verbena::verbs

@@ -105,6 +105,21 @@ TEST_F(DeviceTest, PortThatDoesNotSayHowLongAMessageMayBeHasNoSay) {
   EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->message_bytes_max(), 0xffffffffu);
 }
 
+TEST_F(DeviceTest, RateIsThatOfItsLanesTogether) {
+  fake_.port_attributes.active_width = 2;  // Four lanes...
+  fake_.port_attributes.active_speed = 1;  // ...of 2.5 Gbit/s.
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 10000000000u);
+  fake_.port_attributes.active_speed = 128;
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 400000000000u);
+}
+
+TEST_F(DeviceTest, PortThatDoesNotSayHowFastItIsHasNoRate) {
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 0u);
+  fake_.port_attributes.active_width = 2;
+  fake_.port_attributes.active_speed = 255;  // None of those that are known.
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 0u);
+}
+
 TEST_F(DeviceTest, BorrowedContextStaysOpen) {
   { ASSERT_TRUE(Device::Borrow(fake_.api(), fake_.context()).ok()); }
   EXPECT_EQ(fake_.CountOf("close_device"), 0);
@@ -137,8 +152,10 @@ TEST_F(DeviceTest, DescriptionIsOneLineWithWhatMatters) {
   fake_.port_attributes.state = IBV_PORT_ACTIVE;
   fake_.port_attributes.active_mtu = IBV_MTU_4096;
   fake_.port_attributes.link_layer = IBV_LINK_LAYER_ETHERNET;
+  fake_.port_attributes.active_width = 1;
+  fake_.port_attributes.active_speed = 1;
   EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->Describe(),
-            "fake0 (fake, firmware 1.2, GUID 5054:0000:00fe:0012): port 1 active on Ethernet, MTU 4096; "
+            "fake0 (fake, firmware 1.2, GUID 5054:0000:00fe:0012): port 1 active on Ethernet, 2.5 Gbit/s, MTU 4096; "
             "100 queue pairs of 4096 work requests, no shared receive queue, 30 segments, READ depth 16");
 }
 
