@@ -4,13 +4,17 @@ GRPC_BENCH
 """
 
 import json
+import pathlib
 import subprocess
 import sys
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "rpc_bench"))
+
+from ratios import RatioTest
+
 GRPC_BENCH = sys.argv.pop()
 RPC_BENCH = sys.argv.pop()
-ATTEMPTS = 5
 
 
 def measure(program, *flags):
@@ -28,15 +32,7 @@ def measure_grpc(*flags):
     return [measure(GRPC_BENCH, "--transport=unix", "--seconds=0.4", *flags, *pinned) for pinned in ([], ["--pinned"])]
 
 
-class GrpcRatios(unittest.TestCase):
-    def assert_at_least(self, bound, ratio_of_run):
-        ratios = []
-        while len(ratios) < ATTEMPTS:
-            ratios.append(ratio_of_run())
-            if ratios[-1] >= bound:
-                return
-        self.fail(f"in none of {ATTEMPTS} runs at least {bound}: {ratios}")
-
+class GrpcRatios(RatioTest):
     def test_latency_of_a_small_call(self):  # Budget: 30 times. Measured: 40 to 85.
         def ratio():
             ours = measure_ours()["p50_us"]

@@ -5,25 +5,10 @@ broken, not noisy. docs/performance.md has what an idle machine measures. Usage:
 import unittest
 
 from bench import measure
+from ratios import RatioTest
 
-ATTEMPTS = 5
 
-
-class Ratios(unittest.TestCase):
-    def assert_once(self, ratio_of_run, good):
-        ratios = []
-        while len(ratios) < ATTEMPTS:
-            ratios.append(ratio_of_run())
-            if good(ratios[-1]):
-                return
-        self.fail(f"in none of {ATTEMPTS} runs: {ratios}")
-
-    def assert_at_most(self, bound, ratio_of_run):
-        self.assert_once(ratio_of_run, lambda ratio: ratio <= bound)
-
-    def assert_at_least(self, bound, ratio_of_run):
-        self.assert_once(ratio_of_run, lambda ratio: ratio >= bound)
-
+class Ratios(RatioTest):
     def test_small_call_busy(self):  # Budget: 2 times the raw SEND there and back.
         self.assert_at_most(6, lambda: measure("--wait=busy")["ratio_to_raw"])
 

@@ -50,6 +50,11 @@ PROGRAMS = (
         "//tests/differential:same_outcomes_test",
         arguments=("tests/differential/run_seeds", "tests/differential/recorded_outcomes.txt"),
     ),
+    Program(
+        "//benchmarks/guest_table:kernel_ratios_test",
+        arguments=("../benchmarks/guest_table/kernel_ratios_test.py", "benchmarks/rpc_bench/rpc_bench"),
+        fault_free=True,
+    ),
     Program("//tests/soft_roce/faults:listening_test", in_emulation=True),
     Program(
         "//tests/soft_roce/faults:wire_test",

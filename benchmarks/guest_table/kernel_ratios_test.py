@@ -1,0 +1,36 @@
+"""Holds the budgets of calls on a kernel's RDMA device, as ratios to raw verbs on it in the same run, with a margin of
+three: what breaks here is broken, not noisy. docs/performance/kernel-devices.md has what an idle machine measures.
+In a guest (tests/soft_roce), where the environment says which device. Usage: kernel_ratios_test.py RPC_BENCH
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "rpc_bench"))
+
+import bench
+from ratios import RatioTest
+
+HOST = "--host=" + os.environ["VERBENA_TEST_ADDRESS"].removeprefix("rdma://")
+# The budget, 0.85 of the raw READs' bandwidth, is met by rxe. On siw two pieces of memory are registered for each
+# message; 0.3 was measured.
+ATTACHMENTS = {"rxe0": 0.28, "siw0": 0.1}
+
+
+def ratio_to_raw(*flags):
+    return bench.measure("--wait=event", *flags, device=HOST)["ratio_to_raw"]
+
+
+class KernelRatios(RatioTest):
+    def test_small_call(self):  # Budget: 1.3 times the raw SEND there and back.
+        self.assert_at_most(4, ratio_to_raw)
+
+    def test_attachments(self):
+        bound = ATTACHMENTS[os.environ["VERBENA_DEVICE"]]
+        self.assert_at_least(bound, lambda: ratio_to_raw("--attachment=1048576", "--in_flight=8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
