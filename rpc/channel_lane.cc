@@ -120,7 +120,6 @@ void ChannelLane::RemoveServer(ServerId id) {
     if (health_ != nullptr) health_->Forget(*connection);
     leaving_.push_back(connection);
     connection->SetWanted(false);
-    if (connection->calls_in_flight() == 0) OnUnused(*connection);
   }
 }
 

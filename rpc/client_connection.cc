@@ -144,16 +144,10 @@ void ClientConnection::SetWanted(bool wanted) {
 
 // After idle_timeout as if it had never been wanted: the next call connects.
 void ClientConnection::CloseIfUnused() {
-  if (session_.calls() > 0) {
-    unused_since_ = absl::InfiniteFuture();
-    return;
-  }
-  const absl::Time now = loop_.Now();
-  if (unused_since_ == absl::InfiniteFuture()) {
-    unused_since_ = now;
-    observer_.OnUnused(*this);
-  }
-  if (link_ == nullptr || (wanted_ && now < unused_since_ + options_.idle_timeout)) return;
+  NoteUse();
+  if (session_.calls() > 0) return;
+  if (!wanted_) observer_.OnUnused(*this);
+  if (link_ == nullptr || (wanted_ && loop_.Now() < unused_since_ + options_.idle_timeout)) return;
   ClientLink* const closing = std::exchange(link_, nullptr);
   session_.OnPeerDraining(closing->epoch());
   reconnect_.OnClosed();
@@ -332,13 +326,15 @@ void ClientConnection::ConnectIfDue() {
 void ClientConnection::SetTimer() {
   absl::Time next = session_.NextDeadline();
   if (wants_connection()) next = std::min(next, reconnect_.NextAttempt());
-  if (link_ != nullptr && unused_since_ != absl::InfiniteFuture()) {
+  if (link_ != nullptr && unused_) {
     next = std::min(next, unused_since_ + options_.idle_timeout);
+    watches_idleness_ = true;
   }
   timer_.SetBy(next);
 }
 
 void ClientConnection::OnTime() {
+  watches_idleness_ = false;
   session_.OnTime(loop_.Now());
   Settle();
 }

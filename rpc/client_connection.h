@@ -36,8 +36,8 @@ class ClientConnection {
     uint64_t seed = 0;                 // Of the back-off's jitter.
     transport::AuthenticationPolicy authentication = {};
   };
-  // Told by the loop, within Settle, of each change of connectivity() and whenever no call is in flight any more. Must
-  // not destroy the connection.
+  // Told by the loop, within Settle, of each change of connectivity() and, of one that is not wanted, that no call is
+  // in flight any more, perhaps more than once. Must not destroy the connection.
   class Observer {
    public:
     virtual ~Observer() = default;
@@ -89,18 +89,24 @@ class ClientConnection {
   // outer one goes on.
   void Settle() {
     if (session_.has_actions() || StateDue()) return SettleNow();
+    NoteUse();
     PublishCalls();
   }
 
  private:
   class Handle;
 
-  // Whether there is something to be done about the connection or the timer. Not in the usual case, in which calls are
-  // in flight on a connection.
+  // Whether there is something to be done about the connection or the timer. Not in the usual case, in which calls
+  // begin and end on a connection.
   bool StateDue() const {
-    const bool unused = unused_since_ != absl::InfiniteFuture();
-    return link_ == nullptr || connectivity_ != ConnectivityState::kReady || unused || session_.calls() == 0 ||
-           session_.NextDeadline() < timer_.due();
+    return link_ == nullptr || connectivity_ != ConnectivityState::kReady || !wanted_ ||
+           (session_.calls() == 0 && !watches_idleness_) || session_.NextDeadline() < timer_.due();
+  }
+  void NoteUse() {
+    const bool unused = session_.calls() == 0;
+    if (unused == unused_) return;
+    unused_ = unused;
+    if (unused) unused_since_ = loop_.Now();
   }
   void PublishCalls() { calls_in_flight_.store(session_.calls(), std::memory_order_relaxed); }
   void SettleNow();
@@ -166,7 +172,10 @@ class ClientConnection {
   bool attempt_failed_ = false;                                // Since it was connected or idle.
   ConnectivityState connectivity_ = ConnectivityState::kIdle;  // As reported.
   absl::Status last_failure_;
-  absl::Time unused_since_ = absl::InfiniteFuture();  // It has no call. InfiniteFuture: it has.
+  bool unused_ = false;      // It has no call...
+  absl::Time unused_since_;  // ...since then, or since it was connected.
+  // The timer comes before a connection that has no call from now on has been idle too long.
+  bool watches_idleness_ = false;
   transport::DeadlineTimer<ClientConnection, &ClientConnection::OnTime> timer_;
   bool settling_ = false;
   bool shut_down_ = false;

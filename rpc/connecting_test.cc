@@ -178,6 +178,25 @@ TEST_F(ConnectingTest, IdleConnectionIsClosedAndTheNextCallMakesAnother) {
   EXPECT_EQ(network_.connects(), 2u);
 }
 
+TEST_F(ConnectingTest, ConnectionIsIdleFromItsLastCallOnHoweverManyThereWere) {
+  options_.idle_timeout = absl::Minutes(1);
+  Start();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+    loop_.Advance(absl::Seconds(40));
+  }
+  const auto held = Call("test.Lambda/Hold");
+  loop_.Advance(absl::Minutes(10));
+  held_.at(0).done(absl::OkStatus());
+  loop_.Advance(absl::Seconds(59));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kReady);
+  EXPECT_EQ(network_.connects(), 1u);
+  loop_.Advance(absl::Seconds(2));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kIdle);
+  loop_.Advance(absl::Hours(1));
+  EXPECT_EQ(network_.connects(), 1u);
+}
+
 TEST_F(ConnectingTest, ConnectionWithACallIsNotIdle) {
   options_.idle_timeout = absl::Minutes(1);
   Start();
