@@ -12,6 +12,8 @@ Channel::~Channel() = default;
 
 ConnectivityState Channel::connectivity() const { return core_->connectivity().state(); }
 
+size_t Channel::connections_ready() const { return core_->connectivity().ready(); }
+
 void Channel::SetConnectivityCallback(absl::AnyInvocable<void(ConnectivityState)> callback) {
   core_->connectivity().SetCallback(std::move(callback));
 }

@@ -129,6 +129,7 @@ void ClientConnection::SettleNow() {
     if (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
   }
   settling_ = false;
+  NoteUse();
   PublishCalls();
   if (shut_down_ || !StateDue()) return;
   CloseIfUnused();
@@ -144,7 +145,6 @@ void ClientConnection::SetWanted(bool wanted) {
 
 // After idle_timeout as if it had never been wanted: the next call connects.
 void ClientConnection::CloseIfUnused() {
-  NoteUse();
   if (session_.calls() > 0) return;
   if (!wanted_) observer_.OnUnused(*this);
   if (link_ == nullptr || (wanted_ && loop_.Now() < unused_since_ + options_.idle_timeout)) return;

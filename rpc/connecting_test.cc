@@ -197,6 +197,21 @@ TEST_F(ConnectingTest, ConnectionIsIdleFromItsLastCallOnHoweverManyThereWere) {
   EXPECT_EQ(network_.connects(), 1u);
 }
 
+TEST_F(ConnectingTest, ConnectionIsIdleFromACallOnThatWasCancelled) {
+  options_.idle_timeout = absl::Minutes(1);
+  Start();
+  EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
+  loop_.Advance(absl::Seconds(30));
+  const auto held = Call("test.Lambda/Hold");
+  held->context.TryCancel();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(held->status().code(), absl::StatusCode::kCancelled);
+  loop_.Advance(absl::Seconds(59));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kReady);
+  loop_.Advance(absl::Seconds(2));
+  EXPECT_EQ(channel_->connectivity(), ConnectivityState::kIdle);
+}
+
 TEST_F(ConnectingTest, ConnectionWithACallIsNotIdle) {
   options_.idle_timeout = absl::Minutes(1);
   Start();
@@ -217,6 +232,19 @@ TEST_F(ConnectingTest, ConnectivityIsToldInOrder) {
   StopServer();
   loop_.Advance(absl::Seconds(10));
   EXPECT_EQ(told, (std::vector<std::string>{"TRANSIENT_FAILURE", "READY", "CONNECTING", "TRANSIENT_FAILURE"}));
+}
+
+TEST_F(ConnectingTest, ConnectionsThatAreReadyAreCounted) {
+  options_.connections = 3;
+  OpenChannel();
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_EQ(channel_->connections_ready(), 0u);
+  StartServer();
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(channel_->connections_ready(), 3u);
+  StopServer();
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(channel_->connections_ready(), 0u);
 }
 
 TEST_F(ConnectingTest, ConnectivityCallbackMayMakeACall) {

@@ -10,6 +10,11 @@ ConnectivityState ConnectivityBoard::state() const {
   return state_;
 }
 
+size_t ConnectivityBoard::ready() const {
+  const std::lock_guard lock(mu_);
+  return connections_[static_cast<size_t>(ConnectivityState::kReady)];
+}
+
 ConnectivityState ConnectivityBoard::Sum() const {
   for (const ConnectivityState state :
        {ConnectivityState::kReady, ConnectivityState::kConnecting, ConnectivityState::kTransientFailure}) {

@@ -29,6 +29,7 @@ class ConnectivityBoard {
   void Change(ConnectivityState from, ConnectivityState to) { Move(&from, &to); }
 
   ConnectivityState state() const;
+  size_t ready() const;  // Connections.
   // See Channel::SetConnectivityCallback.
   void SetCallback(Callback callback);
   // False: `timeout` passed first.

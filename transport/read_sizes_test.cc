@@ -20,6 +20,7 @@ class ReadSizesTest : public ::testing::Test {
   ReadSizesTest() {
     fake_.device_attributes.max_qp_rd_atom = 128;
     fake_.device_attributes.max_qp_init_rd_atom = 128;
+    fake_.port_attributes.state = IBV_PORT_ACTIVE;
   }
 
   ReadSizes SizesAt(uint8_t lane_speed) {

@@ -19,8 +19,9 @@ def _differences_in_instructions(measured, recorded, whose):
 def differences(measured, recorded):
     """What is wrong with what is recorded, in words; empty if nothing is.
 
-    Of a large payload's instructions, most of which copy, the transport's are recorded: libc copies for it. Not what
-    timers add while it is copied.
+    Where not all instructions are the same each time, one layer's are recorded: of a large payload, most of which are
+    copies, the transport's (libc copies for it), not what timers add meanwhile; over many connections those of the RPC
+    layer, not what depends on which messages come together.
     """
     wrong = []
     if "instructions" in recorded:
@@ -29,9 +30,9 @@ def differences(measured, recorded):
     if "budget" in recorded and measured.without_device() > recorded["budget"]:
         wrong.append(f"{measured.without_device():.0f} instructions without the software device; the budget is "
                      f"{recorded['budget']}")
-    if "transport" in recorded:
-        wrong += _differences_in_instructions(measured.instructions["transport"], recorded["transport"],
-                                              "of the transport")
+    for layer, whose in (("rpc", "of the RPC layer"), ("transport", "of the transport")):
+        if layer in recorded:
+            wrong += _differences_in_instructions(measured.instructions[layer], recorded[layer], whose)
     for name, slack in SLACK.items():
         number = getattr(measured, name)
         if name not in recorded:

@@ -157,10 +157,10 @@ absl::Status Run() {
   absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create((*server)->address(), options);
   if (!channel.ok()) return channel.status();
 
-  const uint64_t ends = 2 * absl::GetFlag(FLAGS_connections);
   const absl::Time deadline = absl::Now() + options.connect_timeout;
-  (*loop)->RunUntil([&] { return ReadTransportCounters().connections == ends || absl::Now() > deadline; });
-  if (ReadTransportCounters().connections != ends) return absl::UnavailableError("not all connections were made");
+  const auto connected = [&channel] { return (*channel)->connections_ready() == absl::GetFlag(FLAGS_connections); };
+  (*loop)->RunUntil([&] { return connected() || absl::Now() > deadline; });
+  if (!connected()) return absl::UnavailableError("not all connections were made");
 
   const size_t calls = absl::GetFlag(FLAGS_calls);
   Load load(*std::move(channel), absl::GetFlag(FLAGS_in_flight), absl::GetFlag(FLAGS_payload));

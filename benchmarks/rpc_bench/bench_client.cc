@@ -24,11 +24,11 @@ ChannelOptions OptionsOf(const BenchSettings& settings) {
 
 // Connections are made ahead of the calls; with the last of them the measurement can begin. `pause` lets time pass.
 template <typename Pause>
-absl::Status AwaitConnections(const Channel& channel, uint64_t connections, Pause pause) {
+absl::Status AwaitConnections(const Channel& channel, size_t connections, Pause pause) {
   const absl::Time deadline = absl::Now() + kConnectTimeout;
-  while (ReadTransportCounters().connections < connections) {
+  while (channel.connections_ready() < connections) {
     if (absl::Now() > deadline) {
-      return absl::UnavailableError(absl::StrCat(ReadTransportCounters().connections, " of ", connections,
+      return absl::UnavailableError(absl::StrCat(channel.connections_ready(), " of ", connections,
                                                  " connections were made: ", channel.DescribeState()));
     }
     pause();

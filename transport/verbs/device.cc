@@ -130,7 +130,8 @@ absl::StatusOr<Device> Device::Inspect(const VerbsApi& api, ibv_context* context
     if (!attributes.ok()) return attributes.status();
     const uint32_t longest = attributes->max_msg_sz;
     if (longest > 0) device.message_bytes_max_ = std::min(device.message_bytes_max_, longest);
-    device.bits_per_second_ = std::max(device.bits_per_second_, BitsPerSecond(*attributes));
+    const uint64_t rate = attributes->state == IBV_PORT_ACTIVE ? BitsPerSecond(*attributes) : 0;
+    if (rate > 0 && (device.bits_per_second_ == 0 || rate < device.bits_per_second_)) device.bits_per_second_ = rate;
   }
   return device;
 }

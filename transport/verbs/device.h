@@ -53,7 +53,7 @@ class Device {
   const ibv_device_attr& attributes() const { return attributes_; }
   // Bytes of the longest message, or READ, that each of the ports takes (max_msg_sz). A port that says zero has no say.
   uint32_t message_bytes_max() const { return message_bytes_max_; }
-  // Bits per second of the fastest of the ports when the device was opened; 0 if none says.
+  // Bits per second of the slowest of the ports that were active when the device was opened; 0 if none says.
   uint64_t bits_per_second() const { return bits_per_second_; }
   int completion_vectors() const { return context_->num_comp_vectors; }
   ibv_context* context() const { return context_; }

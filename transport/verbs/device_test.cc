@@ -106,6 +106,7 @@ TEST_F(DeviceTest, PortThatDoesNotSayHowLongAMessageMayBeHasNoSay) {
 }
 
 TEST_F(DeviceTest, RateIsThatOfItsLanesTogether) {
+  fake_.port_attributes.state = IBV_PORT_ACTIVE;
   fake_.port_attributes.active_width = 2;  // Four lanes...
   fake_.port_attributes.active_speed = 1;  // ...of 2.5 Gbit/s.
   EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 10000000000u);
@@ -113,7 +114,15 @@ TEST_F(DeviceTest, RateIsThatOfItsLanesTogether) {
   EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 400000000000u);
 }
 
+TEST_F(DeviceTest, PortThatIsDownHasNoRate) {
+  fake_.port_attributes.state = IBV_PORT_DOWN;
+  fake_.port_attributes.active_width = 2;
+  fake_.port_attributes.active_speed = 128;
+  EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 0u);
+}
+
 TEST_F(DeviceTest, PortThatDoesNotSayHowFastItIsHasNoRate) {
+  fake_.port_attributes.state = IBV_PORT_ACTIVE;
   EXPECT_EQ(Device::Borrow(fake_.api(), fake_.context())->bits_per_second(), 0u);
   fake_.port_attributes.active_width = 2;
   fake_.port_attributes.active_speed = 255;  // None of those that are known.
