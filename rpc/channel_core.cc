@@ -187,7 +187,13 @@ void ChannelCore::StartStreaming(UserCall call, absl::FunctionRef<void(const std
 }
 
 void ChannelCore::PostStart(const Lane& lane, UserCall call) {
-  lane->loop().Post([lane, call = std::make_unique<UserCall>(std::move(call))] { lane->Start(std::move(*call)); });
+  struct Posted {
+    Lane lane;
+    UserCall call;
+  };
+  // One pointer, which the task holds without memory of its own.
+  auto posted = std::make_unique<Posted>(Posted{lane, std::move(call)});
+  lane->loop().Post([posted = std::move(posted)] { posted->lane->Start(std::move(posted->call)); });
 }
 
 absl::Status ChannelCore::CheckMayBlock() {

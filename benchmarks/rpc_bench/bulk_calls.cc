@@ -12,7 +12,7 @@ constexpr int kWarmUps = 2;
 
 absl::Status BulkCalls::Start() {
   absl::StatusOr<std::unique_ptr<EchoCall>> call =
-      EchoCall::Create({.payload_bytes = 0, .attachment_bytes = attachment_bytes_});
+      EchoCall::Create({.payload_bytes = 0, .attachment_bytes = in_response_ ? 0 : attachment_bytes_});
   if (!call.ok()) return call.status();
   call_ = *std::move(call);
   StartCall();
@@ -22,8 +22,9 @@ absl::Status BulkCalls::Start() {
 
 void BulkCalls::StartCall() {
   call_->Renew(Clock::now());
-  stub_.async()->Echo(&call_->context, &call_->request, &call_->reply,
-                      [this](absl::Status status) { OnDone(std::move(status)); });
+  const auto done = [this](absl::Status status) { OnDone(std::move(status)); };
+  if (in_response_) return stub_.async()->Fetch(&call_->context, &call_->request, &call_->reply, done);
+  stub_.async()->Echo(&call_->context, &call_->request, &call_->reply, done);
 }
 
 void BulkCalls::OnDone(absl::Status status) {
@@ -35,6 +36,9 @@ void BulkCalls::OnDone(absl::Status status) {
     warm_.Notify();
     if (goes_on) StartCall();
     return;
+  }
+  if (status.ok() && in_response_ && call_->context.attachment().size() != attachment_bytes_) {
+    status = absl::DataLossError("a response came without what was to be attached");
   }
   if (status.ok()) ++done_;
   if (status.ok() && !stopping_.load()) return StartCall();

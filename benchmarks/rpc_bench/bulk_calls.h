@@ -20,8 +20,9 @@ namespace verbena::benchmarks {
 // Owner: who measures. Thread: the owner's, not a loop's. The channel's loop has a thread of its own.
 class BulkCalls {
  public:
-  BulkCalls(std::shared_ptr<Channel> channel, size_t attachment_bytes)
-      : attachment_bytes_(attachment_bytes), stub_(std::move(channel)) {}
+  // Attached to the requests, or, as the server was told too, to the responses.
+  BulkCalls(std::shared_ptr<Channel> channel, size_t attachment_bytes, bool in_response)
+      : attachment_bytes_(attachment_bytes), in_response_(in_response), stub_(std::move(channel)) {}
   BulkCalls(const BulkCalls&) = delete;
   BulkCalls& operator=(const BulkCalls&) = delete;
 
@@ -30,7 +31,7 @@ class BulkCalls {
   absl::Status Start();
   // Waits for the call that is under way. The error of one that failed, which was the last then. After Start.
   absl::Status Stop();
-  // What the server has fetched since Start.
+  // What was fetched since Start.
   double gbytes_per_second() const;
 
  private:
@@ -40,6 +41,7 @@ class BulkCalls {
   void OnDone(absl::Status status);
 
   const size_t attachment_bytes_;
+  const bool in_response_;
   Bench::Stub stub_;
   std::unique_ptr<EchoCall> call_;
   std::atomic<bool> stopping_ = false;

@@ -73,7 +73,7 @@ absl::StatusOr<CallFigures> MeasureBeside(const BenchSettings& settings, const C
   };
   const absl::StatusOr<CallFigures> reference = measure();
   if (!reference.ok()) return reference.status();
-  BulkCalls bulk(client->channel, settings.beside_attachment_bytes);
+  BulkCalls bulk(client->channel, settings.beside_attachment_bytes, settings.beside_in_response);
   if (absl::Status status = bulk.Start(); !status.ok()) return status;
   absl::StatusOr<CallFigures> figures = measure();
   if (absl::Status status = bulk.Stop(); !status.ok()) return status;

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
+#include "benchmarks/rpc_bench/echo_call.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "rpc/attachment/attachment_reader.h"
@@ -33,11 +35,20 @@ class EchoReactor final : public ServerBidiReactor<Bytes, Bytes> {
 
 class EchoService final : public Bench::CallbackService {
  public:
+  explicit EchoService(absl::Cord attachment) : attachment_(std::move(attachment)) {}
+
   void Echo(ServerContext* context, const Bytes* request, Bytes* reply, Responder done) override {
     reply->set_payload(request->payload());
     done(absl::OkStatus());
   }
+  void Fetch(ServerContext* context, const Bytes* request, Bytes* reply, Responder done) override {
+    context->set_attachment(attachment_);
+    done(absl::OkStatus());
+  }
   ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext* context) override { return new EchoReactor; }
+
+ private:
+  const absl::Cord attachment_;  // Of each of Fetch's responses.
 };
 
 void AddTo(wire::Crc32c& sum, const absl::Cord& bytes) {
@@ -82,7 +93,10 @@ absl::Status ServeCalls(const BenchSettings& settings) {
   options.transport = TransportOf(settings);
   options.wait = settings.wait;
   options.first_cpu = settings.cpus.server;
-  EchoService echo;
+  absl::StatusOr<absl::Cord> attachment =
+      MakeAttachment(settings.beside_in_response ? settings.beside_attachment_bytes : 0);
+  if (!attachment.ok()) return attachment.status();
+  EchoService echo(*std::move(attachment));
   DigestService digest(settings.digest);
   Service* const service = settings.digest == Digest::kNone ? static_cast<Service*>(&echo) : &digest;
   const std::string scheme = settings.device == "soft" ? "soft" : "rdma";

@@ -8,15 +8,20 @@
 
 namespace verbena::benchmarks {
 
+absl::StatusOr<absl::Cord> MakeAttachment(size_t bytes) {
+  if (bytes == 0) return absl::Cord();
+  absl::StatusOr<PayloadMemory> memory = AllocatePayload(bytes);
+  if (!memory.ok()) return memory.status();
+  std::memset(memory->data(), 'v', memory->size());
+  return (*std::move(memory)).ToCord();
+}
+
 absl::StatusOr<std::unique_ptr<EchoCall>> EchoCall::Create(const EchoShape& shape) {
   auto call = std::make_unique<EchoCall>();
   call->request.set_payload(std::string(shape.payload_bytes, 'v'));
-  if (shape.attachment_bytes > 0) {
-    absl::StatusOr<PayloadMemory> memory = AllocatePayload(shape.attachment_bytes);
-    if (!memory.ok()) return memory.status();
-    std::memset(memory->data(), 'v', memory->size());
-    call->attachment = (*std::move(memory)).ToCord();
-  }
+  absl::StatusOr<absl::Cord> attachment = MakeAttachment(shape.attachment_bytes);
+  if (!attachment.ok()) return attachment.status();
+  call->attachment = *std::move(attachment);
   return call;
 }
 

@@ -20,6 +20,9 @@ struct EchoShape {
   size_t attachment_bytes = 0;  // Beside the request, in memory from AllocatePayload; each call has its own.
 };
 
+// In memory from AllocatePayload; empty for none. ResourceExhausted: no memory.
+absl::StatusOr<absl::Cord> MakeAttachment(size_t bytes);
+
 // Owner: a load. Thread: one.
 struct EchoCall {
   // ResourceExhausted: no memory for the attachment.

@@ -47,6 +47,7 @@ struct BenchSettings {
   Load load = Load::kClosedLoop;
   double rate = 0;                     // kOpenLoop: calls a second.
   size_t beside_attachment_bytes = 0;  // kBeside.
+  bool beside_in_response = false;     // Attached to the responses.
   absl::Duration round_duration;       // Of the calls; and of both raw measurements together.
   CpuPair cpus;
 

@@ -49,6 +49,7 @@ ABSL_FLAG(
 ABSL_FLAG(int64_t, beside_attachment, 0,
           "Measure beside a call with so many bytes attached, on the same connection, one after the other; and, for "
           "comparison, without.");
+ABSL_FLAG(bool, beside_response, false, "The bytes of --beside_attachment are attached to the responses.");
 ABSL_FLAG(double, seconds, 5, "How long to measure calls; raw verbs are measured for as long again.");
 ABSL_FLAG(int, rounds, 5, "Into how many rounds to divide that.");
 ABSL_FLAG(verbena::WaitPolicy, wait, verbena::WaitPolicy::kAdaptive, "How both ends wait: busy, event or adaptive.");
@@ -96,6 +97,8 @@ absl::Status CheckFlags() {
   const int64_t beside = absl::GetFlag(FLAGS_beside_attachment);
   status.Update(
       check(beside >= 0 && beside <= kBytesMax, absl::StrCat("--beside_attachment must be 0 to ", kBytesMax)));
+  status.Update(check(beside > 0 || !absl::GetFlag(FLAGS_beside_response),
+                      "--beside_response says where the --beside_attachment is"));
   status.Update(check(LoadFromFlags().has_value(),
                       "of --rate, --streaming, --caller_drives and --beside_attachment only one can be measured"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
@@ -142,6 +145,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   settings.load = *LoadFromFlags();
   settings.rate = absl::GetFlag(FLAGS_rate);
   settings.beside_attachment_bytes = absl::GetFlag(FLAGS_beside_attachment);
+  settings.beside_in_response = absl::GetFlag(FLAGS_beside_response);
   const int64_t in_flight = absl::GetFlag(FLAGS_in_flight);
   settings.in_flight = in_flight > 0 ? in_flight : DefaultInFlight(settings);
   settings.connections = absl::GetFlag(FLAGS_connections);
@@ -159,6 +163,7 @@ std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::st
           absl::StrCat("--attachment=", settings.attachment_bytes),
           absl::StrCat("--digest=", absl::GetFlag(FLAGS_digest)),
           absl::StrCat("--beside_attachment=", settings.beside_attachment_bytes),
+          absl::StrCat("--beside_response=", settings.beside_in_response),
           absl::StrCat("--in_flight=", settings.in_flight),
           absl::StrCat("--wait=", AbslUnparseFlag(settings.wait))};
 }

@@ -127,10 +127,12 @@ class RpcBench(unittest.TestCase):
                 self.assertGreater(figures["reference_p50_us"], 0)
 
     def test_small_calls_go_on_beside_a_large_one(self):
-        figures = measure("--beside_attachment=67108864")
-        self.check(figures)
-        self.assertGreater(figures["reference_p99_us"], 0)
-        self.assertGreater(figures["beside_gbytes_per_second"], 0)
+        for direction in ([], ["--beside_response"]):
+            with self.subTest(direction=direction):
+                figures = measure("--beside_attachment=67108864", *direction)
+                self.check(figures)
+                self.assertGreater(figures["reference_p99_us"], 0)
+                self.assertGreater(figures["beside_gbytes_per_second"], 0)
 
     def test_text_for_people(self):
         result = run("--device=soft", "--seconds=0.1", "--rounds=1")
@@ -146,6 +148,7 @@ class RpcBench(unittest.TestCase):
             ("--streaming --caller_drives", "only one can be measured"),
             ("--streaming --attachment=8", "has no --attachment"),
             ("--caller_drives --in_flight=2", "one call in flight"),
+            ("--beside_response", "says where the --beside_attachment is"),
             ("--wait=sometimes", "must be busy, event or adaptive"),
         ):
             with self.subTest(flag=flag):
