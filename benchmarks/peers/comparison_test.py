@@ -40,11 +40,16 @@ class RowsTest(unittest.TestCase):
         self.assertEqual({row.wait for row in ROWS["all"]}, {"busy", "event", "adaptive"})
         self.assertEqual({row.connections for row in ROWS["all"]}, {1, 100, 1000})
         self.assertEqual({row.streaming for row in ROWS["all"]}, {False, True})
+        self.assertIn(Row(1 << 20, 16, attached=True), ROWS["all"])
+        self.assertEqual({row.wait for row in ROWS["all"] if row.rate}, {"busy", "adaptive"})
 
     def test_a_rows_name_says_what_is_not_as_usual(self):
         self.assertEqual(str(Row(64, 16)), "64 B, 16")
         self.assertEqual(str(Row(64, 64, connections=1000)), "64 B, 64, 1,000 connections")
         self.assertEqual(str(Row(8192, 64, "event", streaming=True)), "8 KiB, 64, event, streaming")
+        self.assertEqual(str(Row(1 << 20, 16, attached=True)), "1 MiB, 16, attached")
+        self.assertEqual(str(Row(64, 256, "adaptive", rate=10000)),
+                         "64 B, up to 256, adaptive, open loop at 10,000 calls/s")
 
     def test_a_system_is_measured_in_what_it_can(self):
         able = {row: {system.key for system in systems.SYSTEMS if system.can(row)} for row in ROWS["all"]}
@@ -54,6 +59,8 @@ class RowsTest(unittest.TestCase):
         peers = {"verbena", "raw", "grpc_unix", "grpc_tcp"}
         self.assertEqual(able[Row(64, 64, connections=1000)], peers | {"capnp_unix"})
         self.assertEqual(able[Row(64, 64, streaming=True)], peers)
+        self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
+        self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
 
     def test_rows_of_much_memory_are_measured_for_longer(self):
         self.assertEqual(Row(64, 256).seconds(0.5), 0.5)

@@ -34,6 +34,12 @@ def of_raw_json(output: str) -> Figures:
     return Figures(report["raw_p50_us"], None, None, 1e6 / report["raw_p50_us"])
 
 
+def of_raw_reads_json(output: str) -> Figures:
+    """What rpc_bench says of raw READs of the payload's bytes, some in flight: a bandwidth."""
+    report = json.loads(output.splitlines()[-1])
+    return Figures(None, None, None, report["raw_read_gbytes_per_second"] * 1e9 / report["payload_bytes"])
+
+
 def of_ucx(median: str, tail: str) -> Figures:
     """Of two runs of ucx_perftest's ucp_am_lat, with `-R 50` and `-R 99`. Raises ValueError if there are no figures."""
     p50_us, mean_us = _ucx_there_and_back_us(median)

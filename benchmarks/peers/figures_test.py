@@ -27,6 +27,10 @@ class FiguresTest(unittest.TestCase):
         said = '{"p50_us": 50, "p99_us": 80, "calls_per_second": 400, "raw_p50_us": 40}\n'
         self.assertEqual(figures.of_raw_json(said), Figures(40, None, None, 25_000))
 
+    def test_raw_reads_are_counted_by_the_payload(self):
+        said = '{"payload_bytes": 1000000, "p50_us": 50, "raw_p50_us": 40, "raw_read_gbytes_per_second": 8}\n'
+        self.assertEqual(figures.of_raw_reads_json(said), Figures(None, None, None, 8000))
+
     def test_ucx_prints_one_way_and_one_percentile_in_a_run(self):
         runs = [UCX.format(rank=rank, figure=figure) for rank, figure in (("50.0", "0.334"), ("99.0", "0.700"))]
         self.assertEqual(figures.of_ucx(*runs), Figures(0.668, 1.4, 1.0, 1e6))

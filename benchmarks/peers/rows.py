@@ -14,16 +14,21 @@ _TIMES_AS_LONG = 4
 @dataclasses.dataclass(frozen=True, order=True)
 class Row:
     payload_bytes: int  # In the request, and in the reply.
-    in_flight: int  # Over all connections.
+    in_flight: int  # Over all connections; at a rate, at most.
     wait: str = "busy"  # How the ends of ours wait: busy, event or adaptive.
     connections: int = 1
     streaming: bool = False  # Messages of one stream, echoed, instead of calls.
+    attached: bool = False  # The payload, to the request, and in no message.
+    rate: int = 0  # Calls a second, due whatever becomes of those before (an open loop). 0: one follows another.
 
     def __str__(self) -> str:
+        in_flight = f"up to {self.in_flight:,}" if self.rate else str(self.in_flight)
         ways = ["" if self.wait == "busy" else self.wait,
                 "" if self.connections == 1 else f"{self.connections:,} connections",
-                "streaming" if self.streaming else ""]  # fmt: skip
-        return ", ".join([size(self.payload_bytes), str(self.in_flight), *filter(None, ways)])
+                "streaming" if self.streaming else "",
+                "attached" if self.attached else "",
+                f"open loop at {self.rate:,} calls/s" if self.rate else ""]  # fmt: skip
+        return ", ".join([size(self.payload_bytes), in_flight, *filter(None, ways)])
 
     @property
     def is_plain(self) -> bool:
@@ -39,6 +44,8 @@ _OTHER_WAYS = (
     *(Row(64, in_flight, wait) for wait in ("event", "adaptive") for in_flight in (1, 64)),
     *(Row(64, 64, connections=connections) for connections in (100, 1000)),
     *(Row(payload, 64, streaming=True) for payload in (64, 8 << 10)),
+    *(Row(payload, in_flight, attached=True) for payload, in_flight in ((64 << 10, 16), (1 << 20, 16), (64 << 20, 1))),
+    *(Row(64, 256, wait, rate=rate) for wait in ("busy", "adaptive") for rate in (10_000, 100_000)),
 )
 
 ROWS = {

@@ -38,9 +38,13 @@ class System(NamedTuple):
 
 def _run_own(program: str, row: Row, seconds: float, *arguments: str) -> str:
     """One of TARGETS. What it says."""
-    return _output([ROOT / "bazel-bin/benchmarks" / program / program, f"--payload={row.payload_bytes}",
-                    f"--in_flight={row.in_flight}", f"--connections={row.connections}", f"--seconds={seconds}",
+    payload = ["--payload=0", f"--attachment={row.payload_bytes}"] if row.attached else [f"--payload={row.payload_bytes}"]
+    return _output([ROOT / "bazel-bin/benchmarks" / program / program, *payload, f"--in_flight={row.in_flight}", f"--connections={row.connections}", f"--seconds={seconds}",
                     *arguments])  # fmt: skip
+
+
+def _at_a_rate(row: Row) -> list[str]:
+    return [f"--rate={row.rate}"] if row.rate else []
 
 
 def _streaming(row: Row) -> list[str]:
@@ -49,7 +53,7 @@ def _streaming(row: Row) -> list[str]:
 
 def _rpc_bench(row: Row, seconds: float) -> str:
     return _run_own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
-                    *_streaming(row))  # fmt: skip
+                    *_streaming(row), *_at_a_rate(row))  # fmt: skip
 
 
 def _verbena(row: Row, seconds: float) -> Figures:
@@ -58,7 +62,9 @@ def _verbena(row: Row, seconds: float) -> Figures:
 
 def _raw(row: Row, seconds: float) -> Figures:
     """raw_bench only polls; a stream's messages there and back are what it measures anyway. rpc_bench measures raw verbs
-    that wait as it does, one message there and back."""
+    that wait as it does, one message there and back, and READs, by which attachments are fetched."""
+    if row.attached:
+        return figures.of_raw_reads_json(_rpc_bench(row, seconds))
     if row.wait == "busy":
         return figures.of_json(_run_own("raw_bench", row, seconds, "--pinned"))
     return figures.of_raw_json(_rpc_bench(row, seconds))
@@ -102,11 +108,16 @@ def _everything(_row: Row) -> bool:
 
 def _busy_or_one_in_flight(row: Row) -> bool:
     """Whatever raw_bench has; of other ways to wait, what rpc_bench measures beside itself."""
-    return row.wait == "busy" or row == Row(row.payload_bytes, 1, row.wait)
+    return not row.rate and (row.wait == "busy" or row == Row(row.payload_bytes, 1, row.wait))
+
+
+def _payload_in_messages(row: Row) -> bool:
+    """One follows another."""
+    return not row.attached and not row.rate
 
 
 def _calls(row: Row) -> bool:
-    return not row.streaming
+    return _payload_in_messages(row) and not row.streaming
 
 
 def _one_in_flight(row: Row) -> bool:
@@ -116,8 +127,8 @@ def _one_in_flight(row: Row) -> bool:
 SYSTEMS = (
     System("verbena", "Verbena", (_verbena,), _everything),
     System("raw", "raw SEND", (_raw,), _busy_or_one_in_flight),
-    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _everything),
-    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _everything),
+    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _payload_in_messages),
+    System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _payload_in_messages),
     System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"), _calls),
     System("ucx_shm", "UCX, shared memory", (_ucx("shm"),), _one_in_flight),
     System("ucx_tcp", "UCX, TCP", (_ucx("tcp"),), _one_in_flight),
