@@ -69,13 +69,14 @@ class OverloadTest : public ::testing::Test {
         *rpc::ServerCore::Start(&network_, server_options_, {std::string(kAddress)}, {&service_}));
   }
   // Calls over a connection of this name's own.
-  std::shared_ptr<TestCall> Call(const std::string& connection, std::string text) {
+  std::shared_ptr<TestCall> Call(const std::string& connection, std::string text, absl::Cord attachment = {}) {
     std::unique_ptr<Channel>& channel = channels_[connection];
     if (channel == nullptr) {
       channel = std::make_unique<Channel>(*rpc::ChannelCore::Open(&network_, kAddress, channel_options_));
     }
     auto call = std::make_shared<TestCall>();
     call->request.set_value(std::move(text));
+    if (!attachment.empty()) call->context.set_attachment(std::move(attachment));
     CallbackUnaryCall(*channel, kBlock, &call->context, &call->request, &call->reply,
                       [call](absl::Status status) { call->completions.push_back(std::move(status)); });
     loop_.RunUntilIdle();
@@ -127,6 +128,27 @@ TEST_F(OverloadTest, CallThatWaitsTooLongForAThreadIsRefusedThoughEveryThreadIsS
   ExpectRefused(*waiting, "waited 100ms for a handler thread (executor_queue_time_max is 100ms)");
   EXPECT_FALSE(running->done());
   EXPECT_EQ(server_->counters().calls_refused, 1u);
+}
+
+TEST_F(OverloadTest, CallWhoseAttachmentStillComesIsRefusedFromTheQueueLikeAnother) {
+  service_.ReadInParts("Block");
+  StartServer();
+  const auto running = Call("ada", "a1");
+  network_.latest_server()->HoldLastParts();
+  const auto waiting = Call("ada", "a2", absl::Cord(std::string(100'000, 'a')));
+  loop_.Advance(absl::Milliseconds(100));
+  ExpectRefused(*waiting, "waited 100ms for a handler thread");
+  network_.latest_server()->ReleaseLastParts();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(waiting->completions.size(), 1u);
+  EXPECT_EQ(server_->counters().calls_refused, 1u);
+  ReleaseOne();
+  EXPECT_EQ(running->status(), absl::OkStatus());
+
+  const auto next = Call("ada", "a3", absl::Cord(std::string(100'000, 'a')));
+  ReleaseOne();
+  EXPECT_EQ(next->status(), absl::OkStatus());
+  EXPECT_THAT(begun_, ElementsAre("a1", "a3"));
 }
 
 TEST_F(OverloadTest, InAQueueThatStandsCallsAreRefusedEarly) {

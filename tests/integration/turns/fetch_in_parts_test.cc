@@ -1,6 +1,8 @@
 // A message that is fetched in parts: what is seen of it while the rest is fetched, and what becomes of that.
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <future>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "tests/integration/transport_pair.h"
 #include "tests/integration/wait_until.h"
 #include "transport/endpoint.h"
+#include "transport/payload_memory.h"
 
 namespace verbena::transport {
 namespace {
@@ -134,6 +137,31 @@ TEST_F(FetchInParts, ThatItsSenderWithdrawsFails) {
   ASSERT_EQ(server().failed_fetches().size(), 1u);
   EXPECT_EQ(server().failed_fetches()[0].code(), absl::StatusCode::kCancelled);
   EXPECT_TRUE(server().messages().empty());
+}
+
+// Its parts were told: what has been done with them is done, and its sender hears that it was fetched.
+TEST_F(FetchInParts, ThatChangesMeanwhileFailsInTheEndWhereChecksumsAreWanted) {
+  TransportOptions options = TestOptions();
+  options.checksum_payloads = true;
+  PayloadMemory memory = *AllocatePayload(kChunks * kChunkBytes);
+  std::memset(memory.data(), 'a', memory.size());
+  std::byte* const last = memory.data() + memory.size() - 1;
+  size_t parts = 0;
+  ASSERT_TRUE(Connect(options, [&](Connection&, const MessageHead&, ReceivedPayload&) {
+    if (++parts == 1) *last = std::byte{'b'};
+  }));
+  client_->Send(1, (std::move(memory)).ToCord());
+  ASSERT_TRUE(client_->WaitForSent(1));
+  EXPECT_EQ(client_->sent()[0].second, SendOutcome::kDelivered);
+  ASSERT_EQ(server().failed_fetches().size(), 1u);
+  EXPECT_EQ(server().failed_fetches()[0].code(), absl::StatusCode::kDataLoss) << server().failed_fetches()[0];
+  EXPECT_TRUE(server().messages().empty());
+  EXPECT_GE(parts, kChunks - 1);
+
+  client_->Send(2, absl::Cord(MessageBytes('a')));  // Nothing else has come to harm.
+  ASSERT_TRUE(server().WaitForMessages(1));
+  EXPECT_EQ(server().messages()[0].payload, MessageBytes('a'));
+  pair_->Close();
 }
 
 TEST_F(FetchInParts, WhoseConnectionEndsFails) {
