@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -126,7 +127,10 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // Once for each link until its OnSendBufferFree, which comes in the order of asking.
   void AwaitSendBuffer(uint32_t link) { waiting_for_buffer_.Push(link); }
   // Send buffers, or room, came back: by completions, or another way.
-  void WakeWaiting();
+  void WakeWaiting() {
+    buffers_came_back_ = true;
+    if (!waiting_.empty()) MarkWaiting();
+  }
   // Drops what the link has in flight: its queue pair is destroyed and can complete no more.
   void DropFlights(uint32_t link);
 
@@ -159,8 +163,15 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void HandleCompletion(const ibv_wc& completion);
   Link* FindRecent(uint32_t queue_pair_number);  // As FindLink.
   int RunDirty();
-  int ServeWaitingForBuffer();
-  void WakeForGrants(ReceiveSupply& supply);
+  void MarkWaiting();
+  int ServeWaitingForBuffer() {
+    return std::exchange(buffers_came_back_, false) && !waiting_for_buffer_.empty() ? ServeBuffers() : 0;
+  }
+  int ServeBuffers();
+  void WakeForGrants(ReceiveSupply& supply) {
+    while (const std::optional<uint32_t> number = supply.grants().NextWakeup(loop_->Now())) WakeForGrants(*number);
+  }
+  void WakeForGrants(uint32_t link);
   void RelieveBudgets();
   int PostReceives(bool idle);
   bool OnlySolicitedMatter();

@@ -10,16 +10,14 @@
 
 namespace verbena::transport {
 
-void PollGroup::WakeWaiting() {
-  buffers_came_back_ = true;
+void PollGroup::MarkWaiting() {
   dirty_.insert(dirty_.end(), waiting_.begin(), waiting_.end());
   waiting_.clear();
 }
 
 // Only while there are buffers: to wake hundreds of links for each that comes back costs more than what is sent. Who is
 // left over waits for completions of those that have them all.
-int PollGroup::ServeWaitingForBuffer() {
-  if (!std::exchange(buffers_came_back_, false)) return 0;
+int PollGroup::ServeBuffers() {
   int served = 0;
   for (size_t left = waiting_for_buffer_.size(); left > 0 && sends_.free() > 0; --left, ++served) {
     Link* const link = links_[waiting_for_buffer_.Pop()];
@@ -28,10 +26,8 @@ int PollGroup::ServeWaitingForBuffer() {
   return served;
 }
 
-void PollGroup::WakeForGrants(ReceiveSupply& supply) {
-  while (const std::optional<uint32_t> number = supply.grants().NextWakeup(loop_->Now())) {
-    if (links_[*number] != nullptr) links_[*number]->OnGrantsWakeup();
-  }
+void PollGroup::WakeForGrants(uint32_t link) {
+  if (links_[link] != nullptr) links_[link]->OnGrantsWakeup();
 }
 
 void PollGroup::WatchFetchWindow() {

@@ -159,9 +159,9 @@ void GrantBudget::Unlink(uint32_t index) {
   member.list = ListName::kNoList;
 }
 
-void GrantBudget::ExpireActive(absl::Time now) {
-  if (now < next_expiry_) return;
-  while (active_.oldest != kNone && table_[active_.oldest].last_active + options_.idle_after <= now) {
+void GrantBudget::ExpireActive() {
+  if (now_ < next_expiry_) return;
+  while (active_.oldest != kNone && table_[active_.oldest].last_active + options_.idle_after <= now_) {
     const uint32_t index = active_.oldest;
     Unlink(index);
     SetActiveCount(active_count_ - 1);
@@ -169,7 +169,7 @@ void GrantBudget::ExpireActive(absl::Time now) {
     const bool one_third_too_many = granted == kThird && idle_thirds_ + kept_for_active_ > spare_;
     if (granted > kThird || one_third_too_many) PushNewest(ListName::kIdleRich, index);
   }
-  next_expiry_ = (active_.oldest == kNone ? now : table_[active_.oldest].last_active) + options_.idle_after;
+  next_expiry_ = (active_.oldest == kNone ? now_ : table_[active_.oldest].last_active) + options_.idle_after;
 }
 
 void GrantBudget::Starve(uint32_t index, uint32_t wanted) {
@@ -191,9 +191,8 @@ void GrantBudget::RemoveStarving(uint32_t index) {
   if (starving_tail_ == index) starving_tail_ = previous;
 }
 
-std::optional<uint32_t> GrantBudget::NextWakeup(absl::Time now) {
-  now_ = now;
-  ExpireActive(now);
+std::optional<uint32_t> GrantBudget::FindWakeup() {
+  ExpireActive();
   if (starving_head_ != kNone) {
     const uint32_t index = starving_head_;
     const Member& member = table_[index];

@@ -89,7 +89,12 @@ class GrantBudget {
   // A connection that has something to do because of what others did: grants that it waits for have become available,
   // or it is asked to give credits back. The driver calls its OnBudgetWakeup, and asks again until nullopt; once per
   // turn of the loop suffices.
-  std::optional<uint32_t> NextWakeup(absl::Time now);
+  std::optional<uint32_t> NextWakeup(absl::Time now) {
+    now_ = now;
+    // As a rule: inlined, since each turn asks.
+    if (starving_head_ == kNone && !shortage_ && now < next_expiry_) return std::nullopt;
+    return FindWakeup();
+  }
 
   uint64_t receives() const { return receives_; }
   uint64_t posted() const { return receives_ - consumed_; }
@@ -178,7 +183,8 @@ class GrantBudget {
   void BringToFront(uint32_t index);  // An active member that is not the newest.
   void Starve(uint32_t index, uint32_t wanted);
   void RemoveStarving(uint32_t index);
-  void ExpireActive(absl::Time now);
+  void ExpireActive();
+  std::optional<uint32_t> FindWakeup();
   void SetActiveCount(uint32_t count);  // Of the members in active_.
   void PushNewest(ListName list, uint32_t index);
   void Unlink(uint32_t index);
