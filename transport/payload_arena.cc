@@ -77,7 +77,7 @@ absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
   absl::Status reserved;
   {
     const std::lock_guard lock(mu_);
-    if (BlockRef kept = TakeKeptLocked(capacity)) return kept;
+    if (BlockRef kept = TakeKeptLocked({capacity, NumaNodeOfThisThread()})) return kept;
     reserved = ReserveLocked(capacity);
   }
   if (!reserved.ok()) return at_hand != nullptr && at_hand->GiveBack() ? Allocate(size) : reserved;
@@ -94,14 +94,14 @@ absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
   return BlockRef(block);
 }
 
-BlockRef PayloadArena::TakeKeptLocked(size_t capacity) {
-  const auto found = free_.find(capacity);
+BlockRef PayloadArena::TakeKeptLocked(Kind kind) {
+  const auto found = free_.find(kind);
   if (found == free_.end() || found->second.blocks.empty()) return BlockRef();
   Kept& kept = found->second;
   PayloadBlock* const block = kept.blocks.back();
   kept.blocks.pop_back();
   kept.unused = std::min(kept.unused, kept.blocks.size());
-  kept_ -= capacity;
+  kept_ -= kind.capacity;
   ++in_use_;
   return BlockRef(block);
 }
@@ -127,13 +127,13 @@ void PayloadArena::Keep(absl::Span<PayloadBlock* const> blocks) {
   in_use_ -= blocks.size();
   for (PayloadBlock* const block : blocks) {
     kept_ += block->capacity();
-    free_[block->capacity()].blocks.push_back(block);
+    free_[{block->capacity(), block->numa_node()}].blocks.push_back(block);
   }
   if (kept_ > kKeptBytesMax) TrimLocked(kKeptBytesMax);
 }
 
 void PayloadArena::TrimLocked(size_t kept_max) {
-  for (auto& [capacity, kept] : free_) {
+  for (auto& [kind, kept] : free_) {
     while (kept_ > kept_max && !kept.blocks.empty()) UnmapFirstLocked(kept);
   }
 }
@@ -154,10 +154,10 @@ bool PayloadArena::GiveBackUnused(absl::Time now) {
   period_end_ = now + kPeriod;
   const size_t mapped_before = mapped_;
   for (auto kept = free_.rbegin(); kept != free_.rend(); ++kept) {
-    auto& [capacity, blocks] = *kept;
+    auto& [kind, blocks] = *kept;
     while (blocks.unused > 0 && kept_ > kKeptIdle) {
       const size_t given_back = mapped_before - mapped_;
-      if (given_back > 0 && given_back + capacity > kGivenBackMax) return true;  // The rest stays unused.
+      if (given_back > 0 && given_back + kind.capacity > kGivenBackMax) return true;  // The rest stays unused.
       UnmapFirstLocked(blocks);
     }
     blocks.unused = blocks.blocks.size();

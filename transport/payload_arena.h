@@ -3,7 +3,8 @@
 // Blocks come in size classes and are kept for the next use, most recently used first (its bytes and its registration
 // are warm). What was kept for some seconds and not needed is given back to the system, little by little, but for the
 // last 16 MiB. They are shared by all loops and may be released on any thread: a user may hold a received payload for
-// as long as he likes. Of small ones a loop has some at hand (payload_magazine.h) and does not come here.
+// as long as he likes. Of small ones a loop has some at hand (payload_magazine.h) and does not come here. Each stays
+// with the memory node (NUMA) of the thread that it was first given to: threads of others are given others.
 //
 // A block is reference counted: a PayloadMemory, a Cord made of it, a landing, an export each hold one reference.
 
@@ -11,6 +12,7 @@
 #define VERBENA_TRANSPORT_PAYLOAD_ARENA_H_
 
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <mutex>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "absl/types/span.h"
 #include "transport/device_regions.h"
 #include "transport/mapped_memory.h"
+#include "transport/numa_node.h"
 #include "transport/verbs/protection_domain.h"
 
 namespace verbena::transport {
@@ -34,6 +37,7 @@ class PayloadBlock {
  public:
   std::byte* data() const { return memory_.bytes().data(); }
   size_t capacity() const { return memory_.bytes().size(); }
+  int numa_node() const { return numa_node_; }  // Of the thread that it was made for.
 
   // The first `size` bytes are about to be written: takes their pages together, which costs less than a fault for each,
   // unless an earlier user has. What the system refuses is left to faults. From the front; who holds the block alone.
@@ -51,12 +55,14 @@ class PayloadBlock {
   PayloadBlock(PayloadArena* arena, MappedMemory memory)
       : arena_(arena),
         memory_(std::move(memory)),
+        numa_node_(NumaNodeOfThisThread()),
         populated_(memory_.set_aside() ? capacity() : 0),
         regions_(memory_.bytes(), DeviceRegions::Use::kSendAndLand) {}
   void Populate(size_t size);
 
   PayloadArena* const arena_;
   const MappedMemory memory_;
+  const int numa_node_;
   size_t populated_;  // The pages of so many bytes, from the front, have been asked for.
   std::atomic<int> references_ = 0;
   DeviceRegions regions_;  // Behind the memory: they go first.
@@ -128,7 +134,12 @@ class PayloadArena {
   // Nobody holds these any more; they are counted as in use until now. Any thread.
   void Keep(absl::Span<PayloadBlock* const> blocks);
 
-  // Blocks of one capacity that nobody holds.
+  struct Kind {
+    size_t capacity;
+    int numa_node;
+    auto operator<=>(const Kind&) const = default;
+  };
+  // Blocks of one kind that nobody holds.
   struct Kept {
     std::vector<PayloadBlock*> blocks;  // Back = most recently used.
     size_t unused = 0;  // The fewest that there were since GiveBackUnused has counted: the first of them.
@@ -137,8 +148,8 @@ class PayloadArena {
   void UnmapFirstLocked(Kept& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Unmaps kept blocks until at most `kept_max` bytes are kept.
   void TrimLocked(size_t kept_max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Empty: none of that capacity is kept.
-  BlockRef TakeKeptLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Empty: none of that kind is kept.
+  BlockRef TakeKeptLocked(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Counts `capacity` as mapped, if the limit allows it.
   absl::Status ReserveLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -147,7 +158,7 @@ class PayloadArena {
   size_t mapped_ ABSL_GUARDED_BY(mu_) = 0;
   size_t kept_ ABSL_GUARDED_BY(mu_) = 0;
   size_t in_use_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::btree_map<size_t, Kept> free_ ABSL_GUARDED_BY(mu_);  // By capacity.
+  absl::btree_map<Kind, Kept> free_ ABSL_GUARDED_BY(mu_);
   absl::Time period_end_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   absl::btree_map<const std::byte*, PayloadBlock*> by_address_ ABSL_GUARDED_BY(mu_);
 

@@ -34,6 +34,50 @@ TEST(PayloadArena, AFreedBlockIsTheNextOneOfItsClass) {
   EXPECT_EQ((*arena.Allocate(100000))->data(), first);
 }
 
+TEST(PayloadArena, AFreedBlockIsTheNextOneOfItsMemoryNode) {
+  PayloadArena& arena = PayloadArena::Get();
+  const auto address_on = [&arena](int node) {
+    const PretendedNumaNode pretended(node);
+    return (*arena.Allocate(size_t{3} << 20))->data();
+  };
+  std::byte* const of_one = address_on(1);
+  std::byte* const of_two = address_on(2);
+  EXPECT_NE(of_one, of_two);
+  EXPECT_EQ(address_on(1), of_one);
+  EXPECT_EQ(address_on(2), of_two);
+}
+
+TEST(PayloadArena, ABlockThatAThreadOfAnotherMemoryNodeFreesGoesBackToItsOwn) {
+  PayloadArena& arena = PayloadArena::Get();
+  std::byte* of_one = nullptr;
+  {
+    BlockRef block;
+    {
+      const PretendedNumaNode one(1);
+      block = *arena.Allocate(size_t{5} << 20);
+      of_one = block->data();
+    }
+    const PretendedNumaNode two(2);
+    block = BlockRef();
+    EXPECT_NE((*arena.Allocate(size_t{5} << 20))->data(), of_one);
+  }
+  const PretendedNumaNode one(1);
+  EXPECT_EQ((*arena.Allocate(size_t{5} << 20))->data(), of_one);
+}
+
+TEST(PayloadArena, AtItsLimitWhatIsKeptForAnotherMemoryNodeGivesWay) {
+  PayloadArena& arena = PayloadArena::Get();
+  constexpr size_t kBytes = size_t{7} << 20;
+  {
+    const PretendedNumaNode one(1);
+    EXPECT_TRUE(arena.Allocate(kBytes).ok());
+  }
+  arena.set_limit(arena.mapped_bytes());
+  const PretendedNumaNode two(2);
+  EXPECT_TRUE(arena.Allocate(kBytes).ok());
+  arena.set_limit(kPayloadMemoryLimitDefault);
+}
+
 TEST(PayloadArena, ABlockLivesUntilItsLastReferenceIsGone) {
   PayloadArena& arena = PayloadArena::Get();
   const size_t before = arena.blocks_in_use();

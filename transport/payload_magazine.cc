@@ -33,7 +33,7 @@ PayloadBlock* PayloadMagazine::Take(size_t capacity) {
 }
 
 bool PayloadMagazine::Put(PayloadBlock* block) {
-  if (block->capacity() > kBlockBytesMax) return false;
+  if (block->capacity() > kBlockBytesMax || block->numa_node() != NumaNodeOfThisThread()) return false;
   if (blocks_.size() == kBlocksMax) {
     constexpr size_t kHalf = kBlocksMax / 2;
     PayloadArena::Get().Keep(absl::MakeConstSpan(blocks_).first(kHalf));

@@ -32,7 +32,8 @@ class PayloadMagazine {
 
   // The block of this capacity that was put here last. Null: there is none.
   PayloadBlock* Take(size_t capacity);
-  // Nobody holds it. False: it is large. If there are too many, the older half goes to the arena.
+  // Nobody holds it. False: it is large, or another memory node's (numa_node.h). If there are too many, the older half
+  // goes to the arena.
   bool Put(PayloadBlock* block);
   // All go to the arena. False: there were none.
   bool GiveBack();

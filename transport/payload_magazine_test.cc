@@ -56,6 +56,18 @@ TEST_F(PayloadMagazineTest, AThreadThatRunsNoLoopHasNone) {
   EXPECT_EQ(AtHand(), 0u);
 }
 
+TEST_F(PayloadMagazineTest, WhatIsOnAnotherMemoryNodeIsNotTheLoops) {
+  InLoop([this] {
+    BlockRef held;
+    {
+      const PretendedNumaNode elsewhere(1);
+      held = *arena_.Allocate(kSmall);
+    }
+    held = BlockRef();
+  });
+  EXPECT_EQ(AtHand(), 0u);
+}
+
 TEST_F(PayloadMagazineTest, WhatAnotherThreadLetsGoOfIsNotTheLoops) {
   BlockRef held;
   InLoop([&] { held = *arena_.Allocate(kSmall); });

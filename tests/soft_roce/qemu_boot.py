@@ -35,7 +35,7 @@ class Qemu:
             "-accel", "tcg,thread=multi,tb-size=512",
             "-cpu", "Nehalem",  # What the emulation has all of.
             "-smp", str(PROCESSORS),
-            "-m", f"{run.memory_mb}M",
+            *_memory(run.memory_mb),
             "-kernel", str(self._installation.kernel),
             "-initrd", str(self._installation.first_root),
             "-append", "console=ttyS0 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on audit=0",
@@ -52,6 +52,16 @@ class Qemu:
                 for part in _folder(f"writable{number}", path.resolve())
             ),
         ]  # fmt: skip
+
+
+def _memory(megabytes: int) -> list[str]:
+    """A node for each processor (NUMA)."""
+    each = -(-megabytes // PROCESSORS)
+    options = ["-m", f"{each * PROCESSORS}M"]
+    for node in range(PROCESSORS):
+        options += ["-object", f"memory-backend-ram,id=memory{node},size={each}M"]
+        options += ["-numa", f"node,nodeid={node},cpus={node},memdev=memory{node}"]
+    return options
 
 
 def _folder(tag: str, path: pathlib.Path, options: str = "multidevs=remap") -> list[str]:

@@ -37,6 +37,8 @@ PROGRAMS = (
     Program("//tests/integration:transport_test", fault_free=True, in_emulation=True),
     Program("//tests/integration/turns:fetch_in_parts_test"),
     Program("//tests/integration/turns:attachment_in_parts_test", fault_free=True),
+    # In emulation each processor has a memory node.
+    Program("//tests/integration/turns:placement_test", devices=("rxe",), in_emulation=True),
     Program("//tests/integration:shrinking_test", fault_free=True),
     Program("//tests/integration:limits_test", fault_free=True, in_emulation=True),
     Program("//tests/integration:copy_count_test", fault_free=True, in_emulation=True),

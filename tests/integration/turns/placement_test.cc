@@ -1,18 +1,27 @@
 // On which processors event loops run.
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <future>
+#include <iostream>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/endpoint.h"
 #include "transport/event_loop.h"
+#include "transport/numa_node.h"
+#include "transport/payload_arena.h"
 
 namespace verbena::transport {
 namespace {
@@ -51,6 +60,39 @@ TEST(Placement, LoopsArePinnedToAProcessorEachFromTheOneThatWasNamed) {
 TEST(Placement, LoopsAreLeftToTheSystemIfNoneWasNamed) {
   const auto loops = *EventLoopGroup::Start(2, {});
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(ProcessorsOf(*loops->loop(i)), Processors());
+}
+
+// The memory node of each page, or what is negative and says why there is none.
+std::vector<int> NodesOf(const PayloadBlock& block) {
+  const auto page_bytes = static_cast<size_t>(getpagesize());
+  std::vector<void*> pages;
+  for (size_t at = 0; at < block.capacity(); at += page_bytes) pages.push_back(block.data() + at);
+  std::vector<int> nodes(pages.size());
+  const long moved = syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, nodes.data(), 0);  // None.
+  return moved == 0 ? nodes : std::vector<int>{-errno};
+}
+
+// Also what other loops had before, and gave back.
+TEST(Placement, PayloadsAreInMemoryOfTheirLoopsNode) {
+  constexpr size_t kBytes = 1 << 20;
+  bool several = false;
+  for (int round = 0; round < 2; ++round) {
+    for (const int processor : Processors()) {
+      const auto loops = *EventLoopGroup::Start(1, {.cpu = processor});
+      std::promise<std::pair<int, std::vector<int>>> found;
+      loops->loop(0)->Post([&found] {
+        const BlockRef block = *PayloadArena::Get().Allocate(kBytes);
+        block->PrepareToWrite(kBytes);
+        std::memset(block->data(), 'x', block->capacity());
+        found.set_value({NumaNodeOfThisThread(), NodesOf(*block.get())});
+      });
+      const auto [node, of_pages] = found.get_future().get();
+      if (of_pages == std::vector<int>{-ENOSYS}) GTEST_SKIP() << "the kernel knows of no memory nodes";
+      EXPECT_EQ(of_pages, std::vector<int>(of_pages.size(), node)) << "processor " << processor;
+      several |= node != 0;
+    }
+  }
+  std::cout << (several ? "memory nodes differ\n" : "there is one memory node\n");
 }
 
 TEST(Placement, AProcessorThatIsNotThereIsAnErrorThatNamesIt) {

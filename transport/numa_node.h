@@ -1,0 +1,25 @@
+// The memory node (NUMA) that the calling thread is on: the system puts pages there that it is the first to touch.
+//
+// Thread: any.
+
+#ifndef VERBENA_TRANSPORT_NUMA_NODE_H_
+#define VERBENA_TRANSPORT_NUMA_NODE_H_
+
+namespace verbena::transport {
+
+// By the processor that it runs on now; a thread that is not pinned may run elsewhere at once. 0 where there is but one
+// node, which costs next to nothing to find.
+int NumaNodeOfThisThread();
+
+// For tests: the calling thread is on that node for as long as this lives.
+class PretendedNumaNode {
+ public:
+  explicit PretendedNumaNode(int node);
+  ~PretendedNumaNode();
+  PretendedNumaNode(const PretendedNumaNode&) = delete;
+  PretendedNumaNode& operator=(const PretendedNumaNode&) = delete;
+};
+
+}  // namespace verbena::transport
+
+#endif  // VERBENA_TRANSPORT_NUMA_NODE_H_
