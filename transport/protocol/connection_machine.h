@@ -169,8 +169,9 @@ class ConnectionMachine {
   // own, its sender knows.) If it is false when a frame of PostAtOnce or a PostControl that leads others was given out,
   // that frame's completion may come with a later one's.
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
-  // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier only in
-  // CancelSend, Drain, Abort and the handling of an error: re-read it after those and after OnDeadline.
+  // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier with
+  // calls like CancelSend and Drain, with OnDeadline, and with frames (the peer drains, or breaks the protocol):
+  // re-read it when what came together was handled.
   absl::Time NextDeadline() const;
 
   // The longest call header that any message can have.

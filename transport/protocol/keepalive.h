@@ -25,21 +25,28 @@ class Keepalive {
   Keepalive(absl::Duration interval, absl::Duration timeout, absl::Time now)
       : interval_(interval > absl::ZeroDuration() ? interval : absl::InfiniteDuration()),
         timeout_(timeout),
-        last_heard_(now) {}
+        last_heard_(now),
+        deadline_(now + interval_) {}
 
   void OnFrame(absl::Time now) {
     last_heard_ = now;
+    if (!probing_) return;
     probing_ = false;
+    deadline_ = now + interval_;
   }
 
-  absl::Time Deadline() const { return probing_ ? probed_ + timeout_ : last_heard_ + interval_; }
+  // When to ask for the next judgement. While there is traffic it is that of an earlier silence, and moves when it has
+  // come: nothing is calculated for each frame.
+  absl::Time Deadline() const { return deadline_; }
 
   // kProbe is said once per silence.
   Judgement Judge(absl::Time now) {
-    if (now < Deadline()) return Judgement::kAlive;
+    if (now < deadline_) return Judgement::kAlive;
     if (probing_) return Judgement::kDead;
+    deadline_ = last_heard_ + interval_;
+    if (now < deadline_) return Judgement::kAlive;
     probing_ = true;
-    probed_ = now;
+    deadline_ = now + timeout_;
     return Judgement::kProbe;
   }
 
@@ -47,7 +54,7 @@ class Keepalive {
   const absl::Duration interval_;
   const absl::Duration timeout_;
   absl::Time last_heard_;
-  absl::Time probed_;
+  absl::Time deadline_;
   bool probing_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "transport/protocol/keepalive.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 
 namespace verbena::protocol {
@@ -31,6 +33,19 @@ TEST(Keepalive, AnyFrameAnswersAProbe) {
   keepalive.OnFrame(kStart + absl::Seconds(12));
   EXPECT_EQ(keepalive.Judge(kStart + absl::Seconds(16)), Judgement::kAlive);
   EXPECT_EQ(keepalive.Deadline(), kStart + absl::Seconds(22));
+}
+
+TEST(Keepalive, SilenceCountsFromTheLastFrame) {
+  Keepalive keepalive(kInterval, kTimeout, kStart);
+  for (int second = 1; second <= 25; ++second) keepalive.OnFrame(kStart + absl::Seconds(second));
+  int judgements = 0;
+  absl::Time now = kStart;
+  do {
+    now = std::max(now, keepalive.Deadline());
+    ++judgements;
+  } while (keepalive.Judge(now) == Judgement::kAlive);
+  EXPECT_EQ(now, kStart + absl::Seconds(35)) << "when it is probed";
+  EXPECT_EQ(judgements, 2);
 }
 
 TEST(Keepalive, AnIntervalOfZeroNeverProbes) {
