@@ -54,8 +54,8 @@ struct TransportOptions {
   // which the peer has finished nothing in that time, is ended; for landing memory, if what the program holds lent
   // leaves no room for the message, it is refused.
   absl::Duration memory_wait_timeout = absl::Seconds(30);
-  // Of one READ; no more than the device's longest message. 0: 256 KiB, and where a port of the device has more than
-  // 100 Gbit/s what takes it 20 us, up to 1 MiB.
+  // Of one READ; no more than the device's longest message. 0: 256 KiB, and where the device's slowest active port has
+  // more than 100 Gbit/s what takes that 20 us, up to 1 MiB.
   uint32_t read_chunk_bytes = 0;
   // READs of one connection in flight; no more than the device has. 0: 16, and at more than 100 Gbit/s more.
   uint16_t read_depth = 0;

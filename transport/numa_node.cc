@@ -4,12 +4,12 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace verbena::transport {
 namespace {
 
-constexpr int kNotPretended = -1;
-constinit thread_local int pretended = kNotPretended;
+constinit thread_local int taken_for = kNumaNodeOfTheProcessor;
 
 // Nodes that have memory, in the kernel's notation: "0", "0-1", "0,2".
 bool HasSeveralNodes() {
@@ -21,14 +21,12 @@ bool HasSeveralNodes() {
 }  // namespace
 
 int NumaNodeOfThisThread() {
-  if (pretended != kNotPretended) return pretended;
+  if (taken_for != kNumaNodeOfTheProcessor) return taken_for;
   static const bool several = HasSeveralNodes();
   unsigned int processor = 0, node = 0;
   return several && getcpu(&processor, &node) == 0 ? static_cast<int>(node) : 0;
 }
 
-PretendedNumaNode::PretendedNumaNode(int node) { pretended = node; }
-
-PretendedNumaNode::~PretendedNumaNode() { pretended = kNotPretended; }
+int SetNumaNodeOfThisThread(int node) { return std::exchange(taken_for, node); }
 
 }  // namespace verbena::transport

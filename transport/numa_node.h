@@ -11,14 +11,9 @@ namespace verbena::transport {
 // node, which costs next to nothing to find.
 int NumaNodeOfThisThread();
 
-// For tests: the calling thread is on that node for as long as this lives.
-class PretendedNumaNode {
- public:
-  explicit PretendedNumaNode(int node);
-  ~PretendedNumaNode();
-  PretendedNumaNode(const PretendedNumaNode&) = delete;
-  PretendedNumaNode& operator=(const PretendedNumaNode&) = delete;
-};
+// From here on the calling thread is taken to be on that node, for whoever knows better. Returns what it was taken for.
+inline constexpr int kNumaNodeOfTheProcessor = -1;  // As it is without this.
+int SetNumaNodeOfThisThread(int node);
 
 }  // namespace verbena::transport
 

@@ -78,6 +78,7 @@ absl::StatusOr<BlockRef> PayloadArena::Allocate(size_t size) {
   {
     const std::lock_guard lock(mu_);
     if (BlockRef kept = TakeKeptLocked({capacity, NumaNodeOfThisThread()})) return kept;
+    if (BlockRef foreign = TakeForeignLocked(capacity)) return foreign;
     reserved = ReserveLocked(capacity);
   }
   if (!reserved.ok()) return at_hand != nullptr && at_hand->GiveBack() ? Allocate(size) : reserved;
@@ -106,9 +107,19 @@ BlockRef PayloadArena::TakeKeptLocked(Kind kind) {
   return BlockRef(block);
 }
 
+// To copy to another node's memory costs less than to unmap that, and all that is kept with it, and to map and register
+// some here.
+BlockRef PayloadArena::TakeForeignLocked(size_t capacity) {
+  if (HasRoomLocked(capacity)) return BlockRef();
+  for (auto kept = free_.lower_bound({capacity, 0}); kept != free_.end() && kept->first.capacity == capacity; ++kept) {
+    if (BlockRef block = TakeKeptLocked(kept->first)) return block;
+  }
+  return BlockRef();
+}
+
 absl::Status PayloadArena::ReserveLocked(size_t capacity) {
-  if (capacity > limit_ - std::min(mapped_, limit_)) TrimLocked(0);
-  if (capacity > limit_ - std::min(mapped_, limit_)) {
+  if (!HasRoomLocked(capacity)) TrimLocked(0);
+  if (!HasRoomLocked(capacity)) {
     return absl::ResourceExhaustedError(absl::StrCat("payload memory: ", capacity, " bytes asked for, ", mapped_,
                                                      " mapped, limit ", limit_, " (SetPayloadMemoryLimit)"));
   }

@@ -3,14 +3,15 @@
 // Blocks come in size classes and are kept for the next use, most recently used first (its bytes and its registration
 // are warm). What was kept for some seconds and not needed is given back to the system, little by little, but for the
 // last 16 MiB. They are shared by all loops and may be released on any thread: a user may hold a received payload for
-// as long as he likes. Of small ones a loop has some at hand (payload_magazine.h) and does not come here. Each stays
-// with the memory node (NUMA) of the thread that it was first given to: threads of others are given others.
+// as long as he likes. Of small ones a loop has some at hand (payload_magazine.h) and does not come here. Each is for
+// threads of the memory node (NUMA) that it was made for, unless the limit leaves no room for another.
 //
 // A block is reference counted: a PayloadMemory, a Cord made of it, a landing, an export each hold one reference.
 
 #ifndef VERBENA_TRANSPORT_PAYLOAD_ARENA_H_
 #define VERBENA_TRANSPORT_PAYLOAD_ARENA_H_
 
+#include <algorithm>
 #include <atomic>
 #include <compare>
 #include <cstddef>
@@ -150,6 +151,11 @@ class PayloadArena {
   void TrimLocked(size_t kept_max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Empty: none of that kind is kept.
   BlockRef TakeKeptLocked(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same, of another memory node, if to map one more is past the limit.
+  BlockRef TakeForeignLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool HasRoomLocked(size_t capacity) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return capacity <= limit_ - std::min(mapped_, limit_);
+  }
   // Counts `capacity` as mapped, if the limit allows it.
   absl::Status ReserveLocked(size_t capacity) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

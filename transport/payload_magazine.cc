@@ -24,8 +24,9 @@ PayloadMagazine* PayloadMagazine::OfThisThread() {
 }
 
 PayloadBlock* PayloadMagazine::Take(size_t capacity) {
-  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(),
-                                  [capacity](const PayloadBlock* block) { return block->capacity() == capacity; });
+  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [capacity](const PayloadBlock* block) {
+    return block->capacity() == capacity && block->numa_node() == NumaNodeOfThisThread();
+  });
   if (found == blocks_.rend()) return nullptr;
   PayloadBlock* const block = *found;
   blocks_.erase(std::next(found).base());

@@ -11,6 +11,7 @@
 #include "transport/event_loop.h"
 #include "transport/payload_arena.h"
 #include "transport/payload_memory.h"
+#include "transport/testing/pretended_numa_node.h"
 
 namespace verbena::transport {
 namespace {
@@ -36,6 +37,7 @@ class PayloadMagazineTest : public testing::Test {
   }
   size_t AtHand() const { return arena_.blocks_in_use() - in_use_before_; }
 
+  const PretendedNumaNode one_node_{0};  // Of the thread that runs the loop too, wherever it is.
   PayloadArena& arena_ = PayloadArena::Get();
   const size_t in_use_before_ = arena_.blocks_in_use();
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create({.wait = WaitPolicy::kEvent});
@@ -66,6 +68,14 @@ TEST_F(PayloadMagazineTest, WhatIsOnAnotherMemoryNodeIsNotTheLoops) {
     held = BlockRef();
   });
   EXPECT_EQ(AtHand(), 0u);
+}
+
+TEST_F(PayloadMagazineTest, ALoopThatHasMovedIsNotGivenWhatItHadElsewhere) {
+  InLoop([this] {
+    const std::byte* const first = (*arena_.Allocate(kSmall))->data();
+    const PretendedNumaNode elsewhere(1);
+    EXPECT_NE((*arena_.Allocate(kSmall))->data(), first);
+  });
 }
 
 TEST_F(PayloadMagazineTest, WhatAnotherThreadLetsGoOfIsNotTheLoops) {

@@ -69,6 +69,14 @@ TEST_F(ReadSizesTest, WhatTheProgramAsksForGoesBefore) {
   EXPECT_EQ(sizes.window_bytes, 100u);
 }
 
+TEST_F(ReadSizesTest, LongReadsAloneAreNotMoreOfThemNorALongerWindow) {
+  options_.read_chunk_bytes = 64 << 20;
+  const ReadSizes sizes = SizesAt(k25Gbit);
+  EXPECT_EQ(sizes.chunk_bytes, 64u << 20);
+  EXPECT_EQ(sizes.depth, 16);
+  EXPECT_EQ(sizes.window_bytes, 1u << 20);
+}
+
 TEST_F(ReadSizesTest, NeitherIsMoreThanTheDeviceTakes) {
   fake_.port_attributes.max_msg_sz = 5000;
   fake_.device_attributes.max_qp_rd_atom = 2;
