@@ -172,8 +172,8 @@ class ClientConnection {
   bool attempt_failed_ = false;                                // Since it was connected or idle.
   ConnectivityState connectivity_ = ConnectivityState::kIdle;  // As reported.
   absl::Status last_failure_;
-  bool unused_ = false;      // It has no call...
-  absl::Time unused_since_;  // ...since then, or since it was connected.
+  bool unused_ = true;       // It has no call.
+  absl::Time unused_since_;  // When it last came to have none, or was connected.
   // The timer comes before a connection that has no call from now on has been idle too long.
   bool watches_idleness_ = false;
   transport::DeadlineTimer<ClientConnection, &ClientConnection::OnTime> timer_;

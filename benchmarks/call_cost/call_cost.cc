@@ -158,7 +158,7 @@ absl::Status Run() {
   if (!channel.ok()) return channel.status();
 
   const absl::Time deadline = absl::Now() + options.connect_timeout;
-  const auto connected = [&channel] { return (*channel)->connections_ready() == absl::GetFlag(FLAGS_connections); };
+  const auto connected = [&channel] { return (*channel)->connections_ready() >= absl::GetFlag(FLAGS_connections); };
   (*loop)->RunUntil([&] { return connected() || absl::Now() > deadline; });
   if (!connected()) return absl::UnavailableError("not all connections were made");
 

@@ -15,8 +15,8 @@ import bench
 from ratios import RatioTest
 
 HOST = "--host=" + os.environ["VERBENA_TEST_ADDRESS"].removeprefix("rdma://")
-# The budget is 0.85 of the raw READs' bandwidth. Measured in uml: 0.54 to 0.61 on rxe and, where two pieces of memory are
-# registered for each message, 0.29 to 0.35 on siw.
+# The budget is 0.85 of the raw READs' bandwidth. Measured in uml: 0.54 to 0.61 on rxe and, where two pieces of memory
+# are registered for each message, 0.29 to 0.35 on siw.
 ATTACHMENTS = {"rxe0": 0.28, "siw0": 0.1}
 
 

@@ -38,9 +38,11 @@ class System(NamedTuple):
 
 def _run_own(program: str, row: Row, seconds: float, *arguments: str) -> str:
     """One of TARGETS. What it says."""
-    payload = ["--payload=0", f"--attachment={row.payload_bytes}"] if row.attached else [f"--payload={row.payload_bytes}"]
-    return _output([ROOT / "bazel-bin/benchmarks" / program / program, *payload, f"--in_flight={row.in_flight}", f"--connections={row.connections}", f"--seconds={seconds}",
-                    *arguments])  # fmt: skip
+    payload = [f"--payload={row.payload_bytes}"]
+    if row.attached:
+        payload = ["--payload=0", f"--attachment={row.payload_bytes}"]
+    return _output([ROOT / "bazel-bin/benchmarks" / program / program, *payload, f"--in_flight={row.in_flight}",
+                    f"--connections={row.connections}", f"--seconds={seconds}", *arguments])  # fmt: skip
 
 
 def _at_a_rate(row: Row) -> list[str]:

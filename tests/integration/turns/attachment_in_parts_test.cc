@@ -25,7 +25,7 @@
 namespace verbena::interop {
 namespace {
 
-constexpr size_t kChunkBytes = 256 << 10;  // TransportOptions::read_chunk_bytes.
+constexpr size_t kChunkBytes = 256 << 10;
 constexpr size_t kChunks = 64;
 constexpr size_t kBytes = kChunks * kChunkBytes;
 constexpr absl::Duration kPatience = absl::Seconds(20);
@@ -46,6 +46,9 @@ class AttachmentInParts : public testing::Test {
     Server::Builder builder;
     builder.AddListeningAddress(integration::AddressUnderTest());
     builder.RegisterService(service);
+    ServerOptions options;
+    options.transport.read_chunk_bytes = kChunkBytes;
+    builder.SetOptions(options);
     std::unique_ptr<Server> server = *builder.Build();
     channel_ = *Channel::Create(server->addresses().front(), {});
     context_.set_timeout(2 * kPatience);

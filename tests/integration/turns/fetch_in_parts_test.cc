@@ -21,7 +21,7 @@
 namespace verbena::transport {
 namespace {
 
-constexpr size_t kChunkBytes = 256 << 10;  // TransportOptions::read_chunk_bytes.
+constexpr size_t kChunkBytes = 256 << 10;
 constexpr size_t kChunks = 16;
 
 // Of which no chunk is like another.
@@ -36,7 +36,8 @@ class FetchInParts : public testing::Test {
   // What the accepted end does with each part.
   using Part = std::function<void(Connection&, const MessageHead&, ReceivedPayload&)>;
 
-  bool Connect(const TransportOptions& options, Part on_part) {
+  bool Connect(TransportOptions options, Part on_part) {
+    options.read_chunk_bytes = kChunkBytes;
     pair_.emplace(options);
     pair_->prepare_accepted = [on_part = std::move(on_part)](End& end) {
       end.on_announced = [](const MessageHead&) { return Verdict::kFetchInParts; };

@@ -1,4 +1,4 @@
-// On which processors event loops run.
+// On which processors event loops run, and on which memory nodes what they have is.
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -6,12 +6,13 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <future>
-#include <iostream>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -88,11 +89,15 @@ TEST(Placement, PayloadsAreInMemoryOfTheirLoopsNode) {
       });
       const auto [node, of_pages] = found.get_future().get();
       if (of_pages == std::vector<int>{-ENOSYS}) GTEST_SKIP() << "the kernel knows of no memory nodes";
+      if (of_pages == std::vector<int>{-EPERM}) GTEST_SKIP() << "to ask for memory nodes is forbidden";
       EXPECT_EQ(of_pages, std::vector<int>(of_pages.size(), node)) << "processor " << processor;
       several |= node != 0;
     }
   }
-  std::cout << (several ? "memory nodes differ\n" : "there is one memory node\n");
+  const char* const guest = std::getenv("VERBENA_GUEST");
+  if (guest != nullptr && std::string_view(guest) == "qemu") {
+    EXPECT_TRUE(several) << "that machine has a memory node for each processor";
+  }
 }
 
 TEST(Placement, AProcessorThatIsNotThereIsAnErrorThatNamesIt) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kPieces = 8;
 constexpr uint64_t kReadsOfAPiece = 4;
-constexpr uint64_t kReadBytes = 256 << 10;                            // TransportOptions::read_chunk_bytes.
+constexpr uint32_t kReadBytes = 256 << 10;
 constexpr uint64_t kPieceBytes = kReadsOfAPiece * kReadBytes - 4096;  // And its message and identity.
 constexpr absl::Duration kPatience = absl::Seconds(20);
 
@@ -59,6 +59,9 @@ TEST(AStreamedAttachment, IsFetchedWhileTheHandlerWorksOnWhatCameBefore) {
   Server::Builder builder;
   builder.AddListeningAddress(integration::AddressUnderTest());
   builder.RegisterService(&service);
+  ServerOptions options;
+  options.transport.read_chunk_bytes = kReadBytes;
+  builder.SetOptions(options);
   const std::unique_ptr<Server> server = *builder.Build();
   const std::shared_ptr<Channel> channel = *Channel::Create(server->addresses().front(), {});
   ClientContext context;
