@@ -11,8 +11,9 @@ namespace verbena::transport {
 // node, which costs next to nothing to find.
 int NumaNodeOfThisThread();
 
+inline constexpr int kNumaNodeOfTheProcessor = -1;  // Whichever that is.
+
 // From here on the calling thread is taken to be on that node, for whoever knows better. Returns what it was taken for.
-inline constexpr int kNumaNodeOfTheProcessor = -1;  // As it is without this.
 int SetNumaNodeOfThisThread(int node);
 
 }  // namespace verbena::transport

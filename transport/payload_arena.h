@@ -4,7 +4,7 @@
 // are warm). What was kept for some seconds and not needed is given back to the system, little by little, but for the
 // last 16 MiB. They are shared by all loops and may be released on any thread: a user may hold a received payload for
 // as long as he likes. Of small ones a loop has some at hand (payload_magazine.h) and does not come here. Each is for
-// threads of the memory node (NUMA) that it was made for, unless the limit leaves no room for another.
+// threads of the memory node (NUMA) that it was made for, unless with all that is kept the limit leaves no room.
 //
 // A block is reference counted: a PayloadMemory, a Cord made of it, a landing, an export each hold one reference.
 

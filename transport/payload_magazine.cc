@@ -24,11 +24,14 @@ PayloadMagazine* PayloadMagazine::OfThisThread() {
 }
 
 PayloadBlock* PayloadMagazine::Take(size_t capacity) {
-  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [capacity](const PayloadBlock* block) {
-    return block->capacity() == capacity && block->numa_node() == NumaNodeOfThisThread();
-  });
+  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                  [capacity](const PayloadBlock* block) { return block->capacity() == capacity; });
   if (found == blocks_.rend()) return nullptr;
   PayloadBlock* const block = *found;
+  if (block->numa_node() != NumaNodeOfThisThread()) {  // The loop has moved.
+    GiveBack();
+    return nullptr;
+  }
   blocks_.erase(std::next(found).base());
   return block;
 }

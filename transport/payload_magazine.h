@@ -30,7 +30,8 @@ class PayloadMagazine {
   // That of the loop that the calling thread runs, the innermost's. Null: it runs none. Any thread.
   static PayloadMagazine* OfThisThread();
 
-  // The block of this capacity, and of the thread's memory node, that was put here last. Null: there is none.
+  // The block of this capacity that was put here last. Null: there is none, or it is another memory node's: then all
+  // that is here goes to the arena, since the loop has moved.
   PayloadBlock* Take(size_t capacity);
   // Nobody holds it. False: it is large, or another memory node's (numa_node.h). If there are too many, the older half
   // goes to the arena.

@@ -78,6 +78,20 @@ TEST_F(PayloadMagazineTest, ALoopThatHasMovedIsNotGivenWhatItHadElsewhere) {
   });
 }
 
+TEST_F(PayloadMagazineTest, AtTheLimitOfTheArenaALoopThatHasMovedIsGivenIt) {
+  Use(1, kLarge);  // Kept, and not to be unmapped for it.
+  InLoop([this] {
+    constexpr size_t kBytes = 5 * kSmall;  // No other test's.
+    const std::byte* const first = (*arena_.Allocate(kBytes))->data();
+    const size_t mapped = arena_.mapped_bytes();
+    arena_.set_limit(mapped);
+    const PretendedNumaNode elsewhere(1);
+    EXPECT_EQ((*arena_.Allocate(kBytes))->data(), first);
+    EXPECT_EQ(arena_.mapped_bytes(), mapped);
+    arena_.set_limit(kPayloadMemoryLimitDefault);
+  });
+}
+
 TEST_F(PayloadMagazineTest, WhatAnotherThreadLetsGoOfIsNotTheLoops) {
   BlockRef held;
   InLoop([&] { held = *arena_.Allocate(kSmall); });

@@ -41,8 +41,8 @@ uint64_t DepthOf(const verbs::Device& device) {
 ReadSizes ChooseReadSizes(const TransportOptions& options, const verbs::Device& device) {
   const uint64_t chunk_bytes = std::min<uint64_t>(
       options.read_chunk_bytes > 0 ? options.read_chunk_bytes : TunedChunkBytes(device), device.message_bytes_max());
-  // Not more of everything because a program wants long READs.
-  const uint64_t bytes_in_flight = protocol::kReadChunksInFlightMax * std::min(chunk_bytes, TunedChunkBytes(device));
+  // By the device's rate, however long READs the program wants.
+  const uint64_t bytes_in_flight = protocol::kReadChunksInFlightMax * TunedChunkBytes(device);
   const uint64_t depth =
       options.read_depth > 0 ? options.read_depth : std::max(kTunedDepthMin, bytes_in_flight / kShortFetchBytes);
   const uint64_t window_bytes =

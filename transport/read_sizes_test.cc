@@ -69,12 +69,17 @@ TEST_F(ReadSizesTest, WhatTheProgramAsksForGoesBefore) {
   EXPECT_EQ(sizes.window_bytes, 100u);
 }
 
-TEST_F(ReadSizesTest, LongReadsAloneAreNotMoreOfThemNorALongerWindow) {
+TEST_F(ReadSizesTest, HowLongReadsAreLeavesTheirNumberAndTheWindowToTheDevice) {
   options_.read_chunk_bytes = 64 << 20;
-  const ReadSizes sizes = SizesAt(k25Gbit);
-  EXPECT_EQ(sizes.chunk_bytes, 64u << 20);
-  EXPECT_EQ(sizes.depth, 16);
-  EXPECT_EQ(sizes.window_bytes, 1u << 20);
+  const ReadSizes slow = SizesAt(k25Gbit);
+  EXPECT_EQ(slow.chunk_bytes, 64u << 20);
+  EXPECT_EQ(slow.depth, 16);
+  EXPECT_EQ(slow.window_bytes, 1u << 20);
+  options_.read_chunk_bytes = 256 << 10;
+  const ReadSizes fast = SizesAt(k100Gbit);
+  EXPECT_EQ(fast.chunk_bytes, 256u << 10);
+  EXPECT_EQ(fast.depth, 64);
+  EXPECT_EQ(fast.window_bytes, 2u << 20);
 }
 
 TEST_F(ReadSizesTest, NeitherIsMoreThanTheDeviceTakes) {

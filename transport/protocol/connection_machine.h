@@ -170,8 +170,8 @@ class ConnectionMachine {
   // that frame's completion may come with a later one's.
   bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier with
-  // calls like CancelSend and Drain, with OnDeadline, and with frames (the peer drains, or breaks the protocol):
-  // re-read it when what came together was handled.
+  // calls like CancelSend and Drain, with OnDeadline, and with frames (the peer drains, answers a probe, or breaks the
+  // protocol): re-read it when what came together was handled.
   absl::Time NextDeadline() const;
 
   // The longest call header that any message can have.

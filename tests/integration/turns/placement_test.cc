@@ -76,6 +76,8 @@ std::vector<int> NodesOf(const PayloadBlock& block) {
 // Also what other loops had before, and gave back.
 TEST(Placement, PayloadsAreInMemoryOfTheirLoopsNode) {
   constexpr size_t kBytes = 1 << 20;
+  const char* const guest = std::getenv("VERBENA_GUEST");  // That machine has a memory node for each processor.
+  const bool must_differ = guest != nullptr && std::string_view(guest) == "qemu";
   bool several = false;
   for (int round = 0; round < 2; ++round) {
     for (const int processor : Processors()) {
@@ -88,16 +90,13 @@ TEST(Placement, PayloadsAreInMemoryOfTheirLoopsNode) {
         found.set_value({NumaNodeOfThisThread(), NodesOf(*block.get())});
       });
       const auto [node, of_pages] = found.get_future().get();
-      if (of_pages == std::vector<int>{-ENOSYS}) GTEST_SKIP() << "the kernel knows of no memory nodes";
-      if (of_pages == std::vector<int>{-EPERM}) GTEST_SKIP() << "to ask for memory nodes is forbidden";
+      if (of_pages == std::vector<int>{-ENOSYS} && !must_differ) GTEST_SKIP() << "the kernel knows of no memory nodes";
+      if (of_pages == std::vector<int>{-EPERM} && !must_differ) GTEST_SKIP() << "to ask for memory nodes is forbidden";
       EXPECT_EQ(of_pages, std::vector<int>(of_pages.size(), node)) << "processor " << processor;
       several |= node != 0;
     }
   }
-  const char* const guest = std::getenv("VERBENA_GUEST");
-  if (guest != nullptr && std::string_view(guest) == "qemu") {
-    EXPECT_TRUE(several) << "that machine has a memory node for each processor";
-  }
+  EXPECT_TRUE(several || !must_differ);
 }
 
 TEST(Placement, AProcessorThatIsNotThereIsAnErrorThatNamesIt) {
