@@ -116,8 +116,8 @@ class Channel {
 
   // Whether there is a connection, a moment ago.
   ConnectivityState connectivity() const;
-  // How many of its connections there are, to all servers, a moment ago: to each of ChannelOptions::connections, or
-  // ChannelOptions::loops if that is more.
+  // How many of its connections there are, to all servers together, a moment ago. There are to be as many to each
+  // server as ChannelOptions::connections says, or ChannelOptions::loops if that is more.
   size_t connections_ready() const;
   // Told of each change of that from here on, and of the present state at once: on an event loop's thread or that of
   // the caller, one change at a time and in order; it must not block, set another, or destroy the channel. It replaces

@@ -129,8 +129,7 @@ void ClientConnection::SettleNow() {
     if (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
   }
   settling_ = false;
-  NoteUse();
-  PublishCalls();
+  NoteCalls();
   if (shut_down_ || !StateDue()) return;
   CloseIfUnused();
   ConnectIfDue();

@@ -89,8 +89,7 @@ class ClientConnection {
   // outer one goes on.
   void Settle() {
     if (session_.has_actions() || StateDue()) return SettleNow();
-    NoteUse();
-    PublishCalls();
+    NoteCalls();
   }
 
  private:
@@ -102,13 +101,14 @@ class ClientConnection {
     return link_ == nullptr || connectivity_ != ConnectivityState::kReady || !wanted_ ||
            (session_.calls() == 0 && !watches_idleness_) || session_.NextDeadline() < timer_.due();
   }
-  void NoteUse() {
+  // How many there are now, and whether there are none, and since when.
+  void NoteCalls() {
+    calls_in_flight_.store(session_.calls(), std::memory_order_relaxed);
     const bool unused = session_.calls() == 0;
     if (unused == unused_) return;
     unused_ = unused;
     if (unused) unused_since_ = loop_.Now();
   }
-  void PublishCalls() { calls_in_flight_.store(session_.calls(), std::memory_order_relaxed); }
   void SettleNow();
   void Perform(ClientSession::Action&& action);
   inline void SendRequest(uint64_t call_id);
