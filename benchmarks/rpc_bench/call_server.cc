@@ -51,6 +51,14 @@ class EchoService final : public Bench::CallbackService {
   const absl::Cord attachment_;  // Of each of Fetch's responses.
 };
 
+class BlockingEchoService final : public Bench::Service {
+ public:
+  absl::Status Echo(ServerContext*, const Bytes* request, Bytes* reply) override {
+    reply->set_payload(request->payload());
+    return absl::OkStatus();
+  }
+};
+
 void AddTo(wire::Crc32c& sum, const absl::Cord& bytes) {
   for (const absl::string_view piece : bytes.Chunks()) {
     sum.Add(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(piece.data()), piece.size()));
@@ -98,7 +106,10 @@ absl::Status ServeCalls(const BenchSettings& settings) {
   if (!attachment.ok()) return attachment.status();
   EchoService echo(*std::move(attachment));
   DigestService digest(settings.digest);
-  Service* const service = settings.digest == Digest::kNone ? static_cast<Service*>(&echo) : &digest;
+  BlockingEchoService blocking_echo;
+  Service* service = &echo;
+  if (settings.blocking_handler) service = &blocking_echo;
+  if (settings.digest != Digest::kNone) service = &digest;
   const std::string scheme = settings.device == "soft" ? "soft" : "rdma";
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Builder()

@@ -42,6 +42,7 @@ struct BenchSettings {
   size_t payload_bytes = 64;
   size_t attachment_bytes = 0;
   Digest digest = Digest::kNone;
+  bool blocking_handler = false;  // Echo runs on a thread that may block.
   size_t in_flight = 1;
   int connections = 1;
   Load load = Load::kClosedLoop;

@@ -34,6 +34,8 @@ ABSL_FLAG(int64_t, attachment, 0, "Bytes attached to the request, in registered 
 ABSL_FLAG(std::string, digest, "none",
           "What the server's handler does with an attachment: none, nothing; whole, sums it up on a thread that may "
           "block, when all of it is there; parts, the same as it comes.");
+ABSL_FLAG(bool, blocking_handler, false,
+          "The server's handler runs on a thread that may block, and not on the event loop.");
 ABSL_FLAG(int64_t, in_flight, 0,
           "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment; 4096 with --rate.");
 ABSL_FLAG(int, connections, 1, "Connections.");
@@ -108,6 +110,10 @@ absl::Status CheckFlags() {
   status.Update(check(DigestFromFlags().has_value(), "--digest must be none, whole or parts"));
   status.Update(check(DigestFromFlags() == Digest::kNone || absl::GetFlag(FLAGS_attachment) > 0,
                       "--digest is of an --attachment"));
+  status.Update(check(!absl::GetFlag(FLAGS_blocking_handler) ||
+                          (!absl::GetFlag(FLAGS_streaming) && absl::GetFlag(FLAGS_digest) == "none" &&
+                           !absl::GetFlag(FLAGS_beside_response)),
+                      "--blocking_handler echoes calls"));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
@@ -139,6 +145,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   settings.wait = absl::GetFlag(FLAGS_wait);
   settings.attachment_bytes = absl::GetFlag(FLAGS_attachment);
   settings.digest = *DigestFromFlags();
+  settings.blocking_handler = absl::GetFlag(FLAGS_blocking_handler);
   const bool attachment = settings.attachment_bytes > 0;
   const int64_t payload = absl::GetFlag(FLAGS_payload);
   settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
@@ -162,6 +169,7 @@ std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::st
           absl::StrCat("--payload=", settings.payload_bytes),
           absl::StrCat("--attachment=", settings.attachment_bytes),
           absl::StrCat("--digest=", absl::GetFlag(FLAGS_digest)),
+          absl::StrCat("--blocking_handler=", settings.blocking_handler),
           absl::StrCat("--beside_attachment=", settings.beside_attachment_bytes),
           absl::StrCat("--beside_response=", settings.beside_in_response),
           absl::StrCat("--in_flight=", settings.in_flight),

@@ -75,6 +75,9 @@ class RpcBench(unittest.TestCase):
             with self.subTest(digest=digest):
                 self.check(measure("--attachment=1048576", f"--digest={digest}", "--wait=event"))
 
+    def test_handlers_that_block(self):
+        self.check(measure("--blocking_handler", "--in_flight=16", "--wait=adaptive"))
+
     def test_many_in_flight_on_several_connections(self):
         figures = measure("--in_flight=64", "--connections=4", "--wait=event")
         self.check(figures)
