@@ -1,43 +1,50 @@
-#include "transport/task_queue.h"
+#include "base/handover_queue.h"
 
 #include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "gtest/gtest.h"
 
-namespace verbena::transport {
+namespace verbena {
 namespace {
 
-TEST(TaskQueue, RunsInOrderOfPushing) {
-  TaskQueue queue;
+using Tasks = HandoverQueue<absl::AnyInvocable<void()>>;
+
+int RunAll(Tasks& queue) {
+  return queue.TakeAll([](absl::AnyInvocable<void()> task) { task(); });
+}
+
+TEST(HandoverQueue, RunsInOrderOfPushing) {
+  Tasks queue;
   std::vector<int> order;
   for (int i = 0; i < 100; ++i) queue.Push([&order, i] { order.push_back(i); });
   EXPECT_FALSE(queue.empty());
-  EXPECT_EQ(queue.RunAll(), 100);
+  EXPECT_EQ(RunAll(queue), 100);
   EXPECT_TRUE(queue.empty());
   ASSERT_EQ(order.size(), 100u);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
-  EXPECT_EQ(queue.RunAll(), 0);
+  EXPECT_EQ(RunAll(queue), 0);
 }
 
-TEST(TaskQueue, WhatATaskPushesWaitsForTheNextCall) {
-  TaskQueue queue;
+TEST(HandoverQueue, WhatATaskPushesWaitsForTheNextCall) {
+  Tasks queue;
   int runs = 0;
   queue.Push([&] {
     ++runs;
     queue.Push([&runs] { ++runs; });
   });
-  EXPECT_EQ(queue.RunAll(), 1);
+  EXPECT_EQ(RunAll(queue), 1);
   EXPECT_EQ(runs, 1);
-  EXPECT_EQ(queue.RunAll(), 1);
+  EXPECT_EQ(RunAll(queue), 1);
   EXPECT_EQ(runs, 2);
 }
 
-TEST(TaskQueue, TasksAreDestroyedInOrderOfPushing) {
+TEST(HandoverQueue, TasksAreDestroyedInOrderOfPushing) {
   std::vector<int> order;
-  TaskQueue queue;
+  Tasks queue;
   for (int i = 0; i < 20; ++i) {  // More than there are nodes kept for use again.
     const auto note = [&order, i](int* gone) {
       order.push_back(i);
@@ -50,20 +57,20 @@ TEST(TaskQueue, TasksAreDestroyedInOrderOfPushing) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(order[i], i);
 }
 
-TEST(TaskQueue, ATaskIsGoneBeforeTheNextOneRuns) {
-  TaskQueue queue;
+TEST(HandoverQueue, ATaskIsGoneBeforeTheNextOneRuns) {
+  Tasks queue;
   auto held = std::make_shared<int>(0);
   const std::weak_ptr<int> seen = held;
   queue.Push([held = std::move(held)] {});
   queue.Push([&seen] { EXPECT_TRUE(seen.expired()); });
-  EXPECT_EQ(queue.RunAll(), 2);
+  EXPECT_EQ(RunAll(queue), 2);
 }
 
 // Tells by pushing once more when it is destroyed.
 struct PushesAtItsEnd {
-  TaskQueue* queue;
+  Tasks* queue;
   std::shared_ptr<int> held;
-  PushesAtItsEnd(TaskQueue* to, std::shared_ptr<int> what) : queue(to), held(std::move(what)) {}
+  PushesAtItsEnd(Tasks* to, std::shared_ptr<int> what) : queue(to), held(std::move(what)) {}
   PushesAtItsEnd(PushesAtItsEnd&& other) noexcept : queue(other.queue), held(std::move(other.held)) {}
   ~PushesAtItsEnd() {
     if (held != nullptr) queue->Push([held = std::move(held)] {});
@@ -71,10 +78,10 @@ struct PushesAtItsEnd {
   void operator()() {}
 };
 
-TEST(TaskQueue, WhatIsLeftIsDestroyedUnrunAndWhatThatPushesToo) {
+TEST(HandoverQueue, WhatIsLeftIsDestroyedUnrunAndWhatThatPushesToo) {
   auto held = std::make_shared<int>(0);
   {
-    TaskQueue queue;
+    Tasks queue;
     bool ran = false;
     queue.Push([&ran] { ran = true; });
     queue.Push(PushesAtItsEnd(&queue, held));
@@ -88,10 +95,10 @@ TEST(TaskQueue, WhatIsLeftIsDestroyedUnrunAndWhatThatPushesToo) {
 }
 
 // Each of several threads pushes numbers, which arrive once each and in its order.
-TEST(TaskQueue, OfManyThreadsRunsEachOncePushedInItsOrder) {
+TEST(HandoverQueue, OfManyThreadsRunsEachOncePushedInItsOrder) {
   constexpr int kThreads = 4;
   constexpr int kTasks = 20000;
-  TaskQueue queue;
+  Tasks queue;
   std::vector<int> next(kThreads, 0);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
@@ -106,16 +113,16 @@ TEST(TaskQueue, OfManyThreadsRunsEachOncePushedInItsOrder) {
   });
   int ran = 0;
   while (!pushed) {
-    const int count = queue.RunAll();
+    const int count = RunAll(queue);
     if (count == 0) std::this_thread::yield();
     ran += count;
   }
   waiter.join();
-  ran += queue.RunAll();
+  ran += RunAll(queue);
   EXPECT_EQ(ran, kThreads * kTasks);
   EXPECT_TRUE(queue.empty());
   for (int count : next) EXPECT_EQ(count, kTasks);
 }
 
 }  // namespace
-}  // namespace verbena::transport
+}  // namespace verbena

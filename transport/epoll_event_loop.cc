@@ -147,7 +147,7 @@ void EpollEventLoop::Turn() {
     looks |= Now() >= next_epoll_;
   }
   const absl::Time found = Now();  // If anything is, of what this turn then takes its time for.
-  int handled = tasks_.empty() ? 0 : tasks_.RunAll();
+  int handled = tasks_.empty() ? 0 : tasks_.TakeAll([](absl::AnyInvocable<void()> task) { task(); });
   const absl::Time due = Now();  // What becomes due while the rest is handled waits for the next turn's looks.
   const bool expires = timers_.NextDeadline() <= due;
   if (looks || expires) handled += HandleReadable(AwaitReadable(absl::ZeroDuration()));

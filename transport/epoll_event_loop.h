@@ -16,10 +16,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "base/handover_queue.h"
 #include "transport/event_loop.h"
 #include "transport/loop_clock.h"
 #include "transport/poll_time.h"
-#include "transport/task_queue.h"
 #include "transport/timer_queue.h"
 
 namespace verbena::transport {
@@ -85,7 +86,7 @@ class EpollEventLoop : public EventLoop {
   // Post writes tasks_ and then reads sleeping_, the loop writes sleeping_ and then reads tasks_: one of them must see
   // the other. That holds only if all four are sequentially consistent; an acquire load may be served before the store
   // in front of it (AArch64's LDAPR is).
-  TaskQueue tasks_;
+  HandoverQueue<absl::AnyInvocable<void()>> tasks_;
   // And nobody has undertaken to wake it. He does so at once; if he is stopped in between, the others' tasks wait.
   std::atomic<bool> sleeping_ = false;
   std::atomic<bool> stopped_ = false;
