@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "rpc/executor/executor.h"
-#include "rpc/executor/thread_pool.h"
+#include "rpc/executor/worker_threads.h"
 #include "transport/endpoint.h"
 
 namespace verbena::rpc {
@@ -36,9 +36,9 @@ class Network {
                        transport::EventLoop* loop, transport::ConnectCallback done,
                        const transport::AuthenticationPolicy& policy) = 0;
 
-  // Threads for blocking handlers; see ThreadPool.
-  virtual std::unique_ptr<Executor> StartExecutor(int threads, size_t queue_max) {
-    return std::make_unique<ThreadPool>(threads, queue_max);
+  // Threads for blocking handlers; see WorkerThreads.
+  virtual std::unique_ptr<Executor> StartExecutor(int threads, Executor::Work work) {
+    return std::make_unique<WorkerThreads>(threads, std::move(work));
   }
   // What the clocks of its loops show (EventLoop::Now), read anew. Any thread.
   virtual absl::Time SteadyNow() {

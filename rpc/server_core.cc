@@ -103,7 +103,8 @@ ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegis
       authentication_(access.authenticator, kAuthenticationThreads, options.transport.unauthenticated_connections_max) {
   if (methods_->has_blocking_methods()) {
     handlers_ = std::make_unique<HandlerQueue>(
-        network->StartExecutor(options_.executor_threads, options_.executor_queue_max), options_.executor_threads,
+        [network](int threads, Executor::Work work) { return network->StartExecutor(threads, std::move(work)); },
+        options_.executor_threads,
         CallQueueOptions{options_.executor_queue_max, options_.executor_queue_time_max,
                          options_.executor_queue_time_target},
         [network] { return network->SteadyNow(); });

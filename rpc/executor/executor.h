@@ -1,30 +1,26 @@
-// Where handlers run that may block: the seam between a server and its threads.
+// Threads that work while there is work: the seam between a server and the threads on which its handlers may block.
 //
-// Owner: the server. Thread: any submits.
+// Owner: who has the work. Thread: any wakes.
 
 #ifndef VERBENA_RPC_EXECUTOR_EXECUTOR_H_
 #define VERBENA_RPC_EXECUTOR_EXECUTOR_H_
 
-#include <cstddef>
-
-#include "absl/functional/any_invocable.h"
+#include <functional>
 
 namespace verbena::rpc {
 
 class Executor {
  public:
-  using Task = absl::AnyInvocable<void()>;
+  // Takes one piece of work and does it; false: there was none. Several threads call it at a time.
+  using Work = std::function<bool()>;
 
   virtual ~Executor() = default;
 
-  // Queues `task`; tasks start in order. False, and `task` is destroyed unrun: the queue is full, or Shutdown was
-  // called.
-  virtual bool TrySubmit(Task task) = 0;
+  // One more thread calls the work, again and again until that is false: one that sleeps, or the next that would.
+  virtual void Wake() = 0;
 
-  // Destroys, unrun, what waits; blocks until what runs has returned. Not from a task.
+  // No thread begins a piece of work any more; blocks until what has begun has returned. Not from the work.
   virtual void Shutdown() = 0;
-
-  virtual size_t queue_max() const = 0;  // Tasks that may wait for a thread.
 };
 
 }  // namespace verbena::rpc

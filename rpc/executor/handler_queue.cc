@@ -1,89 +1,103 @@
 #include "rpc/executor/handler_queue.h"
 
-#include <cassert>
 #include <optional>
 #include <utility>
 
 namespace verbena::rpc {
 namespace {
 
-void Refuse(std::vector<CallQueue::Refusal>& refusals) {
-  for (CallQueue::Refusal& refusal : refusals) refusal.task(std::move(refusal.status));
-}
+// When a loop asks again that found another thread at the queue: what that one knows of the next deadline it keeps.
+constexpr absl::Duration kAskAgain = absl::Milliseconds(1);
 
 }  // namespace
 
-HandlerQueue::HandlerQueue(std::unique_ptr<Executor> executor, int threads, const CallQueueOptions& options,
-                           Clock clock)
-    : threads_(threads), clock_(std::move(clock)), queue_(options), executor_(std::move(executor)) {
-  assert(executor_->queue_max() >= options.waiting_max);
-}
+HandlerQueue::HandlerQueue(StartExecutor start, int threads, const CallQueueOptions& options, Clock clock)
+    : threads_(threads),
+      calls_wait_for_ever_(options.time_max == absl::InfiniteDuration()),
+      clock_(std::move(clock)),
+      queue_(options),
+      executor_(start(threads, [this] { return RunNext(); })) {}
 
 absl::Time HandlerQueue::Submit(ClientId client, Task task) {
-  std::optional<CallQueue::Refusal> refusal;
-  bool needs_ticket = false;
+  arrivals_.Push({client, std::move(task)});
+  return AttendUnlessBusy();
+}
+
+absl::Time HandlerQueue::AttendUnlessBusy() {
   absl::Time next_overdue;
-  {
-    const std::lock_guard lock(mu_);
-    if (shut_down_) return absl::InfiniteFuture();
-    refusal = queue_.Push(client, std::move(task), clock_());
-    needs_ticket = tickets_ < queue_.size();
-    if (needs_ticket) ++tickets_;
-    next_overdue = queue_.NextDeadline();
-  }
-  if (needs_ticket) SubmitTicket();
-  if (refusal.has_value()) refusal->task(std::move(refusal->status));
+  do {
+    Errands errands;
+    {
+      const std::unique_lock lock(mu_, std::try_to_lock);
+      if (!lock.owns_lock()) return calls_wait_for_ever_ ? absl::InfiniteFuture() : clock_() + kAskAgain;
+      Attend(errands);
+      errands.wakes_one = WakesOne();
+      next_overdue = queue_.NextDeadline();
+    }
+    Run(std::move(errands));
+  } while (!arrivals_.IsStillEmpty());
   return next_overdue;
 }
 
-// The executor has room: what it holds is counted in tickets_, of which there are no more than calls ever waited at
-// once. A ticket that is lost would be a call that never runs; only Shutdown may refuse one, and that destroys the
-// calls too.
-void HandlerQueue::SubmitTicket() {
-  [[maybe_unused]] const bool submitted = executor_->TrySubmit([this] { RunNext(); });
-  assert(submitted || IsShutDown());
+// Takes in what has been handed over, and takes out who has waited too long.
+void HandlerQueue::Attend(Errands& errands) {
+  const absl::Time now = clock_();
+  arrivals_.TakeAll([&](Arrival arrival) {
+    if (shut_down_) return errands.dropped.push_back(std::move(arrival.task));
+    std::optional<CallQueue::Refusal> refusal = queue_.Push(arrival.client, std::move(arrival.task), now);
+    if (refusal.has_value()) errands.refusals.push_back(*std::move(refusal));
+  });
+  while (std::optional<CallQueue::Refusal> refusal = queue_.PopOverdue(now)) {
+    errands.refusals.push_back(*std::move(refusal));
+  }
 }
 
-bool HandlerQueue::IsShutDown() const {
-  const std::lock_guard lock(mu_);
-  return shut_down_;
+bool HandlerQueue::WakesOne() {
+  if (queue_.size() == 0 || one_is_coming_ || awake_ == threads_) return false;
+  ++awake_;
+  return one_is_coming_ = true;
 }
 
-void HandlerQueue::RunNext() {
-  std::vector<CallQueue::Refusal> overdue;
+void HandlerQueue::Run(Errands errands) {
+  if (errands.wakes_one) executor_->Wake();
+  for (CallQueue::Refusal& refusal : errands.refusals) refusal.task(std::move(refusal.status));
+}
+
+// Null: nothing waits, and the thread goes to sleep.
+HandlerQueue::Task HandlerQueue::TakeNext() {
+  Errands errands;
   Task next;
   {
     const std::lock_guard lock(mu_);
-    --tickets_;
-    PopOverdue(clock_(), overdue);
+    one_is_coming_ = false;
+    Attend(errands);
     next = queue_.Pop();
+    if (next == nullptr) --awake_;
+    errands.wakes_one = WakesOne();
   }
-  Refuse(overdue);
-  if (next == nullptr) return;
+  Run(std::move(errands));
+  if (!arrivals_.IsStillEmpty()) AttendUnlessBusy();
+  return next;
+}
+
+bool HandlerQueue::RunNext() {
+  Task next = TakeNext();
+  if (next == nullptr) return false;
   running_.fetch_add(1, std::memory_order_relaxed);
   next(absl::OkStatus());
   running_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
-absl::Time HandlerQueue::RefuseOverdue() {
-  std::vector<CallQueue::Refusal> overdue;
-  absl::Time next_overdue;
+absl::Status HandlerQueue::CheckPlace(ClientId client) {
+  absl::Status place;
   {
-    const std::lock_guard lock(mu_);
-    PopOverdue(clock_(), overdue);
-    next_overdue = queue_.NextDeadline();
+    const std::unique_lock lock(mu_, std::try_to_lock);
+    if (!lock.owns_lock()) return absl::OkStatus();
+    if (!queue_.HasPlaceFor(client)) place = queue_.NoPlace();
   }
-  Refuse(overdue);
-  return next_overdue;
-}
-
-void HandlerQueue::PopOverdue(absl::Time now, std::vector<CallQueue::Refusal>& overdue) {
-  while (std::optional<CallQueue::Refusal> refusal = queue_.PopOverdue(now)) overdue.push_back(*std::move(refusal));
-}
-
-absl::Status HandlerQueue::CheckPlace(ClientId client) const {
-  const std::lock_guard lock(mu_);
-  return queue_.HasPlaceFor(client) ? absl::OkStatus() : queue_.NoPlace();
+  if (!arrivals_.IsStillEmpty()) AttendUnlessBusy();
+  return place;
 }
 
 void HandlerQueue::Shutdown() {
@@ -94,6 +108,7 @@ void HandlerQueue::Shutdown() {
     dropped = queue_.Clear();
   }
   dropped.clear();
+  AttendUnlessBusy();
   executor_->Shutdown();
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <string>
@@ -14,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "rpc/executor/thread_pool.h"
+#include "rpc/executor/worker_threads.h"
 
 namespace verbena::rpc {
 namespace {
@@ -29,29 +30,32 @@ absl::Time SteadyNow() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// Runs its tasks when it is told to.
+// Two threads, each of which does one piece of work when it is told to.
 class ManualExecutor : public Executor {
  public:
-  explicit ManualExecutor(size_t queue_max) : queue_max_(queue_max) {}
-  bool TrySubmit(Task task) override {
-    EXPECT_LT(tasks_.size(), queue_max_);
-    tasks_.push_back(std::move(task));
-    return true;
+  explicit ManualExecutor(Work work) : work_(std::move(work)) {}
+  void Wake() override {
+    ++wakes_;
+    ++awake_;
+    EXPECT_LE(awake_, kThreads);
   }
-  void Shutdown() override { tasks_.clear(); }
-  size_t queue_max() const override { return queue_max_; }
-  // False: there is none.
+  void Shutdown() override { awake_ = 0; }
+  // False: no thread is awake, or that which was has found nothing to do.
   bool RunOne() {
-    if (tasks_.empty()) return false;
-    Task task = std::move(tasks_.front());
-    tasks_.erase(tasks_.begin());
-    task();
-    return true;
+    if (awake_ == 0) return false;
+    if (work_()) return true;
+    --awake_;
+    return false;
   }
+  int wakes() const { return wakes_; }
+  int awake() const { return awake_; }
+
+  static constexpr int kThreads = 2;
 
  private:
-  const size_t queue_max_;
-  std::vector<Task> tasks_;
+  const Work work_;
+  int wakes_ = 0;
+  int awake_ = 0;
 };
 
 class HandlerQueueTest : public ::testing::Test {
@@ -64,13 +68,24 @@ class HandlerQueueTest : public ::testing::Test {
     });
   }
   void RunAll() {
-    while (executor_->RunOne()) continue;
+    while (executor_->awake() > 0) executor_->RunOne();
+  }
+
+  absl::Time ReadClock() {
+    if (const auto meanwhile = std::exchange(is_looked_at_, nullptr)) meanwhile();
+    return now_;
   }
 
   absl::Time now_ = absl::UnixEpoch();
+  std::function<void()> is_looked_at_;  // Called once.
   std::vector<std::string> said_;
-  ManualExecutor* const executor_ = new ManualExecutor(kOptions.waiting_max);
-  HandlerQueue queue_{std::unique_ptr<Executor>(executor_), /*threads=*/2, kOptions, [this] { return now_; }};
+  ManualExecutor* executor_ = nullptr;  // The queue's.
+  HandlerQueue queue_{[this](int, Executor::Work work) {
+                        auto executor = std::make_unique<ManualExecutor>(std::move(work));
+                        executor_ = executor.get();
+                        return executor;
+                      },
+                      ManualExecutor::kThreads, kOptions, [this] { return ReadClock(); }};
 };
 
 TEST_F(HandlerQueueTest, ThreadsTakeCallsInTurnOfTheirClients) {
@@ -89,9 +104,9 @@ TEST_F(HandlerQueueTest, CallWithoutAPlaceIsRefusedAtOnceAndWhoAsksBeforeIsTold)
   EXPECT_THAT(said_, ElementsAre("a4 RESOURCE_EXHAUSTED"));
 }
 
-TEST_F(HandlerQueueTest, WhatIsRefusedWhileItWaitsLeavesItsTicketToTheNext) {
+TEST_F(HandlerQueueTest, CallMayTakeThePlaceOfOneOfALongerLine) {
   for (const char* name : {"a1", "a2", "a3"}) Submit(kAda, name);
-  Submit(kBob, "b1");  // For a3, and the executor has room for no more.
+  Submit(kBob, "b1");  // For a3.
   RunAll();
   EXPECT_THAT(said_, ElementsAre("a3 RESOURCE_EXHAUSTED", "a1", "b1", "a2"));
 }
@@ -120,6 +135,56 @@ TEST_F(HandlerQueueTest, ThreadThatIsFreeRefusesWhatIsOverdueBeforeItTakesTheNex
   EXPECT_THAT(said_, ElementsAre("a1 RESOURCE_EXHAUSTED", "b1"));
 }
 
+TEST_F(HandlerQueueTest, ThreadsAreWokenOneAfterTheOther) {
+  for (const char* name : {"a1", "a2", "a3"}) Submit(kAda, name);
+  EXPECT_EQ(executor_->wakes(), 1);  // For all that come before it is there.
+  EXPECT_TRUE(executor_->RunOne());
+  EXPECT_EQ(executor_->wakes(), 2);  // It left calls in the queue, and there is one more thread.
+  EXPECT_TRUE(executor_->RunOne());
+  EXPECT_TRUE(executor_->RunOne());
+  EXPECT_EQ(executor_->wakes(), 2);
+}
+
+TEST_F(HandlerQueueTest, ThreadThatComesBackTakesTheNextWithoutAWakeUp) {
+  Submit(kAda, "a1");
+  EXPECT_TRUE(executor_->RunOne());
+  for (int i = 0; i < 10; ++i) {
+    Submit(kAda, "next");
+    EXPECT_TRUE(executor_->RunOne());
+  }
+  EXPECT_EQ(executor_->wakes(), 2);  // The second for the first that came while a thread was awake.
+}
+
+TEST_F(HandlerQueueTest, ThreadIsWokenForACallThatComesWhileAnotherRuns) {
+  bool inner_ran = false;
+  queue_.Submit(kAda, [&](absl::Status) {
+    Submit(kBob, "b1");
+    EXPECT_EQ(executor_->awake(), 2);
+    EXPECT_TRUE(executor_->RunOne());
+    inner_ran = true;
+  });
+  RunAll();
+  EXPECT_TRUE(inner_ran);
+  EXPECT_THAT(said_, ElementsAre("b1"));
+}
+
+TEST_F(HandlerQueueTest, WhoeverComesWhileAnotherIsAtTheQueueDoesNotWait) {
+  absl::Time meanwhile = absl::InfiniteFuture();
+  // The clock is read by who is at the queue.
+  is_looked_at_ = [&] {
+    std::thread([&] {
+      meanwhile = Submit(kBob, "b1");
+      EXPECT_EQ(queue_.CheckPlace(kBob), absl::OkStatus());
+    }).join();
+  };
+  const absl::Time first = Submit(kAda, "a1");
+  EXPECT_EQ(first, now_ + absl::Milliseconds(100));
+  EXPECT_LT(meanwhile, first);  // It could not see when, and asks again.
+  EXPECT_GT(meanwhile, now_);
+  RunAll();
+  EXPECT_THAT(said_, ElementsAre("a1", "b1"));
+}
+
 TEST_F(HandlerQueueTest, ThreadsThatRunAHandlerAreBusy) {
   double busy = 0;
   queue_.Submit(kAda, [this, &busy](absl::Status) { busy = queue_.busy(); });
@@ -143,8 +208,8 @@ TEST(HandlerQueueThreads, EveryTaskIsCalledOnceWhoeverSubmitsAndRefuses) {
   std::vector<std::atomic<int>> calls(kThreads * kTasks);
   std::latch all(kThreads * kTasks);
   // Behind what its threads use: they may be in a task still when all have been counted.
-  HandlerQueue queue(std::make_unique<ThreadPool>(2, 16), 2, {16, absl::Microseconds(200), absl::Microseconds(20)},
-                     &SteadyNow);
+  HandlerQueue queue([](int threads, Executor::Work work) { return std::make_unique<WorkerThreads>(threads, work); }, 2,
+                     {16, absl::Microseconds(200), absl::Microseconds(20)}, &SteadyNow);
   std::vector<std::thread> submitters;
   for (int thread = 0; thread < kThreads; ++thread) {
     submitters.emplace_back([&, thread] {

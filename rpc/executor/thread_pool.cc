@@ -5,10 +5,9 @@
 
 namespace verbena::rpc {
 
-ThreadPool::ThreadPool(int threads, size_t queue_max) : queue_max_(queue_max) {
-  assert(threads > 0 && queue_max > 0);
-  ring_.resize(queue_max);
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+ThreadPool::ThreadPool(int threads, size_t queue_max)
+    : queue_max_(queue_max), ring_(queue_max), threads_(threads, [this] { return RunNext(); }) {
+  assert(queue_max > 0);
 }
 
 bool ThreadPool::TrySubmit(Task task) {
@@ -17,22 +16,21 @@ bool ThreadPool::TrySubmit(Task task) {
     if (shut_down_ || count_ == queue_max_) return false;
     ring_[(first_ + count_++) % queue_max_] = std::move(task);
   }
-  not_empty_.notify_one();
+  threads_.Wake();
   return true;
 }
 
-void ThreadPool::Work() {
-  while (Task task = TakeNext()) task();
-}
-
-ThreadPool::Task ThreadPool::TakeNext() {
-  std::unique_lock lock(mu_);
-  not_empty_.wait(lock, [this] { return shut_down_ || count_ > 0; });
-  if (shut_down_) return nullptr;
-  Task task = std::exchange(ring_[first_], nullptr);
-  first_ = (first_ + 1) % queue_max_;
-  --count_;
-  return task;
+bool ThreadPool::RunNext() {
+  Task task;
+  {
+    const std::lock_guard lock(mu_);
+    if (count_ == 0) return false;
+    task = std::exchange(ring_[first_], nullptr);
+    first_ = (first_ + 1) % queue_max_;
+    --count_;
+  }
+  task();
+  return true;
 }
 
 void ThreadPool::Shutdown() {
@@ -43,9 +41,8 @@ void ThreadPool::Shutdown() {
     dropped = std::exchange(ring_, {});
     count_ = 0;
   }
-  not_empty_.notify_all();
   dropped.clear();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.Shutdown();
 }
 
 size_t ThreadPool::queued() const {

@@ -153,9 +153,9 @@ absl::StatusOr<std::unique_ptr<MemoryConnection>> MemoryNetwork::MakeConnection(
   return std::move(client);
 }
 
-std::unique_ptr<rpc::Executor> MemoryNetwork::StartExecutor(int threads, size_t queue_max) {
-  if (manual_loop_ == nullptr) return Network::StartExecutor(threads, queue_max);
-  return std::make_unique<TurnExecutor>(manual_loop_, threads, queue_max);
+std::unique_ptr<rpc::Executor> MemoryNetwork::StartExecutor(int threads, rpc::Executor::Work work) {
+  if (manual_loop_ == nullptr) return Network::StartExecutor(threads, std::move(work));
+  return std::make_unique<TurnExecutor>(manual_loop_, threads, std::move(work));
 }
 
 uint64_t MemoryNetwork::RandomSeed() {

@@ -36,7 +36,7 @@ class MemoryNetwork : public rpc::Network {
   void Connect(absl::string_view address, const transport::TransportOptions& options, transport::EventLoop* loop,
                transport::ConnectCallback done, const transport::AuthenticationPolicy& policy) override;
   // In virtual time, one whose handlers take turns with the loop.
-  std::unique_ptr<rpc::Executor> StartExecutor(int threads, size_t queue_max) override;
+  std::unique_ptr<rpc::Executor> StartExecutor(int threads, rpc::Executor::Work work) override;
   // In virtual time the loop's.
   absl::Time SteadyNow() override { return manual_loop_ == nullptr ? Network::SteadyNow() : manual_loop_->Now(); }
   // In virtual time the same in every run.

@@ -13,7 +13,7 @@ namespace verbena::testing {
 
 class TurnExecutor::Handler final : public rpc::CooperativeThread {
  public:
-  explicit Handler(Task task) : thread_([this, task = std::move(task)]() mutable { Run(std::move(task)); }) {}
+  explicit Handler(const TurnExecutor* executor) : executor_(*executor), thread_([this] { Run(); }) {}
   ~Handler() override { thread_.join(); }
 
   // For the loop's thread, while it is its turn.
@@ -29,32 +29,36 @@ class TurnExecutor::Handler final : public rpc::CooperativeThread {
   void YieldUntil(absl::FunctionRef<bool()> ready) override {
     if (ready()) return;
     ready_ = &ready;
-    std::unique_lock lock(mu_);
-    is_handlers_turn_ = false;
-    changed_.notify_all();
-    AwaitTurn(lock);
+    Yield();
     ready_ = nullptr;
   }
 
  private:
-  void Run(Task task) {
+  void Run() {
     const Scope scope(this);
     std::unique_lock lock(mu_);
     AwaitTurn(lock);
     lock.unlock();
-    task();
-    task = nullptr;
+    while (!executor_.shut_down_ && executor_.work_()) Yield();
     has_returned_ = true;
     lock.lock();
     is_handlers_turn_ = false;
     changed_.notify_all();
   }
+  void Yield() {
+    std::unique_lock lock(mu_);
+    is_handlers_turn_ = false;
+    changed_.notify_all();
+    AwaitTurn(lock);
+  }
   void AwaitTurn(std::unique_lock<std::mutex>& lock) {
     changed_.wait(lock, [this] { return is_handlers_turn_; });
   }
 
+  const TurnExecutor& executor_;
+
   // Owned by whose turn it is.
-  const absl::FunctionRef<bool()>* ready_ = nullptr;  // Null: has not begun, or waits for nothing.
+  const absl::FunctionRef<bool()>* ready_ = nullptr;  // Null: waits for nothing but its turn.
   bool has_returned_ = false;
 
   std::mutex mu_;
@@ -63,8 +67,8 @@ class TurnExecutor::Handler final : public rpc::CooperativeThread {
   std::thread thread_;  // The last: it uses the others.
 };
 
-TurnExecutor::TurnExecutor(ManualLoop* loop, int threads, size_t queue_max)
-    : loop_(*loop), threads_(static_cast<size_t>(threads)), queue_max_(queue_max) {
+TurnExecutor::TurnExecutor(ManualLoop* loop, int threads, Work work)
+    : loop_(*loop), threads_(static_cast<size_t>(threads)), work_(std::move(work)) {
   loop_.AddSource(this);
 }
 
@@ -73,16 +77,10 @@ TurnExecutor::~TurnExecutor() {
   loop_.RemoveSource(this);
 }
 
-bool TurnExecutor::TrySubmit(Task task) {
-  if (shut_down_ || waiting_.size() == queue_max_) return false;
-  waiting_.push_back(std::move(task));
-  return true;
-}
-
 int TurnExecutor::Poll() {
-  if (!waiting_.empty() && handlers_.size() < threads_) {
-    handlers_.push_front(std::make_unique<Handler>(std::move(waiting_.front())));
-    waiting_.pop_front();
+  if (wakes_ > 0 && handlers_.size() < threads_) {
+    --wakes_;
+    handlers_.push_front(std::make_unique<Handler>(this));
   }
   for (auto handler = handlers_.begin(); handler != handlers_.end(); ++handler) {
     if (!(*handler)->CanRun()) continue;
@@ -99,7 +97,7 @@ int TurnExecutor::Poll() {
 
 void TurnExecutor::Shutdown() {
   shut_down_ = true;
-  std::exchange(waiting_, {}).clear();
+  wakes_ = 0;
   loop_.DriveUntil([this] { return handlers_.empty(); });
 }
 

@@ -11,7 +11,6 @@
 #define VERBENA_RPC_TESTING_TURN_EXECUTOR_H_
 
 #include <cstddef>
-#include <deque>
 #include <list>
 #include <memory>
 
@@ -23,14 +22,13 @@ namespace verbena::testing {
 
 class TurnExecutor final : public rpc::Executor, public transport::PollSource {
  public:
-  // At most `threads` handlers have begun and not returned; at most `queue_max` wait for that.
-  TurnExecutor(ManualLoop* loop, int threads, size_t queue_max);
+  // At most `threads` of its threads work; each does one piece of work after another until there is none.
+  TurnExecutor(ManualLoop* loop, int threads, Work work);
   ~TurnExecutor() override;
 
-  bool TrySubmit(Task task) override;
+  void Wake() override { ++wakes_; }
   // Drives the loop until every handler has returned.
   void Shutdown() override;
-  size_t queue_max() const override { return queue_max_; }
 
   // Gives one handler its turn, if one can go on or begin.
   int Poll() override;
@@ -42,10 +40,10 @@ class TurnExecutor final : public rpc::Executor, public transport::PollSource {
 
   ManualLoop& loop_;
   const size_t threads_;
-  const size_t queue_max_;
+  const Work work_;
 
-  std::deque<Task> waiting_;
-  std::list<std::unique_ptr<Handler>> handlers_;  // Begun, not returned; whose turn was longest ago is first.
+  size_t wakes_ = 0;                              // That no thread has heeded.
+  std::list<std::unique_ptr<Handler>> handlers_;  // Threads that work; whose turn was longest ago is first.
   bool shut_down_ = false;
 };
 

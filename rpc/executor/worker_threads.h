@@ -1,0 +1,40 @@
+// An executor of operating system threads.
+//
+// Owner: who has the work. Thread: any wakes; who does takes no lock, and calls the kernel if a thread sleeps.
+
+#ifndef VERBENA_RPC_EXECUTOR_WORKER_THREADS_H_
+#define VERBENA_RPC_EXECUTOR_WORKER_THREADS_H_
+
+#include <semaphore.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "rpc/executor/executor.h"
+
+namespace verbena::rpc {
+
+class WorkerThreads final : public Executor {
+ public:
+  // Starts `threads` threads, at least one, which sleep.
+  WorkerThreads(int threads, Work work);
+  ~WorkerThreads() override;
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
+
+  void Wake() override;
+  void Shutdown() override;
+
+ private:
+  void Run();
+
+  const Work work_;  // Constant after construction.
+  std::atomic<bool> shut_down_ = false;
+  sem_t wakes_;                       // Those that no thread has heeded.
+  std::vector<std::thread> threads_;  // The last: they use the others.
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_EXECUTOR_WORKER_THREADS_H_
