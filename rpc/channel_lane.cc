@@ -40,14 +40,14 @@ ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, s
     : network_(*network),
       balancer_(std::move(balancer)),
       refresh_(std::move(refresh)),
-      options_(channel_options),
+      options_(std::make_shared<const ChannelOptions>(channel_options)),
       loop_(*loop),
       handle_(std::make_shared<transport::LoopHandle>(loop)),
       board_(std::move(board)),
       lane_options_(options),
       waiting_(std::make_shared<WaitingCalls>(handle_)),
       retrying_(std::make_shared<WaitingCalls>(handle_)),
-      hedged_(std::make_shared<HedgedCalls>(options_.calls_in_flight_max, loop, handle_, &retry_budget_,
+      hedged_(std::make_shared<HedgedCalls>(options_->calls_in_flight_max, loop, handle_, &retry_budget_,
                                             [this](UserCall call) { Attempt(std::move(call)); })),
       random_(options.seed),
       retry_budget_(channel_options.retry_budget),
@@ -143,17 +143,17 @@ ClientConnection& ChannelLane::NextConnection(Server& server) {
 
 void ChannelLane::Start(UserCall&& call) {
   if (shut_down_) return EndLater(std::move(call), NoneAnyMore());
-  if (!options_.interceptors.empty()) {
-    if (absl::Status refused = InterceptCall(options_.interceptors, call); !refused.ok()) {
+  if (!options_->interceptors.empty()) {
+    if (absl::Status refused = InterceptCall(options_->interceptors, call); !refused.ok()) {
       return EndLater(std::move(call), std::move(refused));
     }
   }
-  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_.default_timeout, loop_);
+  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_->default_timeout, loop_);
   call.deadline = timeout == absl::InfiniteDuration() ? absl::InfiniteFuture() : loop_.Now() + timeout;
   const HedgingPolicy* const hedging =
-      call.kind == MethodKind::kUnary ? NearestPolicy(options_.hedging, call.method) : nullptr;
+      call.kind == MethodKind::kUnary ? NearestPolicy(options_->hedging, call.method) : nullptr;
   if (hedging != nullptr && !hedged_->full()) return hedged_->Start(std::move(call), hedging);
-  call.retry = hedging == nullptr ? NearestPolicy(options_.retries, call.method) : nullptr;
+  call.retry = hedging == nullptr ? NearestPolicy(options_->retries, call.method) : nullptr;
   Attempt(std::move(call));
 }
 
@@ -173,8 +173,8 @@ inline void ChannelLane::Attempt(UserCall&& call) {
 
 void ChannelLane::AttemptAtAny(UserCall&& call) {
   const bool patient =
-      ClientCallBinding::WaitsForReady(*call.context) || options_.connect_timeout == absl::ZeroDuration();
-  call.wait_until = patient ? call.deadline : std::min(call.deadline, loop_.Now() + options_.connect_timeout);
+      ClientCallBinding::WaitsForReady(*call.context) || options_->connect_timeout == absl::ZeroDuration();
+  call.wait_until = patient ? call.deadline : std::min(call.deadline, loop_.Now() + options_->connect_timeout);
   if (!Route(std::move(call))) Connect();
   SetTimer();
 }
@@ -193,7 +193,7 @@ bool ChannelLane::Route(UserCall&& call) {
     return true;
   }
   // Zero: only for the attempts that are under way.
-  if (pick.kind == PickResult::Kind::kFailed && options_.connect_timeout == absl::ZeroDuration() &&
+  if (pick.kind == PickResult::Kind::kFailed && options_->connect_timeout == absl::ZeroDuration() &&
       !ClientCallBinding::WaitsForReady(*call.context)) {
     EndLater(std::move(call), pick.status);
   } else {
@@ -204,10 +204,10 @@ bool ChannelLane::Route(UserCall&& call) {
 
 void ChannelLane::Park(UserCall call) {
   if (shut_down_) return EndLater(std::move(call), NoneAnyMore());
-  if (waiting_->size() >= options_.calls_in_flight_max) {
+  if (waiting_->size() >= options_->calls_in_flight_max) {
     return EndLater(std::move(call),
                     absl::ResourceExhaustedError(
-                        absl::StrCat(options_.calls_in_flight_max, " calls wait for a server (calls_in_flight_max)")));
+                        absl::StrCat(options_->calls_in_flight_max, " calls wait for a server (calls_in_flight_max)")));
   }
   const absl::Time until = call.wait_until;
   waiting_->Add(std::move(call), until);
@@ -336,7 +336,8 @@ absl::Status ChannelLane::WhyNoServer(const UserCall& call) {
   if (call.deadline <= loop_.Now()) {
     return absl::DeadlineExceededError(absl::StrCat("the call's deadline passed before there was a server", why));
   }
-  return absl::UnavailableError(absl::StrCat("no server within ", absl::FormatDuration(options_.connect_timeout), why));
+  return absl::UnavailableError(
+      absl::StrCat("no server within ", absl::FormatDuration(options_->connect_timeout), why));
 }
 
 void ChannelLane::SetTimer() {

@@ -109,7 +109,7 @@ class ChannelLane : public CallRouter,
   Network& network_;
   const std::unique_ptr<Balancer> balancer_;  // Null: of one server.
   const std::function<void()> refresh_;
-  const ChannelOptions options_;
+  const std::shared_ptr<const ChannelOptions> options_;  // Its connections have it, too.
   transport::EventLoop& loop_;
   const std::shared_ptr<transport::LoopHandle> handle_;
   const std::shared_ptr<ConnectivityBoard> board_;

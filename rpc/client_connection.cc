@@ -52,17 +52,18 @@ class ClientConnection::Handle : public CallCanceller, public std::enable_shared
   transport::LoopHandle loop_;
 };
 
-ClientConnection::ClientConnection(Network* network, std::string address, const ChannelOptions& channel_options,
-                                   transport::EventLoop* loop, Observer* observer, const Options& options)
+ClientConnection::ClientConnection(Network* network, std::string address,
+                                   std::shared_ptr<const ChannelOptions> channel_options, transport::EventLoop* loop,
+                                   Observer* observer, const Options& options)
     : network_(*network),
       address_(std::move(address)),
-      options_(channel_options),
+      options_(std::move(channel_options)),
       policy_(options.authentication),
       loop_(*loop),
       observer_(*observer),
-      session_(SessionOptionsOf(channel_options, options.waits_for_connection)),
+      session_(SessionOptionsOf(*options_, options.waits_for_connection)),
       reconnect_(ReconnectOptions(), options.seed),
-      connects_ahead_(channel_options.connect_ahead),
+      connects_ahead_(options_->connect_ahead),
       timer_(loop, this) {
   handle_ = std::make_shared<Handle>(this);
   canceller_ = handle_;
@@ -87,8 +88,9 @@ void ClientConnection::Start(UserCall&& call) {
   const std::optional<ClientSession::Started> started =
       session_.Start(call.deadline, now, ClientCallBinding::WaitsForReady(*call.context));
   if (!started.has_value()) {
-    return FailLater(std::move(call), absl::ResourceExhaustedError(absl::StrCat(
-                                          options_.calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
+    return FailLater(std::move(call),
+                     absl::ResourceExhaustedError(
+                         absl::StrCat(options_->calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
   }
   const uint64_t call_id = started->call_id;
   const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, call_id);
@@ -146,7 +148,7 @@ void ClientConnection::SetWanted(bool wanted) {
 void ClientConnection::CloseIfUnused() {
   if (session_.calls() > 0) return;
   if (!wanted_) observer_.OnUnused(*this);
-  if (link_ == nullptr || (wanted_ && loop_.Now() < unused_since_ + options_.idle_timeout)) return;
+  if (link_ == nullptr || (wanted_ && loop_.Now() < unused_since_ + options_->idle_timeout)) return;
   ClientLink* const closing = std::exchange(link_, nullptr);
   session_.OnPeerDraining(closing->epoch());
   reconnect_.OnClosed();
@@ -212,7 +214,7 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   if (ClientStreams(user.kind) && !attachment.empty()) {
     return absl::InvalidArgumentError("a stream of requests has its attachments beside its messages");
   }
-  if (const uint64_t most = options_.transport.message_bytes_max; !MessageFits(call.size(), attachment.size(), most)) {
+  if (const uint64_t most = options_->transport.message_bytes_max; !MessageFits(call.size(), attachment.size(), most)) {
     return TooManyMessageBytes("request", call.size(), attachment.size(), most);
   }
 
@@ -278,10 +280,10 @@ void ClientConnection::HearLoad(absl::Span<const std::byte> fields) {
     return absl::InternalError(absl::StrCat("the server's response is malformed: ", decoded.status().message()));
   }
   const ResponseHeader& header = *decoded;
-  if (head.payload_bytes > options_.transport.message_bytes_max) {
+  if (head.payload_bytes > options_->transport.message_bytes_max) {
     return WithCertainty(absl::ResourceExhaustedError(absl::StrCat(
                              "the response has ", head.payload_bytes,
-                             " bytes; the client takes message_bytes_max = ", options_.transport.message_bytes_max)),
+                             " bytes; the client takes message_bytes_max = ", options_->transport.message_bytes_max)),
                          Certainty::kExecuted);
   }
   HearLoad(header.fields);
@@ -315,7 +317,7 @@ void ClientConnection::ConnectIfDue() {
   if (!wants_connection() || !reconnect_.ShouldConnect(loop_.Now())) return;
   reconnect_.BeginConnect();
   network_.Connect(
-      address_, options_.transport, &loop_,
+      address_, options_->transport, &loop_,
       [handle = handle_](absl::StatusOr<std::unique_ptr<transport::Connection>> connection) {
         if (handle->connection() != nullptr) handle->connection()->OnConnectDone(std::move(connection));
       },
@@ -326,7 +328,7 @@ void ClientConnection::SetTimer() {
   absl::Time next = session_.NextDeadline();
   if (wants_connection()) next = std::min(next, reconnect_.NextAttempt());
   if (link_ != nullptr && unused_) {
-    next = std::min(next, unused_since_ + options_.idle_timeout);
+    next = std::min(next, unused_since_ + options_->idle_timeout);
     watches_idleness_ = true;
   }
   timer_.SetBy(next);

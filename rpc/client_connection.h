@@ -47,7 +47,7 @@ class ClientConnection {
   };
 
   // `network`, `loop` and `observer` outlive it.
-  ClientConnection(Network* network, std::string address, const ChannelOptions& channel_options,
+  ClientConnection(Network* network, std::string address, std::shared_ptr<const ChannelOptions> channel_options,
                    transport::EventLoop* loop, Observer* observer, const Options& options);
   ~ClientConnection();
 
@@ -150,7 +150,7 @@ class ClientConnection {
   // Constant after construction.
   Network& network_;
   const std::string address_;
-  const ChannelOptions options_;
+  const std::shared_ptr<const ChannelOptions> options_;
   const transport::AuthenticationPolicy policy_;
   transport::EventLoop& loop_;
   Observer& observer_;

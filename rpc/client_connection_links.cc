@@ -13,7 +13,7 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
   if (connection.ok()) {
     reconnect_.OnConnected(loop_.Now());
     attempt_failed_ = false;
-    connects_ahead_ = options_.connect_ahead;
+    connects_ahead_ = options_->connect_ahead;
     unused_since_ = loop_.Now();
     links_.push_back(std::make_unique<ClientLink>(this, ++last_epoch_, *std::move(connection)));
     link_ = links_.back().get();

@@ -88,7 +88,7 @@ class CallTable {
 
  private:
   static constexpr uint32_t kNone = 0xffffffff;
-  static constexpr uint32_t kSlotsPerChunk = 8;  // A power of two: every look-up divides by it.
+  static constexpr uint32_t kSlotsPerChunk = 4;  // A power of two: every look-up divides by it.
 
   struct Slot {
     std::optional<Call> call;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -55,8 +56,9 @@ int ControlPlane::Connect(CmId& id, const ConnectionParameters& parameters, cons
     return 0;
   }
   if (befalls(FaultKind::kSlowConnect)) LingerInConnect(id, fault->amount, lock);
-  id.request.parameters = parameters;
-  id.request.private_data = private_data;
+  id.request = std::make_unique<CmMessage>();
+  id.request->parameters = parameters;
+  id.request->private_data = private_data;
   id.lose_request = befalls(FaultKind::kLoseConnect);
   id.offered = id.qp != nullptr;
   id.patience_end = std::chrono::steady_clock::now() + limits_.listener_patience;
@@ -121,13 +123,13 @@ int ControlPlane::OpenSocket(const CmId& id, std::unique_ptr<ControlSocket>* soc
 absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& socket, std::vector<UniqueFd>* fds) {
   CmMessage request;
   request.type = MessageType::kRequest;
-  request.parameters = id.request.parameters;
-  request.private_data = id.request.private_data;
+  request.parameters = id.request->parameters;
+  request.private_data = id.request->private_data;
   request.source = id.source;
   request.destination = id.destination;
   id.agreement.parameters = request.parameters;
   if (!id.offered) return request;
-  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(id.request.parameters, id.ack_timeout));
+  absl::StatusOr<LinkOffer> offer = socket.MakeOffer(id.qp, ActiveParameters(id.request->parameters, id.ack_timeout));
   if (!offer.ok()) return offer.status();
   request.parameters.qp_num = id.qp->qp_num;
   request.parameters.srq = id.qp->srq != nullptr;
@@ -139,6 +141,7 @@ absl::StatusOr<CmMessage> ControlPlane::MakeRequest(CmId& id, ControlSocket& soc
 void ControlPlane::OnReply(CmId& id, ReceivedMessage received) {
   CmMessage& reply = received.message;
   deadlines_.Cancel(id.socket_key);
+  id.request = nullptr;
   id.agreement = AgreementOf(reply.parameters, id.agreement.parameters.retry_count);
   if (!id.offered) {
     id.state = IdState::kAnswered;

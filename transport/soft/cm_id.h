@@ -77,9 +77,10 @@ struct CmId : rdma_cm_id {
   bool offered = false;           // Active: the request offers `qp`, so the reply is to have an offer too.
   CmId* listener = nullptr;       // Passive, until the request is taken.
   bool confirmation_due = false;  // Passive: established by CmNotify, before READY_TO_USE.
-  CmMessage request;              // Passive: what the peer asked for. Active: parameters and data of Connect.
-  bool lose_request = false;      // Active: by a fault plan.
-  bool in_connect = false;        // Active: a call of Connect lingers, by a fault plan.
+  // Passive: what the peer asked for, until accepted. Active: parameters and data of Connect, until answered.
+  std::unique_ptr<CmMessage> request;
+  bool lose_request = false;                           // Active: by a fault plan.
+  bool in_connect = false;                             // Active: a call of Connect lingers, by a fault plan.
   std::chrono::milliseconds confirmation_lateness{0};  // Passive: by a fault plan.
   bool confirmation_withheld = false;                  // Passive: it has come, and is late.
   // Active: until then it looks for a listener.

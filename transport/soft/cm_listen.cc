@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -133,8 +134,8 @@ void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
   id->socket_key = key;
   id->state = IdState::kRequested;
   id->fds = std::move(received.fds);
-  id->request = std::move(received.message);
-  id->agreement = AgreementOf(id->request.parameters, id->request.parameters.retry_count);
+  id->request = std::make_unique<CmMessage>(std::move(received.message));
+  id->agreement = AgreementOf(id->request->parameters, id->request->parameters.retry_count);
   socket.id = id;
   EndSilence(key);
   deadlines_.Cancel(key);
@@ -142,7 +143,7 @@ void ControlPlane::OnRequest(uint64_t key, ReceivedMessage received) {
   auto event = std::make_unique<QueuedEvent>(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
   event->id = id;
   event->listen_id = listener;
-  event->SetConnectionParameters(id->request);
+  event->SetConnectionParameters(*id->request);
   ++listener->requests_queued;
   Push(std::move(event));
 }
@@ -195,10 +196,11 @@ absl::StatusOr<CmMessage> ControlPlane::MakeReply(CmId& id, const ConnectionPara
   reply.parameters = agreed;
   id.agreement.parameters.responder_resources = agreed.responder_resources;
   id.agreement.parameters.initiator_depth = agreed.initiator_depth;
-  LinkOffer offer{std::move(id.request.offer), std::move(id.fds)};
+  const std::unique_ptr<CmMessage> request = std::move(id.request);
+  LinkOffer offer{std::move(request->offer), std::move(id.fds)};
   if (id.qp == nullptr) return reply;
   absl::StatusOr<LinkOffer> answer = SocketOf(id).control->AcceptOffer(
-      id.qp, std::move(offer), PassiveParameters(agreed, id.request.parameters, id.ack_timeout));
+      id.qp, std::move(offer), PassiveParameters(agreed, request->parameters, id.ack_timeout));
   if (!answer.ok()) return answer.status();
   reply.parameters.qp_num = id.qp->qp_num;
   reply.parameters.srq = id.qp->srq != nullptr;
