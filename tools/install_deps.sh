@@ -24,7 +24,7 @@ packages=(
 case ${1:-} in
   "") ;;
   --peers)
-    packages+=(capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib)
+    packages+=(capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib linux-perf)
     ;;
   *)
     echo "install_deps.sh: $1 is unknown; there is --peers" >&2

@@ -9,7 +9,7 @@ import tempfile
 import callgrind_profile
 import layers
 
-# How many calls are counted, behind others that are not.
+# How many calls are counted by default, behind others that are not.
 CALLS = 2000
 _ALLOCATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
 _LOCKS = ("pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock")
@@ -64,15 +64,15 @@ def count(profile, calls):
 _ENVIRONMENT = {"VERBENA_SOFT_PROGRESS": "polls"}
 
 
-def measure(program, *arguments):
+def measure(program, *arguments, calls=CALLS):
     """Raises RuntimeError, with what it said, if the program fails."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "callgrind.out"
         run = subprocess.run(
             ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}", program,
-             f"--calls={CALLS}", *arguments],
+             f"--calls={calls}", *arguments],
             capture_output=True, text=True, check=False, env=os.environ | _ENVIRONMENT)
         if run.returncode != 0 or not output.exists():
             raise RuntimeError(f"{program} under valgrind: status {run.returncode}\n{run.stderr}")
         with output.open() as lines:
-            return count(callgrind_profile.parse(lines), CALLS)
+            return count(callgrind_profile.parse(lines), calls)

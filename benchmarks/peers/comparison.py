@@ -12,6 +12,11 @@ Comparison = dict[Row, dict[str, Figures]]  # For each row, by the systems' keys
 _OURS = "verbena"
 
 
+def with_counts(measured: dict[str, Figures], counts: dict[str, dict[str, float]]) -> dict[str, Figures]:
+    """What was measured for a row, and what was counted of some of the systems."""
+    return {key: dataclasses.replace(each, **counts.get(key, {})) for key, each in measured.items()}
+
+
 def table(measured: Comparison) -> str:
     """Markdown. In parentheses: how many times better ours is."""
     lines = [
@@ -25,6 +30,7 @@ def table(measured: Comparison) -> str:
             _line(row, "p99.99, us", figures, lambda each: each.p9999_us, lower_is_better=True),
             _line(row, "calls/s", figures, lambda each: each.calls_per_second, lower_is_better=False),
             _line(row, "CPU s/GiB", figures, lambda each: each.cpu_seconds_per_gib, lower_is_better=True),
+            *_count_lines(row, figures),
         )
     return "\n".join(lines) + "\n"
 
@@ -61,6 +67,20 @@ def _line(row, name, figures, figure, lower_is_better) -> str:
             times = value / ours if lower_is_better else ours / value
             cells.append(f"{_number(value)} ({_number(times)})")
     return f"| {row} | {name} | {' | '.join(cells)} |"
+
+
+def _count_lines(row, figures) -> list[str]:
+    """Of what was counted."""
+    lines = []
+    ours = figures[_OURS]
+    if ours.instructions is not None:
+        counts = f"{ours.instructions:,.0f}; {ours.allocations:.2f}; {ours.doorbells:.2f}"
+        lines.append(f"| {row} | instructions; allocations; doorbells | {counts} |{' |' * (len(SYSTEMS) - 1)}")
+    if ours.system_calls is not None:
+        counts = (figures[system.key].system_calls if system.key in figures else None for system in SYSTEMS)
+        cells = ("" if count is None else f"{count:.2f}" for count in counts)
+        lines.append(f"| {row} | system calls | {' | '.join(cells)} |")
+    return lines
 
 
 def _number(value: float) -> str:

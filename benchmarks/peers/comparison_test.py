@@ -131,6 +131,21 @@ class TableTest(unittest.TestCase):
                          ["8.00 (4.00)", "", "", "125,000 (3.20)", ""])
         self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 5 * len(MEASURED))
 
+    def test_what_was_counted_has_lines_of_its_own_and_no_ratio(self):
+        timed = {"verbena": Figures(20, 40, None, 1_000_000), "grpc_unix": Figures(60, 200, None, 20_000)}
+        counts = {"verbena": {"instructions": 3925.4, "allocations": 0.0, "doorbells": 0.125, "system_calls": 0.004},
+                  "grpc_unix": {"system_calls": 6.25}}
+        counted = {Row(64, 64): comparison.with_counts(timed, counts)}
+        lines = [cells(line) for line in comparison.table(counted).splitlines()]
+        columns = {title: number for number, title in enumerate(lines[0])}
+        self.assertEqual({len(line) for line in lines}, {len(columns)})
+        instructions, system_calls = lines[7:]
+        self.assertEqual(instructions[:3], ["64 B, 64", "instructions; allocations; doorbells", "3,925; 0.00; 0.12"])
+        self.assertEqual(system_calls[:2], ["64 B, 64", "system calls"])
+        self.assertEqual([system_calls[columns[title]] for title in ("Verbena", "raw SEND", "gRPC, Unix socket")],
+                         ["0.00", "", "6.25"])
+        self.assertEqual(comparison.from_json(comparison.to_json(counted)), counted)
+
     def test_json_gives_back_what_was_measured(self):
         self.assertEqual(comparison.from_json(comparison.to_json(MEASURED)), MEASURED)
 

@@ -15,6 +15,11 @@ class Figures:
     calls_per_second: float
     p9999_us: float | None = None
     cpu_seconds_per_gib: float | None = None  # Of both ends, for the request's bytes.
+    # Of a call, both ends together: counted apart from the rounds (per_call.py).
+    instructions: float | None = None
+    allocations: float | None = None
+    doorbells: float | None = None
+    system_calls: float | None = None
 
     @property
     def typical_us(self) -> float:
@@ -70,7 +75,7 @@ def best(ways: list[Figures]) -> Figures:
     def lowest(values):
         return min((value for value in values if value is not None), default=None)
 
-    p50s, p99s, means, rates, p9999s, cpus = zip(*map(dataclasses.astuple, ways))
+    p50s, p99s, means, rates, p9999s, cpus, *_ = zip(*map(dataclasses.astuple, ways))
     return Figures(lowest(p50s), lowest(p99s), lowest(means), max(rates), lowest(p9999s), lowest(cpus))
 
 

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import figures
+import per_call
 from figures import Figures
+from per_call import ROOT
 from rows import Row
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGETS = tuple(f"//benchmarks/{name}" for name in ("rpc_bench", "raw_bench", "grpc_bench", "capnp_bench"))
+TARGETS = (per_call.CALL_COST_TARGET,
+           *(f"//benchmarks/{name}" for name in ("rpc_bench", "raw_bench", "grpc_bench", "capnp_bench")))
 
 _TIMEOUT_S = 120  # Of one program.
 _UCX_PORT = 13399
@@ -36,13 +38,13 @@ class System(NamedTuple):
     can: Callable[[Row], bool]  # Whether it has such a row.
 
 
-def _run_own(program: str, row: Row, seconds: float, *arguments: str) -> str:
-    """One of TARGETS. What it says."""
+def _own(program: str, row: Row, seconds: float, *arguments: str) -> list[str]:
+    """How one of TARGETS is run."""
     payload = [f"--payload={row.payload_bytes}"]
     if row.attached:
         payload = ["--payload=0", f"--attachment={row.payload_bytes}"]
-    return _output([ROOT / "bazel-bin/benchmarks" / program / program, *payload, f"--in_flight={row.in_flight}",
-                    f"--connections={row.connections}", f"--seconds={seconds}", *arguments])  # fmt: skip
+    return [str(ROOT / "bazel-bin/benchmarks" / program / program), *payload, f"--in_flight={row.in_flight}",
+            f"--connections={row.connections}", f"--seconds={seconds}", *arguments]  # fmt: skip
 
 
 def _at_a_rate(row: Row) -> list[str]:
@@ -53,23 +55,23 @@ def _streaming(row: Row) -> list[str]:
     return ["--streaming"] if row.streaming else []
 
 
-def _rpc_bench(row: Row, seconds: float) -> str:
-    return _run_own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
-                    *_streaming(row), *_at_a_rate(row))  # fmt: skip
+def _rpc_bench(row: Row, seconds: float) -> list[str]:
+    return _own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
+                *_streaming(row), *_at_a_rate(row))  # fmt: skip
 
 
 def _verbena(row: Row, seconds: float) -> Figures:
-    return figures.of_json(_rpc_bench(row, seconds))
+    return figures.of_json(_output(_rpc_bench(row, seconds)))
 
 
 def _raw(row: Row, seconds: float) -> Figures:
     """raw_bench only polls; a stream's messages there and back are what it measures anyway. rpc_bench measures raw verbs
     that wait as it does, one message there and back, and READs, by which attachments are fetched."""
     if row.attached:
-        return figures.of_raw_reads_json(_rpc_bench(row, seconds))
+        return figures.of_raw_reads_json(_output(_rpc_bench(row, seconds)))
     if row.wait == "busy":
-        return figures.of_json(_run_own("raw_bench", row, seconds, "--pinned"))
-    return figures.of_raw_json(_rpc_bench(row, seconds))
+        return figures.of_json(_output(_own("raw_bench", row, seconds, "--pinned")))
+    return figures.of_raw_json(_output(_rpc_bench(row, seconds)))
 
 
 def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
@@ -77,7 +79,7 @@ def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
     wake it beside its peer."""
     def way(*pinned: str) -> Way:
         return lambda row, seconds: figures.of_json(
-            _run_own(program, row, seconds, *arguments, *_streaming(row), *pinned))  # fmt: skip
+            _output(_own(program, row, seconds, *arguments, *_streaming(row), *pinned)))  # fmt: skip
 
     return way("--pinned"), way()
 
@@ -137,6 +139,17 @@ SYSTEMS = (
     System("libfabric_shm", "libfabric, shared memory (mean)", (_fi_pingpong("shm", "rdm"),), _one_in_flight),
     System("libfabric_tcp", "libfabric, TCP (mean)", (_fi_pingpong("tcp", "msg"),), _one_in_flight),
 )  # fmt: skip
+
+
+def count(row: Row) -> dict[str, dict[str, float]]:
+    """What is counted of a call, by the keys of the systems of which something is. Raises what measure() does."""
+    counts = {"verbena": per_call.of_callgrind(row) | per_call.system_calls(_rpc_bench(row, per_call.SECONDS),
+                                                                            runs_before=per_call.SECONDS)}  # fmt: skip
+    for key, program, can in (("grpc_unix", "grpc_bench", _payload_in_messages), ("capnp_unix", "capnp_bench", _calls)):
+        if can(row):
+            command = _own(program, row, per_call.SECONDS, "--transport=unix", *_streaming(row))
+            counts[key] = per_call.system_calls(command, runs_before=0)
+    return counts
 
 
 def measure(row: Row, rounds: int, seconds: float, systems: tuple[System, ...] = SYSTEMS) -> dict[str, Figures]:
