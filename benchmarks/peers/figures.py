@@ -33,12 +33,6 @@ def of_json(output: str) -> Figures:
                    report["cpu_seconds_per_gib"])
 
 
-def of_raw_json(output: str) -> Figures:
-    """What rpc_bench says of raw verbs: a SEND there and back, one in flight. No rate but what that comes to."""
-    report = json.loads(output.splitlines()[-1])
-    return Figures(report["raw_p50_us"], None, None, 1e6 / report["raw_p50_us"])
-
-
 def of_raw_reads_json(output: str) -> Figures:
     """What rpc_bench says of raw READs of the payload's bytes, some in flight: a bandwidth."""
     report = json.loads(output.splitlines()[-1])

@@ -23,10 +23,6 @@ class FiguresTest(unittest.TestCase):
                 '"cpu_seconds_per_gib": 0.5, "more": 1}\n')
         self.assertEqual(figures.of_json(said), Figures(2, 3, None, 400, 4, 0.5))
 
-    def test_raw_verbs_beside_calls_have_a_median_and_what_rate_it_comes_to(self):
-        said = '{"p50_us": 50, "p99_us": 80, "calls_per_second": 400, "raw_p50_us": 40}\n'
-        self.assertEqual(figures.of_raw_json(said), Figures(40, None, None, 25_000))
-
     def test_raw_reads_are_counted_by_the_payload(self):
         said = '{"payload_bytes": 1000000, "p50_us": 50, "raw_p50_us": 40, "raw_read_gbytes_per_second": 8}\n'
         self.assertEqual(figures.of_raw_reads_json(said), Figures(None, None, None, 8000))

@@ -65,13 +65,11 @@ def _verbena(row: Row, seconds: float) -> Figures:
 
 
 def _raw(row: Row, seconds: float) -> Figures:
-    """raw_bench only polls; a stream's messages there and back are what it measures anyway. rpc_bench measures raw verbs
-    that wait as it does, one message there and back, and READs, by which attachments are fetched."""
+    """A stream's messages there and back are what raw_bench measures anyway. READs, by which attachments are fetched, are
+    measured by rpc_bench."""
     if row.attached:
         return figures.of_raw_reads_json(_output(_rpc_bench(row, seconds)))
-    if row.wait == "busy":
-        return figures.of_json(_output(_own("raw_bench", row, seconds, "--pinned")))
-    return figures.of_raw_json(_output(_rpc_bench(row, seconds)))
+    return figures.of_json(_output(_own("raw_bench", row, seconds, "--pinned", f"--wait={row.wait}")))
 
 
 def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
@@ -110,9 +108,8 @@ def _everything(_row: Row) -> bool:
     return True
 
 
-def _busy_or_one_in_flight(row: Row) -> bool:
-    """Whatever raw_bench has; of other ways to wait, what rpc_bench measures beside itself."""
-    return not row.rate and (row.wait == "busy" or row == Row(row.payload_bytes, 1, row.wait))
+def _closed_loop(row: Row) -> bool:
+    return not row.rate
 
 
 def _payload_in_messages(row: Row) -> bool:
@@ -130,7 +127,7 @@ def _one_in_flight(row: Row) -> bool:
 
 SYSTEMS = (
     System("verbena", "Verbena", (_verbena,), _everything),
-    System("raw", "raw SEND", (_raw,), _busy_or_one_in_flight),
+    System("raw", "raw SEND", (_raw,), _closed_loop),
     System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _payload_in_messages),
     System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _payload_in_messages),
     System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"), _calls),

@@ -30,6 +30,13 @@ class RawBench(unittest.TestCase):
                 self.assertGreater(figures["p50_us"], 0)
                 self.assertGreaterEqual(figures["p99_us"], figures["p50_us"])
 
+    def test_both_ends_may_sleep(self):
+        for wait in ("event", "adaptive"):
+            with self.subTest(wait=wait):
+                result = run("--in_flight=16", "--connections=4", "--seconds=0.3", f"--wait={wait}")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertGreater(json.loads(result.stdout)["calls"], 0)
+
     def test_nonsense_is_refused_in_words(self):
         for flag, words in (("--seconds=0", "--seconds must be"), ("--in_flight=0", "--in_flight must be"),
                             ("--connections=0", "--connections must be"), ("--streaming", "raw_bench has no --streaming"),

@@ -67,10 +67,17 @@ std::string ToJson(const std::string& transport, const LoadShape& shape, const L
 }
 
 absl::Status Measure(const PeerBench& bench, const std::string& transport, LoadShape shape) {
-  absl::StatusOr<ChildProcess> server = ChildProcess::Start(
-      {"--serve", absl::StrCat("--transport=", transport), absl::StrCat("--pinned=", absl::GetFlag(FLAGS_pinned)),
-       absl::StrCat("--payload=", shape.payload_bytes), absl::StrCat("--in_flight=", shape.in_flight),
-       absl::StrCat("--connections=", shape.connections), absl::StrCat("--streaming=", shape.streaming)});
+  std::vector<std::string> flags = {"--serve",
+                                    absl::StrCat("--transport=", transport),
+                                    absl::StrCat("--pinned=", absl::GetFlag(FLAGS_pinned)),
+                                    absl::StrCat("--payload=", shape.payload_bytes),
+                                    absl::StrCat("--in_flight=", shape.in_flight),
+                                    absl::StrCat("--connections=", shape.connections),
+                                    absl::StrCat("--streaming=", shape.streaming)};
+  if (bench.own_flags != nullptr) {
+    for (std::string& flag : bench.own_flags()) flags.push_back(std::move(flag));
+  }
+  absl::StatusOr<ChildProcess> server = ChildProcess::Start(flags);
   if (!server.ok()) return server.status();
   CpuSpan cpu(server->pid());
   shape.cpu = &cpu;

@@ -22,6 +22,8 @@ struct PeerBench {
   std::string name;                     // Of the program.
   std::vector<std::string> transports;  // That --transport may be; the first unless told.
   bool streams = false;                 // Whether it has --streaming.
+  // Flags of its own that the other process is to have, too; asked for when they have been parsed. Null: none.
+  std::function<std::vector<std::string>()> own_flags = nullptr;
 
   // In the other process: listens by `transport`, says where (SayLine), and answers until its standard input ends or,
   // if it serves one client, until that is done.

@@ -7,8 +7,9 @@
 namespace verbena::benchmarks {
 
 absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Connect(const verbs::VerbsApi& api, const std::string& host,
-                                                          uint16_t port, const LoadShape& shape) {
-  std::unique_ptr<RawEnds> ends(new RawEnds(shape));
+                                                          uint16_t port, transport::WaitPolicy wait,
+                                                          const LoadShape& shape) {
+  std::unique_ptr<RawEnds> ends(new RawEnds(wait, shape));
   while (ends->pairs_.size() < shape.connections) {
     absl::StatusOr<ConnectingId> resolved = ResolveRaw(api, host, port);
     if (!resolved.ok()) return resolved.status();
@@ -21,8 +22,9 @@ absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Connect(const verbs::VerbsApi&
   return ends;
 }
 
-absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Accept(RawListener& listener, const LoadShape& shape) {
-  std::unique_ptr<RawEnds> ends(new RawEnds(shape));
+absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Accept(RawListener& listener, transport::WaitPolicy wait,
+                                                         const LoadShape& shape) {
+  std::unique_ptr<RawEnds> ends(new RawEnds(wait, shape));
   while (ends->pairs_.size() < shape.connections) {
     absl::StatusOr<ConnectingId> request = listener.NextRequest();
     if (!request.ok()) return request.status();
@@ -32,7 +34,8 @@ absl::StatusOr<std::unique_ptr<RawEnds>> RawEnds::Accept(RawListener& listener, 
   return ends;
 }
 
-RawEnds::RawEnds(const LoadShape& shape) : shape_(shape), memory_(area_bytes() * (receives() + 1), std::byte{0x5a}) {}
+RawEnds::RawEnds(transport::WaitPolicy wait, const LoadShape& shape)
+    : wait_(wait), shape_(shape), memory_(area_bytes() * (receives() + 1), std::byte{0x5a}) {}
 
 RawEnds::~RawEnds() {
   for (const std::unique_ptr<Pair>& pair : pairs_) pair->queue_pair.ModifyToError().IgnoreError();
@@ -59,7 +62,7 @@ absl::Status RawEnds::MakeQueues(const verbs::ConnectionId& id) {
   const auto connections = static_cast<uint32_t>(shape_.connections);
   const uint32_t signaled_max = static_cast<uint32_t>(shape_.in_flight) / kRawSignalEvery + 2;  // Of one connection.
   absl::StatusOr<std::unique_ptr<RawQueue>> queue =
-      RawQueue::Create(id, transport::WaitPolicy::kBusy, receives() + connections * signaled_max);
+      RawQueue::Create(id, wait_, receives() + connections * signaled_max);
   if (!queue.ok()) return queue.status();
   queue_ = *std::move(queue);
   absl::StatusOr<verbs::MemoryRegion> region =

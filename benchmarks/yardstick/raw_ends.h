@@ -19,19 +19,22 @@
 #include "benchmarks/yardstick/load.h"
 #include "benchmarks/yardstick/raw_connect.h"
 #include "benchmarks/yardstick/raw_queue.h"
+#include "transport/event_loop.h"
 #include "transport/verbs/memory_region.h"
 #include "transport/verbs/queue_pair.h"
 #include "transport/verbs/shared_receive_queue.h"
 
 namespace verbena::benchmarks {
 
-// One side of `shape.connections` connections, which busy-polls. Thread: one.
+// One side of `shape.connections` connections, which waits by a policy. Thread: one.
 class RawEnds {
  public:
   // Blocking. The other side makes its own at the same time, of the same shape.
   static absl::StatusOr<std::unique_ptr<RawEnds>> Connect(const verbs::VerbsApi& api, const std::string& host,
-                                                          uint16_t port, const LoadShape& shape);
-  static absl::StatusOr<std::unique_ptr<RawEnds>> Accept(RawListener& listener, const LoadShape& shape);
+                                                          uint16_t port, transport::WaitPolicy wait,
+                                                          const LoadShape& shape);
+  static absl::StatusOr<std::unique_ptr<RawEnds>> Accept(RawListener& listener, transport::WaitPolicy wait,
+                                                         const LoadShape& shape);
   ~RawEnds();
 
   // Client: `shape.in_flight` messages on their way, each answer followed by a message over the next connection in
@@ -50,7 +53,7 @@ class RawEnds {
     std::queue<Clock::time_point> starts;  // Of the messages that have no answer yet. Client only.
   };
 
-  explicit RawEnds(const LoadShape& shape);
+  RawEnds(transport::WaitPolicy wait, const LoadShape& shape);
 
   // With the first connection the queues are made, on its device.
   absl::Status Add(ConnectingId connection);
@@ -66,6 +69,7 @@ class RawEnds {
   uint32_t receives() const { return static_cast<uint32_t>(shape_.in_flight) + 1; }
   ibv_sge Area(uint32_t index) const;
 
+  const transport::WaitPolicy wait_;
   const LoadShape shape_;
   std::vector<std::byte> memory_;  // An area for each receive, then one to send from.
 
