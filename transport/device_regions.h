@@ -1,15 +1,18 @@
-// Bytes and their registrations: one for each device that they are sent or landed on, made on first use and kept.
+// Bytes and their registrations: one for each device that they are sent or landed on, made on first use and kept. Who
+// finds his registration, as all but the first do, takes no lock: it stands in a list whose places stay.
 //
 // Owner: a payload block, or memory that a user registered. Thread: any.
 
 #ifndef VERBENA_TRANSPORT_DEVICE_REGIONS_H_
 #define VERBENA_TRANSPORT_DEVICE_REGIONS_H_
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/node_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "transport/pinned_region.h"
@@ -40,10 +43,21 @@ class DeviceRegions {
   void Clear();
 
  private:
+  // Of a registration; taken by another when that has ended.
+  struct Place {
+    std::atomic<const verbs::ProtectionDomain*> domain = nullptr;  // Null: no registration is here.
+    std::optional<PinnedRegion> region;                            // Set before `domain`, ended behind it.
+    std::unique_ptr<Place> next;
+  };
+
+  // Null: none is registered with this domain; a place for one that has none.
+  Place* Find(const verbs::ProtectionDomain* domain) const;
+
   const absl::Span<std::byte> bytes_;
   const Use use_;
   std::mutex mu_;
-  absl::node_hash_map<const verbs::ProtectionDomain*, PinnedRegion> regions_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<Place> places_ ABSL_GUARDED_BY(mu_);  // Few: a program has few devices.
+  std::atomic<Place*> first_ = nullptr;                 // The same, for who only looks.
 };
 
 }  // namespace verbena::transport

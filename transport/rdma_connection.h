@@ -185,7 +185,7 @@ class RdmaConnection : public LinkOwner,
   };
   protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
-  std::vector<std::byte> spare_header_;  // Memory for the next record's, of the message that was delivered last.
+  std::vector<std::byte> spare_header_;  // Memory of the message that was delivered last, for the record of the next.
   std::vector<EarlySend> early_sends_;
   absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
   bool dirty_ = false;

@@ -62,7 +62,6 @@ inline void RdmaConnection::Deliver(const wire::FrameView& eager) {
 void RdmaConnection::Do(const protocol::AskVerdict& action) {
   Inbound& inbound = inbound_.Add(action.fetch_id);
   announced_to_waiting_ = group_.waited();
-  if (inbound.header.capacity() == 0) inbound.header.swap(spare_header_);
   inbound.fetch_id = action.fetch_id;
   inbound.kind = action.message_kind;
   inbound.call_id = action.call_id;
@@ -202,7 +201,7 @@ void RdmaConnection::Do(const protocol::Deliver& action) {
   const bool in_parts = inbound.in_parts;
   const uint64_t charged_bytes = inbound.charged_bytes;
   const FetchWindow::Ticket ticket = inbound.ticket;
-  std::vector<std::byte> header = std::move(inbound.header);
+  std::vector<std::byte> header = std::exchange(inbound.header, std::move(spare_header_));
   const MessageHead head{inbound.kind, inbound.call_id, header, inbound.payload_bytes, action.fetch_id};
   inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) in_parts ? handler_->OnPart(head, payload) : handler_->OnMessage(head, payload);
