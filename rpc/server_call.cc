@@ -67,8 +67,19 @@ class ServerCall::HandlerToken {
 
 ServerCall::ServerCall(const Method* method, uint32_t method_index, std::shared_ptr<LoopGate> gate,
                        CallMessages messages)
-    : method_(method), method_index_(method_index), gate_(std::move(gate)), messages_(std::move(messages)) {
-  if (messages_.request == nullptr) messages_ = {method->new_request(), method->new_reply()};
+    : method_(method), method_index_(method_index), gate_(std::move(gate)) {
+  Equip(std::move(messages));
+}
+
+void ServerCall::Equip(CallMessages messages) {
+  messages_ = std::move(messages);
+  if (messages_.request == nullptr) messages_ = {method_->new_request(), method_->new_reply()};
+}
+
+void ServerCall::Strip() {
+  ForgetCall();
+  request_bytes_ = 0;
+  messages_ = CallMessages();
 }
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {

@@ -113,8 +113,13 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   void Fail(const absl::Status& status) override;
   void OnFinished() override;
 
-  // Forgets everything but the messages' memory. False: that is too much to be kept with each call.
+  // Forgets everything but the messages' memory. False, and it forgets nothing: that is too much to be kept with each
+  // call.
   bool Recycle();
+  // Forgets everything, its messages too: Equip gives it others.
+  void Strip();
+  // Null ones: new ones are made.
+  void Equip(CallMessages messages);
   bool has_large_request() const { return request_bytes_ > kSmallMessageBytesMax; }
   size_t request_bytes() const { return request_bytes_; }
   // What is in its reply, be it sent or not. It has its messages.
@@ -137,6 +142,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   bool InitialMetadataFits();
   void FitSomeMetadata(size_t room);
   void ForgetArriving();
+  void ForgetCall();
   void EndChain();
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
   static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
@@ -205,6 +211,12 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
 
 [[gnu::always_inline]] inline bool ServerCall::Recycle() {
   if (has_large_request() || ReplyBytes() > kSmallMessageBytesMax) return false;
+  ForgetCall();
+  messages_.reply->Clear();  // The request is, when the next one is parsed.
+  return true;
+}
+
+[[gnu::always_inline]] inline void ServerCall::ForgetCall() {
   connection_ = nullptr;
   context_.stream_ = nullptr;
   if (context_.arriving_ != nullptr) ForgetArriving();
@@ -212,7 +224,6 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
   initial_has_left_ = false;
   initial_was_said_ = false;
   chain_ = nullptr;
-  messages_.reply->Clear();  // The request is, when the next one is parsed.
   reply_bytes_ = 0;
   status_ = absl::OkStatus();
   ClearCord(context_.request_attachment_);
@@ -220,7 +231,6 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
   context_.client_metadata_.Clear();
   context_.response_metadata_.Clear();
   context_.signal_.Reset();
-  return true;
 }
 
 }  // namespace verbena::rpc

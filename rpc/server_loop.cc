@@ -21,13 +21,28 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       header_room_(kResponseHeaderRoomMax),
       tally_(calls_max),
       recycled_(methods->size()),
+      stripped_(methods->size()),
       kept_messages_(event_loop, methods->size()),
       overdue_timer_(event_loop, this) {}
 
 std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method, size_t request_bytes) {
   CallMessages messages;
   if (request_bytes > ServerCall::kSmallMessageBytesMax) messages = kept_messages_.Take(method, request_bytes);
-  return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, std::move(messages));
+  std::vector<std::unique_ptr<ServerCall>>& stripped = stripped_[method];
+  if (stripped.empty()) {
+    return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, std::move(messages));
+  }
+  std::unique_ptr<ServerCall> call = std::move(stripped.back());
+  stripped.pop_back();
+  call->Equip(std::move(messages));
+  return call;
+}
+
+void ServerLoop::RecycleLargeCall(std::unique_ptr<ServerCall> call) {
+  KeepMessages(*call);
+  call->Strip();
+  std::vector<std::unique_ptr<ServerCall>>& stripped = stripped_[call->method_index()];
+  if (stripped.size() < kRecycledCallsMax) stripped.push_back(std::move(call));
 }
 
 void ServerLoop::KeepMessages(ServerCall& call) {

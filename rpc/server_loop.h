@@ -85,6 +85,7 @@ class ServerLoop : public CallSink {
   static constexpr size_t kRecycledCallsMax = 1024;
 
   std::unique_ptr<ServerCall> MakeCall(uint32_t method, size_t request_bytes);
+  void RecycleLargeCall(std::unique_ptr<ServerCall> call);
   void TellConnections(void (ServerConnection::*what)());
   // Of calls that wait for a thread, those that have waited too long.
   void RefuseOverdue();
@@ -105,6 +106,7 @@ class ServerLoop : public CallSink {
   CallTally tally_;
   LoadAverage load_;
   std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
+  std::vector<std::vector<std::unique_ptr<ServerCall>>> stripped_;  // By method: their messages went their own way.
   KeptMessages kept_messages_;
   absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   size_t open_connections_ = 0;
@@ -127,7 +129,7 @@ inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t 
 }
 
 [[gnu::always_inline]] inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
-  if (!call->Recycle()) return KeepMessages(*call);
+  if (!call->Recycle()) return RecycleLargeCall(std::move(call));
   std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
   if (idle.size() < kRecycledCallsMax) idle.push_back(std::move(call));
 }
