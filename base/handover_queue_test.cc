@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -92,6 +93,46 @@ TEST(HandoverQueue, WhatIsLeftIsDestroyedUnrunAndWhatThatPushesToo) {
     queue.Push(PushesAtItsEnd(&queue, held));
   }
   EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(HandoverQueue, ConsumerThatMakesWaySeesWhatCameMeanwhile) {
+  HandoverQueue<int> queue;
+  EXPECT_TRUE(queue.IsStillEmpty());
+  queue.Push(1);
+  EXPECT_FALSE(queue.IsStillEmpty());
+  // What comes while the rest is taken is left.
+  int taken = 0;
+  queue.TakeAll([&](int value) {
+    taken += value;
+    queue.Push(2);
+  });
+  EXPECT_EQ(taken, 1);
+  EXPECT_FALSE(queue.IsStillEmpty());
+  queue.TakeAll([&](int value) { taken += value; });
+  EXPECT_EQ(taken, 3);
+  EXPECT_TRUE(queue.IsStillEmpty());
+}
+
+// Two consumers that are never at it at once, and leave when it is still empty: nothing is left behind.
+TEST(HandoverQueue, NothingIsLeftBehindByConsumersThatTryALock) {
+  constexpr int kPushes = 20000;
+  HandoverQueue<int> queue;
+  std::mutex mu;
+  std::atomic<int> taken = 0;
+  const auto push_and_attend = [&] {
+    for (int i = 0; i < kPushes; ++i) {
+      queue.Push(1);
+      do {
+        const std::unique_lock lock(mu, std::try_to_lock);
+        if (!lock.owns_lock()) break;
+        queue.TakeAll([&](int value) { taken += value; });
+      } while (!queue.IsStillEmpty());
+    }
+  };
+  std::thread other(push_and_attend);
+  push_and_attend();
+  other.join();
+  EXPECT_EQ(taken, 2 * kPushes);
 }
 
 // Each of several threads pushes numbers, which arrive once each and in its order.

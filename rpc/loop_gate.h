@@ -30,13 +30,13 @@ class LoopGate {
   // Hands `call` to its gate's sink: at once within a CallbackScope of the gate, else by a task of the loop. The call
   // dies if the gate is shut. Any thread.
   static inline void Return(std::unique_ptr<ServerCall> call);  // In server_call.h.
+  // The same, by a task of the loop wherever it is called: for who is within what the sink does.
+  static void ReturnByTask(std::unique_ptr<ServerCall> call);
 
   // Nothing reaches the sink any more. The loop's thread.
   void Shut();
 
  private:
-  static void ReturnByTask(std::unique_ptr<ServerCall> call);
-
   // Owned by the loop's thread. Null: shut.
   CallSink* sink_;
 

@@ -154,7 +154,7 @@ HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) { retu
 void ServerCall::Refuse(std::unique_ptr<ServerCall> call, absl::Status why) {
   SetCertainty(&why, Certainty::kNotSent);
   call->status_ = std::move(why);
-  LoopGate::Return(std::move(call));
+  LoopGate::ReturnByTask(std::move(call));  // Whose question of the queue found it out may be in the middle of a call.
 }
 
 void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted) {

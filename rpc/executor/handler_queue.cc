@@ -34,7 +34,7 @@ absl::Time HandlerQueue::AttendUnlessBusy() {
       errands.wakes_one = WakesOne();
       next_overdue = queue_.NextDeadline();
     }
-    Run(std::move(errands));
+    DoErrands(std::move(errands));
   } while (!arrivals_.IsStillEmpty());
   return next_overdue;
 }
@@ -58,7 +58,7 @@ bool HandlerQueue::WakesOne() {
   return one_is_coming_ = true;
 }
 
-void HandlerQueue::Run(Errands errands) {
+void HandlerQueue::DoErrands(Errands errands) {
   if (errands.wakes_one) executor_->Wake();
   for (CallQueue::Refusal& refusal : errands.refusals) refusal.task(std::move(refusal.status));
 }
@@ -75,7 +75,7 @@ HandlerQueue::Task HandlerQueue::TakeNext() {
     if (next == nullptr) --awake_;
     errands.wakes_one = WakesOne();
   }
-  Run(std::move(errands));
+  DoErrands(std::move(errands));
   if (!arrivals_.IsStillEmpty()) AttendUnlessBusy();
   return next;
 }

@@ -1,12 +1,14 @@
 // The calls that wait for one of the executor's threads, and the one place where a thread takes its next.
 //
 // Event loops hand calls over and never wait: one thread at a time attends to the queue, and takes in what has been
-// handed over; an event loop that finds another one there goes on, and that one looks once more before it leaves. Which
-// call a thread runs is decided when it is free, by CallQueue. Who has waited too long is found out by whoever
-// attends: where every thread is stuck, the server's loops do.
+// handed over; an event loop that finds another one there goes on, and that one looks once more before it leaves (if
+// the kernel stops it there, the calls wait for it; the loops do not). Which call a thread runs is decided when it is
+// free, by CallQueue. Who has waited too long is found out by whoever attends: where every thread is stuck, the
+// server's loops do.
 //
-// Threads are woken one after the other: whoever leaves calls in the queue wakes one more, unless one is on its way.
-// So a loop that brings many calls pays for one wake-up, and a thread that comes back finds its next without one.
+// Threads are woken one after the other: whoever leaves calls in the queue wakes one more, unless one has been woken
+// and none has come since. So a loop that brings many calls pays for one wake-up, and a thread that comes back finds
+// its next without one.
 //
 // Owner: the server's core. Thread: any. A task is called on the thread that runs its handler, or on that which finds
 // out that it is refused; never with a lock held.
@@ -60,7 +62,8 @@ class HandlerQueue {
   // Of the threads, the part that runs a handler: 0 to 1.
   double busy() const { return static_cast<double>(running_.load(std::memory_order_relaxed)) / threads_; }
 
-  // Destroys, uncalled, what waits; blocks until what runs has returned. Not from a task.
+  // Destroys, uncalled, what waits; blocks until what runs has returned. Once, a second time does nothing; not from a
+  // task.
   void Shutdown();
 
  private:
@@ -77,7 +80,7 @@ class HandlerQueue {
 
   void Attend(Errands& errands) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool WakesOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Run(Errands errands);
+  void DoErrands(Errands errands);
   absl::Time AttendUnlessBusy();
   Task TakeNext();
   bool RunNext();

@@ -71,6 +71,22 @@ class HandlerQueueTest : public ::testing::Test {
     while (executor_->awake() > 0) executor_->RunOne();
   }
 
+  // A handler that says "h". While it is moved, by who is at the queue and has taken in what was there, another thread
+  // brings `b1`, if CallComesWhileThatIsMoved was called before that one came.
+  struct MovedHandler {
+    HandlerQueueTest* test;
+    explicit MovedHandler(HandlerQueueTest* of) : test(of) {}
+    MovedHandler(MovedHandler&& other) noexcept : test(other.test) {
+      if (const auto meanwhile = std::exchange(test->is_moved_, nullptr)) meanwhile();
+    }
+    void operator()(absl::Status status) {
+      test->said_.push_back(status.ok() ? absl::StrCat("h with ", test->executor_->awake(), " awake") : "h refused");
+    }
+  };
+  void CallComesWhileThatIsMoved() {
+    is_looked_at_ = [this] { is_moved_ = [this] { std::thread([this] { Submit(kBob, "b1"); }).join(); }; };
+  }
+
   absl::Time ReadClock() {
     if (const auto meanwhile = std::exchange(is_looked_at_, nullptr)) meanwhile();
     return now_;
@@ -78,6 +94,7 @@ class HandlerQueueTest : public ::testing::Test {
 
   absl::Time now_ = absl::UnixEpoch();
   std::function<void()> is_looked_at_;  // Called once.
+  std::function<void()> is_moved_;      // Called once.
   std::vector<std::string> said_;
   ManualExecutor* executor_ = nullptr;  // The queue's.
   HandlerQueue queue_{[this](int, Executor::Work work) {
@@ -183,6 +200,21 @@ TEST_F(HandlerQueueTest, WhoeverComesWhileAnotherIsAtTheQueueDoesNotWait) {
   EXPECT_GT(meanwhile, now_);
   RunAll();
   EXPECT_THAT(said_, ElementsAre("a1", "b1"));
+}
+
+TEST_F(HandlerQueueTest, WhoeverBringsACallLooksOnceMoreBeforeHeLeaves) {
+  Submit(kAda, "a1");
+  Submit(kAda, "a2");
+  CallComesWhileThatIsMoved();
+  queue_.Submit(kAda, MovedHandler(this));
+  EXPECT_THAT(said_, ElementsAre("h refused"));  // For b1, which has been taken in.
+}
+
+TEST_F(HandlerQueueTest, ThreadThatTakesACallLooksOnceMoreBeforeItRunsIt) {
+  queue_.Submit(kAda, MovedHandler(this));
+  CallComesWhileThatIsMoved();
+  EXPECT_TRUE(executor_->RunOne());
+  EXPECT_THAT(said_, ElementsAre("h with 2 awake"));  // The other one was woken for b1.
 }
 
 TEST_F(HandlerQueueTest, ThreadsThatRunAHandlerAreBusy) {

@@ -6,7 +6,7 @@
 namespace verbena::rpc {
 
 ThreadPool::ThreadPool(int threads, size_t queue_max)
-    : queue_max_(queue_max), ring_(queue_max), threads_(threads, [this] { return RunNext(); }) {
+    : threads_max_(threads), queue_max_(queue_max), ring_(queue_max), threads_(threads, [this] { return RunNext(); }) {
   assert(queue_max > 0);
 }
 
@@ -15,6 +15,8 @@ bool ThreadPool::TrySubmit(Task task) {
     const std::lock_guard lock(mu_);
     if (shut_down_ || count_ == queue_max_) return false;
     ring_[(first_ + count_++) % queue_max_] = std::move(task);
+    if (awake_ == threads_max_) return true;
+    ++awake_;
   }
   threads_.Wake();
   return true;
@@ -24,7 +26,10 @@ bool ThreadPool::RunNext() {
   Task task;
   {
     const std::lock_guard lock(mu_);
-    if (count_ == 0) return false;
+    if (count_ == 0) {
+      --awake_;
+      return false;
+    }
     task = std::exchange(ring_[first_], nullptr);
     first_ = (first_ + 1) % queue_max_;
     --count_;

@@ -35,12 +35,15 @@ class ThreadPool {
  private:
   bool RunNext();
 
-  const size_t queue_max_;  // Constant after construction.
+  // Constant after construction.
+  const int threads_max_;
+  const size_t queue_max_;
 
   mutable std::mutex mu_;
   std::vector<Task> ring_ ABSL_GUARDED_BY(mu_);  // queue_max_ places; `count_` from `first_` on are taken.
   size_t first_ ABSL_GUARDED_BY(mu_) = 0;
   size_t count_ ABSL_GUARDED_BY(mu_) = 0;
+  int awake_ ABSL_GUARDED_BY(mu_) = 0;  // Threads that run or look for something to, or will.
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
 
   WorkerThreads threads_;  // The last: they use the others.

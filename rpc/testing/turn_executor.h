@@ -1,4 +1,4 @@
-// An executor for a loop with virtual time: each handler has a thread, and only one of all, the loop's included, runs
+// An executor for a loop with virtual time: handlers run on threads of which only one, the loop's included, runs
 // at a time. A handler runs until it returns or waits for something of Verbena's (a stream, a call that it makes);
 // then the loop goes on, and gives it another turn when what it waits for is there. So a test of blocking handlers has
 // one order of events, and time passes only while nobody has anything to do.

@@ -77,7 +77,8 @@ struct CmId : rdma_cm_id {
   bool offered = false;           // Active: the request offers `qp`, so the reply is to have an offer too.
   CmId* listener = nullptr;       // Passive, until the request is taken.
   bool confirmation_due = false;  // Passive: established by CmNotify, before READY_TO_USE.
-  // Passive: what the peer asked for, until accepted. Active: parameters and data of Connect, until answered.
+  // Passive: what the peer asked for, until accepted. Active: parameters and data of Connect, until there is a reply.
+  // Of what comes to nothing it stays.
   std::unique_ptr<CmMessage> request;
   bool lose_request = false;                           // Active: by a fault plan.
   bool in_connect = false;                             // Active: a call of Connect lingers, by a fault plan.
