@@ -3,9 +3,11 @@
 
 import subprocess
 import unittest
+import unittest.mock
 
 import charts
 import comparison
+import per_call
 import systems
 from figures import Figures
 from rows import ROWS, Row
@@ -63,6 +65,11 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
         self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
 
+    def test_instructions_are_counted_of_busy_calls_that_callgrind_can_copy(self):
+        for row in (Row(64, 1, "event"), Row(64, 64, streaming=True), Row(64 << 10, 16, attached=True),
+                    Row(64, 256, rate=10_000), Row(1 << 20, 256)):
+            self.assertEqual(per_call.of_callgrind(row), {}, row)
+
     def test_rows_of_much_memory_are_measured_for_longer(self):
         self.assertEqual(Row(64, 256).seconds(0.5), 0.5)
         self.assertEqual(Row(64 << 20, 1).seconds(0.5), 2)
@@ -108,6 +115,22 @@ class MeasureTest(unittest.TestCase):
     def test_a_system_that_cannot_has_no_such_row(self):
         one = System("one", "One", (self.way("one", []),), lambda row: row.in_flight == 1)
         self.assertEqual(systems.measure(Row(64, 16), 3, 0.5, (one,)), {})
+
+
+class SystemCallsTest(unittest.TestCase):
+    def count(self, script):
+        return per_call.system_calls(Row(64, 1), lambda _row, _seconds: ["bash", "-c", script], "--serve")
+
+    def test_a_program_that_fails_or_starts_no_server_says_so(self):
+        with self.assertRaises(RuntimeError):
+            self.count("exit 0")
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.count("bash -c 'sleep 1.5; :' --serve; exit 3")
+
+    def test_calls_are_counted_by_the_rate_that_the_program_says(self):
+        with unittest.mock.patch.object(per_call, "_count_of_family", lambda _process: 200):
+            said = self.count("""bash -c 'sleep 0.8; :' --serve; echo '{"calls_per_second": 1000}'""")
+        self.assertEqual(said, {"system_calls": 0.5})
 
 
 class TableTest(unittest.TestCase):

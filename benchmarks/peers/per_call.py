@@ -21,13 +21,14 @@ CALL_COST_TARGET = "//benchmarks/call_cost"
 _BYTES_COUNTED = 1 << 27
 _BYTES_IN_FLIGHT_MAX = 1 << 26
 
-# A program runs for so long, of which its calls are counted in the middle of the second half: ours measures raw verbs in
-# the first.
-SECONDS = 1.2
-_COUNTED_FROM = 0.5
+# Seconds; of rows with much memory four times as many. Calls are made for so long, and counted from so long after their
+# server has started: connections are made by then, and memory is touched.
+_SECONDS = 1.2
+_SETTLE_SECONDS = 0.6
 _COUNTED_SECONDS = 0.4
 
-_TRIES = 3  # One of the processes may end while perf looks for its threads.
+_TRIES = 3  # A process may end while perf looks for its threads.
+_TIMEOUT_S = 120  # Of one program.
 
 
 def of_callgrind(row: Row) -> dict[str, float]:
@@ -44,27 +45,57 @@ def of_callgrind(row: Row) -> dict[str, float]:
             "doorbells": counted.doorbells}  # fmt: skip
 
 
-def system_calls(command: list[str], runs_before: float) -> dict[str, float]:
-    """Of a call that `command` makes, which measures for SECONDS after `runs_before`: as the kernel sees them while it
-    runs. Nothing where perf may not count; its words are on standard error then."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-        time.sleep(runs_before + _COUNTED_FROM)
-        counted = _count_of_family(program.pid)
-        said, _ = program.communicate(timeout=60)
+def system_calls(row: Row, command_for, server_flag: str) -> dict[str, float]:
+    """Of a call that `command_for(row, seconds)` makes to another process of its, which has `server_flag`: as the kernel
+    sees them while calls are made. Nothing where perf may not count; its words are on standard error then.
+
+    Raises subprocess.SubprocessError if the program fails or takes very long, RuntimeError if it has no such process.
+    """
+    with subprocess.Popen(command_for(row, row.seconds(_SECONDS)), stdout=subprocess.PIPE, text=True) as program:
+        try:
+            _wait_for_process(program, server_flag)
+            time.sleep(row.seconds(_SETTLE_SECONDS))
+            counted = _count_of_family(program.pid)
+            said, _ = program.communicate(timeout=_TIMEOUT_S)
+        except BaseException:
+            program.kill()
+            raise
     if program.returncode != 0:
-        raise subprocess.CalledProcessError(program.returncode, command)
+        raise subprocess.CalledProcessError(program.returncode, program.args)
     if counted is None:
         return {}
     return {"system_calls": counted / _COUNTED_SECONDS / json.loads(said.splitlines()[-1])["calls_per_second"]}
+
+
+def _wait_for_process(program, flag: str) -> None:
+    """Until one of the program's processes has this flag."""
+    end = time.monotonic() + _TIMEOUT_S
+    while time.monotonic() < end and program.poll() is None:
+        if any(flag in _arguments(process) for process in _family(program.pid)):
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"{program.args[0]} has not started its server")
+
+
+def _arguments(process: int) -> list[str]:
+    try:
+        return pathlib.Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8").split("\0")
+    except OSError:  # It has ended.
+        return []
 
 
 def _count_of_family(process: int) -> float | None:
     """Of _COUNTED_SECONDS."""
     for _ in range(_TRIES):
         family = ",".join(map(str, _family(process)))
-        perf = subprocess.run(
-            ["perf", "stat", "-x", ",", "-e", "raw_syscalls:sys_enter", "-p", family, "sleep", str(_COUNTED_SECONDS)],
-            env=os.environ | {"LC_ALL": "C"}, stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
+        try:
+            perf = subprocess.run(
+                ["perf", "stat", "-x", ",", "-e", "raw_syscalls:sys_enter", "-p", family,
+                 "sleep", str(_COUNTED_SECONDS)],
+                env=os.environ | {"LC_ALL": "C"}, stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
+        except OSError as error:
+            print(f"system calls are not counted: {error}", file=sys.stderr)
+            return None
         first = perf.stderr.split(",", 1)[0]
         if perf.returncode == 0 and first.isdigit():
             return float(first)

@@ -31,11 +31,19 @@ _SECOND_TRY_TIMES_AS_LONG = 8  # As the first, of a program that failed: it may 
 Way = Callable[[Row, float], Figures]  # The row, and for how many seconds.
 
 
+class Program(NamedTuple):
+    """Whose system calls are counted."""
+
+    command: Callable[[Row, float], list[str]]
+    server_flag: str  # Of its other process, which it starts when calls begin.
+
+
 class System(NamedTuple):
     key: str  # In JSON.
     title: str
     ways: tuple[Way, ...]  # Measured in each; the best of them counts.
     can: Callable[[Row], bool]  # Whether it has such a row.
+    program: Program | None = None
 
 
 def _own(program: str, row: Row, seconds: float, *arguments: str) -> list[str]:
@@ -82,6 +90,10 @@ def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
     return way("--pinned"), way()
 
 
+def _over_unix_socket(program: str) -> Program:
+    return Program(lambda row, seconds: _own(program, row, seconds, "--transport=unix", *_streaming(row)), "--serve")
+
+
 def _ucx(transports: str) -> Way:
     def measure(row: Row, _seconds: float) -> Figures:
         count = _messages(row)
@@ -126,11 +138,13 @@ def _one_in_flight(row: Row) -> bool:
 
 
 SYSTEMS = (
-    System("verbena", "Verbena", (_verbena,), _everything),
+    System("verbena", "Verbena", (_verbena,), _everything, Program(_rpc_bench, "--role=calls")),
     System("raw", "raw SEND", (_raw,), _closed_loop),
-    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _payload_in_messages),
+    System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _payload_in_messages,
+           _over_unix_socket("grpc_bench")),
     System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _payload_in_messages),
-    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"), _calls),
+    System("capnp_unix", "Cap'n Proto, Unix socket", _pinned_or_not("capnp_bench", "--transport=unix"), _calls,
+           _over_unix_socket("capnp_bench")),
     System("ucx_shm", "UCX, shared memory", (_ucx("shm"),), _one_in_flight),
     System("ucx_tcp", "UCX, TCP", (_ucx("tcp"),), _one_in_flight),
     System("libfabric_shm", "libfabric, shared memory (mean)", (_fi_pingpong("shm", "rdm"),), _one_in_flight),
@@ -139,13 +153,11 @@ SYSTEMS = (
 
 
 def count(row: Row) -> dict[str, dict[str, float]]:
-    """What is counted of a call, by the keys of the systems of which something is. Raises what measure() does."""
-    counts = {"verbena": per_call.of_callgrind(row) | per_call.system_calls(_rpc_bench(row, per_call.SECONDS),
-                                                                            runs_before=per_call.SECONDS)}  # fmt: skip
-    for key, program, can in (("grpc_unix", "grpc_bench", _payload_in_messages), ("capnp_unix", "capnp_bench", _calls)):
-        if can(row):
-            command = _own(program, row, per_call.SECONDS, "--transport=unix", *_streaming(row))
-            counts[key] = per_call.system_calls(command, runs_before=0)
+    """What is counted of a call, by the keys of the systems of which something is. Raises subprocess.SubprocessError or
+    RuntimeError if a program fails."""
+    counts = {system.key: per_call.system_calls(row, *system.program)
+              for system in SYSTEMS if system.program and system.can(row)}  # fmt: skip
+    counts[SYSTEMS[0].key] |= per_call.of_callgrind(row)
     return counts
 
 
