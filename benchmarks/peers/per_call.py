@@ -28,7 +28,7 @@ _SETTLE_SECONDS = 0.6
 _COUNTED_SECONDS = 0.4
 
 _TRIES = 3  # A process may end while perf looks for its threads.
-_TIMEOUT_S = 120  # Of one program.
+TIMEOUT_S = 120  # Of one program.
 
 
 def of_callgrind(row: Row) -> dict[str, float]:
@@ -56,7 +56,7 @@ def system_calls(row: Row, command_for, server_flag: str) -> dict[str, float]:
             _wait_for_process(program, server_flag)
             time.sleep(row.seconds(_SETTLE_SECONDS))
             counted = _count_of_family(program.pid)
-            said, _ = program.communicate(timeout=_TIMEOUT_S)
+            said, _ = program.communicate(timeout=TIMEOUT_S)
         except BaseException:
             program.kill()
             raise
@@ -69,7 +69,7 @@ def system_calls(row: Row, command_for, server_flag: str) -> dict[str, float]:
 
 def _wait_for_process(program, flag: str) -> None:
     """Until one of the program's processes has this flag."""
-    end = time.monotonic() + _TIMEOUT_S
+    end = time.monotonic() + TIMEOUT_S
     while time.monotonic() < end and program.poll() is None:
         if any(flag in _arguments(process) for process in _family(program.pid)):
             return

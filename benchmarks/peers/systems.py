@@ -11,13 +11,12 @@ from typing import NamedTuple
 import figures
 import per_call
 from figures import Figures
-from per_call import ROOT
+from per_call import ROOT, TIMEOUT_S
 from rows import Row
 
 TARGETS = (per_call.CALL_COST_TARGET,
            *(f"//benchmarks/{name}" for name in ("rpc_bench", "raw_bench", "grpc_bench", "capnp_bench")))
 
-_TIMEOUT_S = 120  # Of one program.
 _UCX_PORT = 13399
 _FI_PINGPONG_PORT = 47592
 
@@ -181,7 +180,7 @@ def _patiently(way: Way, row: Row, seconds: float) -> Figures:
     try:
         return way(row, seconds)
     except subprocess.CalledProcessError as error:
-        longer = max(seconds, min(_SECOND_TRY_TIMES_AS_LONG * seconds, _TIMEOUT_S / 2))
+        longer = max(seconds, min(_SECOND_TRY_TIMES_AS_LONG * seconds, TIMEOUT_S / 2))
         print(f"{error}\nonce more, for {longer:g} s", file=sys.stderr)
         return way(row, longer)
 
@@ -198,7 +197,7 @@ def _cpus() -> tuple[str, str]:
 
 def _output(command, environment=None) -> str:
     return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True,
-                          timeout=_TIMEOUT_S).stdout  # fmt: skip
+                          timeout=TIMEOUT_S).stdout  # fmt: skip
 
 
 def _both_ends(server_command, client_command, port, environment) -> str:
