@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "transport/soft/heap/shared_heap.h"
@@ -56,6 +58,24 @@ TEST_F(PeerHeapTest, WhatTheOwnerWritesIsSeen) {
   memory_[kMegabyte - 1] = std::byte{8};
   EXPECT_EQ(seen[kMegabyte - 1], std::byte{8});
   EXPECT_EQ(heap.Find(published_, {AddressOf(memory_) + 100, 1}), seen + 100);
+}
+
+// shared_mapping.cc says why.
+TEST_F(PeerHeapTest, OwnAndPeersHeapsDoNotShareTheirPlacesInTheCache) {
+  constexpr uint64_t kHashedBits = (uint64_t{1} << 28) - 1;
+  constexpr int kPeers = 4;
+  SharedHeap owners[kPeers];
+  PublishedHeap published[kPeers] = {};
+  std::vector<PeerHeap> peers(kPeers, PeerHeap(getpid()));
+  std::set<uint64_t> places = {AddressOf(memory_) & kHashedBits};
+  for (int i = 0; i < kPeers; ++i) {
+    owners[i].Publish(&published[i]);
+    const std::byte* const own = owners[i].Map(kMegabyte);
+    const std::byte* const seen = peers[i].Find(published[i], {AddressOf(own), kMegabyte});
+    ASSERT_NE(seen, nullptr);
+    places.insert({AddressOf(own) & kHashedBits, AddressOf(seen) & kHashedBits});
+  }
+  EXPECT_EQ(places.size(), 1 + 2 * kPeers);
 }
 
 TEST_F(PeerHeapTest, WhatTheOwnerTookBackIsThereAsZeros) {
