@@ -5,12 +5,11 @@
 #ifndef VERBENA_RPC_COMPLETION_WAITER_H_
 #define VERBENA_RPC_COMPLETION_WAITER_H_
 
-#include <condition_variable>
+#include <semaphore.h>
+
 #include <memory>
-#include <mutex>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "rpc/executor/cooperative_thread.h"
 
@@ -18,31 +17,35 @@ namespace verbena::rpc {
 
 class CompletionWaiter {
  public:
-  // Once. Any thread; does not touch this after it has let the waiter go.
+  CompletionWaiter() { sem_init(&done_, /*pshared=*/0, /*value=*/0); }
+  ~CompletionWaiter() { sem_destroy(&done_); }
+  CompletionWaiter(const CompletionWaiter&) = delete;
+  CompletionWaiter& operator=(const CompletionWaiter&) = delete;
+
+  // Once. Any thread; waits for nobody, calls the kernel if the waiter sleeps, and does not touch this after it has let
+  // the waiter go.
   void Complete(absl::Status status) {
-    const std::lock_guard lock(mu_);  // Notified with the lock: the waiter may destroy this.
     status_ = std::move(status);
-    done_ = true;
-    changed_.notify_one();
+    sem_post(&done_);
   }
 
   // The waiter's thread.
   bool done() {
-    const std::lock_guard lock(mu_);
-    return done_;
+    int value = 0;
+    sem_getvalue(&done_, &value);
+    return value > 0;
   }
   absl::Status Wait() {
     if (CooperativeThread* thread = CooperativeThread::current()) thread->YieldUntil([this] { return done(); });
-    std::unique_lock lock(mu_);
-    changed_.wait(lock, [this] { return done_; });
+    while (sem_wait(&done_) != 0) {  // A signal handler ran.
+    }
+    sem_post(&done_);  // It stays complete.
     return status_;
   }
 
  private:
-  std::mutex mu_;
-  std::condition_variable changed_;
-  bool done_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mu_);
+  sem_t done_;           // 1 when it is complete.
+  absl::Status status_;  // The one who completes has it, then the waiter.
 };
 
 // A completion for somebody who may be gone: brings its status to a shared waiter, or CANCELLED if it is destroyed
