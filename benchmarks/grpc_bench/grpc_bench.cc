@@ -1,7 +1,7 @@
 // Measures calls of gRPC, or messages of a stream, as rpc_bench measures ours. gRPC, which has many threads, may do
 // better without --pinned.
 //
-//   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming] [--transport=unix|tcp] [--pinned]
+//   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming] [--callers] [--transport=unix|tcp] [--pinned]
 //   [--seconds=2]
 
 #include <grpcpp/grpcpp.h>
@@ -13,11 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "benchmarks/grpc_bench/grpc_blocking_load.h"
 #include "benchmarks/grpc_bench/grpc_load.h"
 #include "benchmarks/grpc_bench/grpc_stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/peer_bench.h"
+
+ABSL_FLAG(bool, callers, false,
+          "Blocking calls of --in_flight threads, each one after the other, over one connection.");
 
 namespace verbena::benchmarks {
 namespace {
@@ -66,6 +71,10 @@ absl::Status Serve(const std::string& transport, const LoadShape&) {
 }
 
 absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape& shape) {
+  const bool callers = absl::GetFlag(FLAGS_callers);
+  if (callers && (shape.streaming || shape.connections > 1)) {
+    return absl::InvalidArgumentError("--callers make unary calls over one connection");
+  }
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection for each channel.
@@ -77,6 +86,7 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
       return absl::UnavailableError(absl::StrCat("gRPC made ", i, " of ", shape.connections, " connections"));
     }
   }
+  if (callers) return RunGrpcCallers(channels.front(), shape);
   if (shape.streaming) return GrpcStreamLoad(channels.front(), shape).Run();
   return GrpcLoad(std::move(channels), shape).Run();
 }

@@ -19,6 +19,7 @@ class Row:
     connections: int = 1
     streaming: bool = False  # Messages of one stream, echoed, instead of calls.
     attached: bool = False  # The payload, to the request, and in no message.
+    callers: bool = False  # As many threads as calls in flight, which block, while the loop has one of its own.
     rate: int = 0  # Calls a second, due whatever becomes of those before (an open loop). 0: one follows another.
 
     def __str__(self) -> str:
@@ -27,6 +28,7 @@ class Row:
                 "" if self.connections == 1 else f"{self.connections:,} connections",
                 "streaming" if self.streaming else "",
                 "attached" if self.attached else "",
+                "blocking callers" if self.callers else "",
                 f"open loop at {self.rate:,} calls/s" if self.rate else ""]  # fmt: skip
         return ", ".join([size(self.payload_bytes), in_flight, *filter(None, ways)])
 
@@ -45,6 +47,7 @@ _OTHER_WAYS = (
     *(Row(64, 64, connections=connections) for connections in (100, 1000)),
     *(Row(payload, 64, streaming=True) for payload in (64, 8 << 10)),
     *(Row(payload, in_flight, attached=True) for payload, in_flight in ((64 << 10, 16), (1 << 20, 16), (64 << 20, 1))),
+    *(Row(64, in_flight, "adaptive", callers=True) for in_flight in (1, 16, 64)),
     *(Row(64, 256, wait, rate=rate) for wait in ("busy", "adaptive") for rate in (10_000, 100_000)),
 )
 

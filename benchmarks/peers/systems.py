@@ -58,13 +58,14 @@ def _at_a_rate(row: Row) -> list[str]:
     return [f"--rate={row.rate}"] if row.rate else []
 
 
-def _streaming(row: Row) -> list[str]:
-    return ["--streaming"] if row.streaming else []
+def _way_to_call(row: Row) -> list[str]:
+    """As our program and gRPC's take it."""
+    return [*(["--streaming"] if row.streaming else []), *(["--callers"] if row.callers else [])]
 
 
 def _rpc_bench(row: Row, seconds: float) -> list[str]:
     return _own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
-                *_streaming(row), *_at_a_rate(row))  # fmt: skip
+                *_way_to_call(row), *_at_a_rate(row))  # fmt: skip
 
 
 def _verbena(row: Row, seconds: float) -> Figures:
@@ -84,13 +85,13 @@ def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
     wake it beside its peer."""
     def way(*pinned: str) -> Way:
         return lambda row, seconds: figures.of_json(
-            _output(_own(program, row, seconds, *arguments, *_streaming(row), *pinned)))  # fmt: skip
+            _output(_own(program, row, seconds, *arguments, *_way_to_call(row), *pinned)))  # fmt: skip
 
     return way("--pinned"), way()
 
 
 def _over_unix_socket(program: str) -> Program:
-    return Program(lambda row, seconds: _own(program, row, seconds, "--transport=unix", *_streaming(row)), "--serve")
+    return Program(lambda row, seconds: _own(program, row, seconds, "--transport=unix", *_way_to_call(row)), "--serve")
 
 
 def _ucx(transports: str) -> Way:
@@ -119,8 +120,8 @@ def _everything(_row: Row) -> bool:
     return True
 
 
-def _closed_loop(row: Row) -> bool:
-    return not row.rate
+def _messages_there_and_back(row: Row) -> bool:
+    return not row.rate and not row.callers
 
 
 def _payload_in_messages(row: Row) -> bool:
@@ -129,7 +130,7 @@ def _payload_in_messages(row: Row) -> bool:
 
 
 def _calls(row: Row) -> bool:
-    return _payload_in_messages(row) and not row.streaming
+    return _payload_in_messages(row) and not row.streaming and not row.callers
 
 
 def _one_in_flight(row: Row) -> bool:
@@ -138,7 +139,7 @@ def _one_in_flight(row: Row) -> bool:
 
 SYSTEMS = (
     System("verbena", "Verbena", (_verbena,), _everything, Program(_rpc_bench, "--role=calls")),
-    System("raw", "raw SEND", (_raw,), _closed_loop),
+    System("raw", "raw SEND", (_raw,), _messages_there_and_back),
     System("grpc_unix", "gRPC, Unix socket", _pinned_or_not("grpc_bench", "--transport=unix"), _payload_in_messages,
            _over_unix_socket("grpc_bench")),
     System("grpc_tcp", "gRPC, TCP", _pinned_or_not("grpc_bench", "--transport=tcp"), _payload_in_messages),

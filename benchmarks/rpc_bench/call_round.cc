@@ -65,6 +65,14 @@ absl::StatusOr<CallFigures> MeasureCallerDrives(const BenchSettings& settings, c
   return BesideReference(*figures, *reference);
 }
 
+// Each end has a core, which the callers share with their loop: a caller beside the server would wait for that one's.
+absl::StatusOr<CallFigures> MeasureCallers(const BenchSettings& settings, const ChildProcess& server) {
+  const PinnedThread pinned(settings.cpus.client);
+  absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
+  if (!client.ok()) return client.status();
+  return RunBlockingCallers(client->channel, ShapeOf(settings), settings.in_flight, SpanOf(settings, server));
+}
+
 absl::StatusOr<CallFigures> MeasureBeside(const BenchSettings& settings, const ChildProcess& server) {
   absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
   if (!client.ok()) return client.status();
@@ -92,6 +100,8 @@ absl::StatusOr<CallFigures> MeasureLoad(const BenchSettings& settings, const Chi
       return MeasureStream(settings, server);
     case Load::kCallerDrives:
       return MeasureCallerDrives(settings, server);
+    case Load::kCallers:
+      return MeasureCallers(settings, server);
     case Load::kBeside:
       return MeasureBeside(settings, server);
   }
@@ -110,6 +120,8 @@ const char* ToString(Load load) {
       return "stream";
     case Load::kCallerDrives:
       return "caller drives";
+    case Load::kCallers:
+      return "blocking callers";
     case Load::kBeside:
       return "beside an attachment";
   }

@@ -39,6 +39,11 @@ void Measurement::OnNotStarted(Clock::time_point due) {
   if (due >= from_ && due < to_) AddLatency(due, to_);
 }
 
+void Measurement::Add(const Measurement& other) {
+  done_ += other.done_;
+  latencies_.Add(other.latencies_);
+}
+
 Measurement::Totals Measurement::ReadTotals(Clock::time_point now) const {
   return {.when = now,
           .doorbells = ReadTransportCounters().doorbells,

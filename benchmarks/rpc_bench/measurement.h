@@ -44,6 +44,8 @@ class Measurement {
   // Something that was due at `due` was not even started when the span ended: it has waited so long at least.
   void OnNotStarted(Clock::time_point due);
   void GiveUp() { phase_ = Phase::kOver; }
+  // What another one, which began at the same time, measured on a thread of its own.
+  void Add(const Measurement& other);
 
   // After the span.
   CallFigures Figures() const;

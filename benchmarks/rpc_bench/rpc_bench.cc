@@ -48,6 +48,10 @@ ABSL_FLAG(
     bool, caller_drives, false,
     "Blocking calls of one thread that drives the client's loop; and, for comparison, of one while the loop has a "
     "thread of its own.");
+ABSL_FLAG(
+    bool, callers, false,
+    "Blocking calls of --in_flight threads, each one after the other, while the client's loop has a thread of its "
+    "own.");
 ABSL_FLAG(int64_t, beside_attachment, 0,
           "Measure beside a call with so many bytes attached, on the same connection, one after the other; and, for "
           "comparison, without.");
@@ -71,6 +75,7 @@ std::optional<Load> LoadFromFlags() {
   if (absl::GetFlag(FLAGS_rate) > 0) asked.push_back(Load::kOpenLoop);
   if (absl::GetFlag(FLAGS_streaming)) asked.push_back(Load::kStream);
   if (absl::GetFlag(FLAGS_caller_drives)) asked.push_back(Load::kCallerDrives);
+  if (absl::GetFlag(FLAGS_callers)) asked.push_back(Load::kCallers);
   if (absl::GetFlag(FLAGS_beside_attachment) > 0) asked.push_back(Load::kBeside);
   if (asked.size() > 1) return std::nullopt;
   return asked.empty() ? Load::kClosedLoop : asked.front();
@@ -102,7 +107,8 @@ absl::Status CheckFlags() {
   status.Update(check(beside > 0 || !absl::GetFlag(FLAGS_beside_response),
                       "--beside_response says where the --beside_attachment is"));
   status.Update(check(LoadFromFlags().has_value(),
-                      "of --rate, --streaming, --caller_drives and --beside_attachment only one can be measured"));
+                      "of --rate, --streaming, --caller_drives, --callers and --beside_attachment only one can be "
+                      "measured"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
                       "--streaming has no --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
@@ -128,6 +134,7 @@ size_t DefaultInFlight(const BenchSettings& settings) {
       return 4096;
     case Load::kStream:
     case Load::kCallerDrives:
+    case Load::kCallers:
     case Load::kBeside:
       break;
   }

@@ -129,6 +129,13 @@ class RpcBench(unittest.TestCase):
                 self.check(figures)
                 self.assertGreater(figures["reference_p50_us"], 0)
 
+    def test_threads_that_block_are_measured_together(self):
+        for wait in ("busy", "event", "adaptive"):
+            with self.subTest(wait=wait):
+                figures = measure("--callers", "--in_flight=8", f"--wait={wait}")
+                self.check(figures)
+                self.assertEqual(figures["load"], "blocking callers")
+
     def test_small_calls_go_on_beside_a_large_one(self):
         for direction in ([], ["--beside_response"]):
             with self.subTest(direction=direction):
@@ -149,6 +156,7 @@ class RpcBench(unittest.TestCase):
             ("--connections=0", "--connections must be"),
             ("--device=no_such_device", "no RDMA device"),
             ("--streaming --caller_drives", "only one can be measured"),
+            ("--callers --rate=8", "only one can be measured"),
             ("--streaming --attachment=8", "has no --attachment"),
             ("--caller_drives --in_flight=2", "one call in flight"),
             ("--beside_response", "says where the --beside_attachment is"),
