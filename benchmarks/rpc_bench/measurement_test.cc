@@ -35,6 +35,21 @@ TEST(Measurement, WhatIsDoneWithinTheSpanCounts) {
   EXPECT_NEAR(figures.max_us, 50000, 250);
 }
 
+TEST(Measurement, WhatOthersMeasuredMeanwhileIsAdded) {
+  Measurement first = Begun();
+  Measurement second = Begun();
+  for (Measurement* measurement : {&first, &second}) measurement->Advance(At(10));
+  first.OnDone(At(20), At(22));
+  second.OnDone(At(30), At(38));
+  second.OnDone(At(50), At(58));
+  for (Measurement* measurement : {&first, &second}) measurement->Advance(At(110));
+  first.Add(second);
+  const CallFigures figures = first.Figures();
+  EXPECT_EQ(figures.calls, 3u);
+  EXPECT_DOUBLE_EQ(figures.calls_per_second, 30);
+  EXPECT_NEAR(figures.p50_us, 8000, 40);
+}
+
 TEST(Measurement, WhatWasDueWithinTheSpanHasItsWholeLatencyHoweverLate) {
   Measurement measurement = Begun();
   measurement.Advance(At(10));
