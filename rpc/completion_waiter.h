@@ -23,18 +23,21 @@ class CompletionWaiter {
   CompletionWaiter& operator=(const CompletionWaiter&) = delete;
 
   // Once. Any thread; waits for nobody, calls the kernel if the waiter sleeps, and does not touch this after it has let
-  // the waiter go.
+  // the waiter go (as POSIX asks of sem_post, and glibc keeps since 2.21, bug 12674; std::binary_semaphore does not
+  // promise it).
   void Complete(absl::Status status) {
     status_ = std::move(status);
     sem_post(&done_);
   }
 
-  // The waiter's thread.
+  // Any thread. True: Wait will not sleep; what was brought is seen after Wait, not after this. May be false for a
+  // moment while another Wait returns.
   bool done() {
     int value = 0;
     sem_getvalue(&done_, &value);
     return value > 0;
   }
+  // As often as wanted.
   absl::Status Wait() {
     if (CooperativeThread* thread = CooperativeThread::current()) thread->YieldUntil([this] { return done(); });
     while (sem_wait(&done_) != 0) {  // A signal handler ran.
@@ -44,7 +47,7 @@ class CompletionWaiter {
   }
 
  private:
-  sem_t done_;           // 1 when it is complete.
+  sem_t done_;           // 1 when it is complete, but while a Wait returns.
   absl::Status status_;  // The one who completes has it, then the waiter.
 };
 

@@ -6,6 +6,7 @@
 //   rpc_bench --device=soft --rate=100000                             an open loop
 //   rpc_bench --device=soft --wait=busy --streaming --in_flight=64    messages of a stream
 //   rpc_bench --device=soft --wait=busy --caller_drives               no hand-over between threads at the client
+//   rpc_bench --device=soft --wait=adaptive --callers --in_flight=16  threads that block
 //   rpc_bench --device=soft --wait=busy --beside_attachment=1073741824  a small call behind a large one
 //
 // What system calls a call takes is not counted here but in benchmarks/call_cost, by callgrind.

@@ -25,6 +25,7 @@ constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 // page, in common one drives out the other (Lipp et al., "Take A Way", 2020). Heaps that are a multiple of 256 MiB
 // apart have that in all pages, and a copy from one to the other takes twice as long. Two bits, above those by which
 // the ranges within two heaps usually differ; a multiple of a huge page.
+// Without effect where the kernel puts mappings above each other (vm.legacy_va_layout).
 constexpr size_t kHeapsApartBytes = size_t{34} << 20;
 
 size_t FileBytes(Kind kind) {

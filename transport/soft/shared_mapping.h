@@ -31,7 +31,8 @@ class SharedMapping {
   // Its two halves, for an owner who maps the file by himself between them.
   static absl::StatusOr<UniqueFd> CreateFile(Kind kind);
   static absl::Status Seal(Kind kind, const UniqueFd& fd);
-  // Maps a part of a heap's file without access, anywhere or in the place of what is at `at`: anew, so that nothing is
+  // Maps a part of a heap's file without access, in the place of what is at `at`, or anywhere,
+  // with addresses left out behind it (shared_mapping.cc says why): anew, so that nothing is
   // left of what was asked for that, and neither locked nor dumped, whatever the process asked for in advance, since
   // either would fill it. Null if the kernel refuses.
   static void* ReserveHeap(void* at, int fd, size_t offset, size_t bytes);

@@ -61,7 +61,7 @@ TEST_F(PeerHeapTest, WhatTheOwnerWritesIsSeen) {
 }
 
 // shared_mapping.cc says why.
-TEST_F(PeerHeapTest, OwnAndPeersHeapsDoNotShareTheirPlacesInTheCache) {
+TEST_F(PeerHeapTest, OwnAndPeersHeapsDifferInTheAddressBitsThatCachesHash) {
   constexpr uint64_t kHashedBits = (uint64_t{1} << 28) - 1;
   constexpr int kPeers = 4;
   SharedHeap owners[kPeers];
