@@ -59,7 +59,7 @@ int CmGetEvent(rdma_event_channel* channel, rdma_cm_event** event) {
   return Guarded([=] {
     if (channel == nullptr || event == nullptr) return EINVAL;
     std::shared_ptr<EventChannel> read = EventChannel::Find(channel);
-    return read != nullptr ? Plane().GetEvent(*read, event) : EBADF;
+    return read != nullptr ? Plane().GetEvent(*read, event) : EventChannel::WaitForDestroyed(channel);
   });
 }
 

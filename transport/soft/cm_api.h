@@ -28,8 +28,9 @@ namespace verbena::soft {
 // Events.
 
 // The channel's fd is readable while an event waits. With O_NONBLOCK set on it CmGetEvent fails with EAGAIN instead of
-// waiting. Ids must be destroyed or migrated away before their channel. A thread that waits when the channel is
-// destroyed waits on, as in librdmacm; CmGetEvent of a channel that is not there fails with EBADF.
+// waiting. Ids must be destroyed or migrated away before their channel. A thread that waits when another destroys the
+// channel waits on, as in librdmacm, also if it is between two events; else CmGetEvent of a channel that is not there
+// fails with EBADF.
 rdma_event_channel* CmCreateEventChannel();
 void CmDestroyEventChannel(rdma_event_channel* channel);
 int CmGetEvent(rdma_event_channel* channel, rdma_cm_event** event);

@@ -29,6 +29,9 @@ Registry& TheRegistry() {
   return *registry;
 }
 
+// Only to be compared: it may be gone.
+thread_local const rdma_event_channel* slept_for = nullptr;
+
 }  // namespace
 
 QueuedEvent::QueuedEvent(CmId* owner, rdma_cm_event_type type, int status) : rdma_cm_event{}, owner(owner) {
@@ -69,6 +72,7 @@ std::shared_ptr<EventChannel> EventChannel::Find(const rdma_event_channel* chann
 }
 
 void EventChannel::Destroy(const rdma_event_channel* channel) {
+  if (slept_for == channel) slept_for = nullptr;
   Registry& registry = TheRegistry();
   std::shared_ptr<EventChannel> last;  // Ends after the lock.
   std::lock_guard lock(registry.mu);
@@ -122,10 +126,18 @@ std::unique_ptr<QueuedEvent> EventChannel::TakeRequestFor(const CmId* id) {
 int EventChannel::WaitUntilReadable() const {
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0) return errno;
+  bool sleeps = (flags & O_NONBLOCK) == 0;
+  slept_for = sleeps ? this : nullptr;
   pollfd waiting = {fd, POLLIN, 0};
-  int ready = poll(&waiting, 1, (flags & O_NONBLOCK) != 0 ? 0 : -1);
+  int ready = poll(&waiting, 1, sleeps ? -1 : 0);
   if (ready < 0) return errno;
   return ready == 0 ? EAGAIN : 0;
+}
+
+int EventChannel::WaitForDestroyed(const rdma_event_channel* channel) {
+  if (slept_for != channel) return EBADF;
+  pause();
+  return EINTR;
 }
 
 // Never waits: the count is that of the queue.

@@ -6,8 +6,8 @@
 //
 // Programs destroy a channel under a thread that reads it: when their last id is gone no event can come, and
 // librdmacm's reader sleeps on in the kernel, which keeps the file open under it. So does ours, until a signal or the
-// end of the process. A thread that comes too late is told that there is no such channel, as long as none has got its
-// address.
+// end of the process, and so does a reader that the scheduler kept from its sleep until then: rping exits with an error
+// where it is told. Any other thread is told that there is no such channel, as long as none has got its address.
 
 #ifndef VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
 #define VERBENA_TRANSPORT_SOFT_CM_EVENT_CHANNEL_H_
@@ -63,6 +63,9 @@ class EventChannel : public rdma_event_channel {
   // Sleeps until an event may be there: 0, EINTR; if there is none and the application made the descriptor
   // non-blocking, EAGAIN at once.
   int WaitUntilReadable() const;
+  // For a thread that would read a channel that is not found: EBADF. If it was the last that this thread slept for and
+  // another thread has destroyed it since, sleeps first, until a signal: EINTR.
+  static int WaitForDestroyed(const rdma_event_channel* channel);
 
  private:
   explicit EventChannel(int event_fd) : rdma_event_channel{event_fd} {}

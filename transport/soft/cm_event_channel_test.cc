@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -14,6 +15,27 @@
 
 namespace verbena::soft {
 namespace {
+
+// A signal without a deed, with which a test ends a thread's sleep.
+class WakingSignal {
+ public:
+  WakingSignal() {
+    struct sigaction to_wake = {};
+    to_wake.sa_handler = [](int) {};
+    EXPECT_EQ(sigaction(SIGUSR1, &to_wake, &before_), 0);
+  }
+  ~WakingSignal() { sigaction(SIGUSR1, &before_, nullptr); }
+  // Again and again, as the first may come before the sleep.
+  void SendUntil(const std::atomic<bool>& woken, std::thread& sleeper) {
+    while (!woken) {
+      EXPECT_EQ(pthread_kill(sleeper.native_handle(), SIGUSR1), 0);
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  struct sigaction before_ = {};
+};
 
 class EventChannelTest : public ::testing::Test {
  protected:
@@ -73,10 +95,7 @@ TEST_F(EventChannelTest, DestroyedChannelIsNotFound) {
 
 // A reader whose channel was destroyed may have been awake, its event taken back: it goes to sleep after that.
 TEST_F(EventChannelTest, ReaderOfDestroyedChannelSleepsUntilASignal) {
-  struct sigaction to_wake = {};
-  to_wake.sa_handler = [](int) {};
-  struct sigaction before;
-  ASSERT_EQ(sigaction(SIGUSR1, &to_wake, &before), 0);
+  WakingSignal signal;
   int fd = channel_->fd;
   std::atomic<bool> woken{false};
   std::thread reader([&woken, held = EventChannel::Find(channel_.get())] {
@@ -85,13 +104,49 @@ TEST_F(EventChannelTest, ReaderOfDestroyedChannelSleepsUntilASignal) {
   });
   channel_.reset();
   EXPECT_NE(fcntl(fd, F_GETFD), -1) << "open under the reader";
-  while (!woken) {  // The signal may come before the sleep.
-    EXPECT_EQ(pthread_kill(reader.native_handle(), SIGUSR1), 0);
-    std::this_thread::yield();
-  }
+  signal.SendUntil(woken, reader);
   reader.join();
   EXPECT_EQ(fcntl(fd, F_GETFD), -1) << "closed by the last reader";
-  sigaction(SIGUSR1, &before, nullptr);
+}
+
+// The scheduler may keep a reader from its next sleep until its last id and its channel are gone.
+TEST_F(EventChannelTest, ReaderThatComesBackAfterDestructionSleepsUntilASignal) {
+  WakingSignal signal;
+  Push(one_, RDMA_CM_EVENT_DISCONNECTED);
+  const rdma_event_channel* channel = channel_.get();
+  std::promise<void> read_one;
+  std::promise<void> destroyed;
+  std::atomic<bool> woken{false};
+  std::thread reader([&] {
+    EXPECT_EQ(EventChannel::Find(channel)->WaitUntilReadable(), 0);
+    read_one.set_value();
+    destroyed.get_future().wait();
+    EXPECT_EQ(EventChannel::Find(channel), nullptr);
+    EXPECT_EQ(EventChannel::WaitForDestroyed(channel), EINTR);
+    woken = true;
+  });
+  read_one.get_future().wait();
+  EXPECT_EQ(EventChannel::WaitForDestroyed(channel), EBADF) << "this thread never read it";
+  channel_.reset();
+  destroyed.set_value();
+  signal.SendUntil(woken, reader);
+  reader.join();
+}
+
+TEST_F(EventChannelTest, WhoDestroysAChannelThatItReadIsTold) {
+  Push(one_, RDMA_CM_EVENT_DISCONNECTED);
+  EXPECT_EQ(channel_->WaitUntilReadable(), 0);
+  const rdma_event_channel* channel = channel_.get();
+  channel_.reset();
+  EXPECT_EQ(EventChannel::WaitForDestroyed(channel), EBADF);
+}
+
+TEST_F(EventChannelTest, ReaderThatDoesNotWaitIsTold) {
+  ASSERT_EQ(fcntl(channel_->fd, F_SETFL, O_NONBLOCK), 0);
+  const rdma_event_channel* channel = channel_.get();
+  EXPECT_EQ(channel_->WaitUntilReadable(), EAGAIN);
+  std::thread([this] { channel_.reset(); }).join();
+  EXPECT_EQ(EventChannel::WaitForDestroyed(channel), EBADF);
 }
 
 TEST_F(EventChannelTest, ParametersAreSeenFromTheReceivingSide) {
