@@ -20,12 +20,11 @@ using Kind = SharedMapping::Kind;
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-// Addresses that are left out between a heap and the one that the kernel puts below it. AMD's Zen finds a line in its
+// Addresses that are left out between a heap and the one that the kernel puts beside it. AMD's Zen finds a line in its
 // first-level data cache by a hash of bits 12 to 27 of the address: of two lines that have it, and their place in the
 // page, in common one drives out the other (Lipp et al., "Take A Way", 2020). Heaps that are a multiple of 256 MiB
 // apart have that in all pages, and a copy from one to the other takes twice as long. Two bits, above those by which
 // the ranges within two heaps usually differ; a multiple of a huge page.
-// Without effect where the kernel puts mappings above each other (vm.legacy_va_layout).
 constexpr size_t kHeapsApartBytes = size_t{34} << 20;
 
 size_t FileBytes(Kind kind) {
@@ -140,8 +139,8 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
   }
   if (kind == Kind::kHeap && registry.heaps == kPeerHeapsMax) return absl::ResourceExhaustedError("peers' heaps");
   int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* base = kind == Kind::kHeap ? ReserveHeap(nullptr, fd.get(), 0, kHeapBytes)
-                                   : mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd.get(), 0);
+  void* base =
+      kind == Kind::kHeap ? ReserveHeap(fd.get()) : mmap(nullptr, FileBytes(kind), protection, MAP_SHARED, fd.get(), 0);
   if (base == nullptr || base == MAP_FAILED) return StatusOfErrno(errno, "mmap of a memory file");
   std::shared_ptr<SharedMapping> mapping(new SharedMapping(kind, id, base, std::move(keep)));
   registry.by_file[id] = mapping;
@@ -149,15 +148,26 @@ absl::StatusOr<std::shared_ptr<SharedMapping>> SharedMapping::Map(Kind kind, con
   return mapping;
 }
 
-void* SharedMapping::ReserveHeap(void* at, int fd, size_t offset, size_t bytes) {
-  const int flags = MAP_SHARED | (at == nullptr ? 0 : MAP_FIXED);
-  const size_t gap = at == nullptr ? kHeapsApartBytes : 0;
-  void* const base = mmap(at, bytes + gap, PROT_NONE, flags, fd, static_cast<off_t>(offset));
-  if (base == MAP_FAILED) return nullptr;
-  if (gap > 0) munmap(static_cast<std::byte*>(base) + bytes, gap);
-  if (munlock(base, bytes) == 0 && madvise(base, bytes, MADV_DONTDUMP) == 0) return base;
-  if (at == nullptr) munmap(base, bytes);
-  return nullptr;
+// With addresses on both sides: the kernel may put one mapping below the other or above it (vm.legacy_va_layout).
+void* SharedMapping::ReserveHeap(int fd) {
+  constexpr size_t kBytes = kHeapsApartBytes + kHeapBytes + kHeapsApartBytes;
+  void* const taken = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (taken == MAP_FAILED) return nullptr;
+  munlock(taken, kBytes);  // Else the heap in its place would count as locked beside it.
+  auto* const before = static_cast<std::byte*>(taken);
+  std::byte* const heap = before + kHeapsApartBytes;
+  if (!ReserveHeapAt(heap, fd, 0, kHeapBytes)) {
+    munmap(taken, kBytes);
+    return nullptr;
+  }
+  munmap(before, kHeapsApartBytes);
+  munmap(heap + kHeapBytes, kHeapsApartBytes);
+  return heap;
+}
+
+bool SharedMapping::ReserveHeapAt(void* at, int fd, size_t offset, size_t bytes) {
+  if (mmap(at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) == MAP_FAILED) return false;
+  return munlock(at, bytes) == 0 && madvise(at, bytes, MADV_DONTDUMP) == 0;
 }
 
 bool SharedMapping::OpenHeap(size_t bytes) {

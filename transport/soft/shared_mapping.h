@@ -31,11 +31,13 @@ class SharedMapping {
   // Its two halves, for an owner who maps the file by himself between them.
   static absl::StatusOr<UniqueFd> CreateFile(Kind kind);
   static absl::Status Seal(Kind kind, const UniqueFd& fd);
-  // Maps a part of a heap's file without access, in the place of what is at `at`, or anywhere, with addresses left out
-  // behind it (shared_mapping.cc says why): anew, so that nothing is left of what was asked for that, and neither
+  // Maps a heap's file without access, at some distance from other heaps (shared_mapping.cc says why), and neither
   // locked nor dumped, whatever the process asked for in advance, since either would fill it. Null if the kernel
   // refuses.
-  static void* ReserveHeap(void* at, int fd, size_t offset, size_t bytes);
+  static void* ReserveHeap(int fd);
+  // A part of it likewise, in the place of what is at `at`, so that nothing is left of what was asked for that. False
+  // if the kernel refuses: then it may be mapped, but locked or dumped.
+  static bool ReserveHeapAt(void* at, int fd, size_t offset, size_t bytes);
 
   // A peer's file. Refused unless it is memory of exactly this kind's size whose size is sealed: anything else could
   // raise SIGBUS when it is touched.

@@ -83,7 +83,7 @@ bool SharedHeap::Create() {
   if (!SystemBearsHeaps()) return false;
   absl::StatusOr<UniqueFd> fd = SharedMapping::CreateFile(SharedMapping::Kind::kHeap);
   if (!fd.ok() || !SharedMapping::Seal(SharedMapping::Kind::kHeap, *fd).ok()) return false;
-  void* const base = SharedMapping::ReserveHeap(nullptr, fd->get(), 0, kHeapBytes);
+  void* const base = SharedMapping::ReserveHeap(fd->get());
   if (base == nullptr) return false;
   fd_ = *std::move(fd);
   base_ = static_cast<std::byte*>(base);
@@ -93,7 +93,7 @@ bool SharedHeap::Create() {
 
 bool SharedHeap::Empty(size_t offset, size_t bytes) {
   constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  const bool reserved = SharedMapping::ReserveHeap(base_ + offset, fd_.get(), offset, bytes) != nullptr;
+  const bool reserved = SharedMapping::ReserveHeapAt(base_ + offset, fd_.get(), offset, bytes);
   return fallocate(fd_.get(), kMode, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 && reserved;
 }
 
