@@ -70,11 +70,18 @@ absl::Status Serve(const std::string& transport, const LoadShape&) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape& shape) {
-  const bool callers = absl::GetFlag(FLAGS_callers);
-  if (callers && (shape.streaming || shape.connections > 1)) {
+absl::Status Check(const LoadShape& shape) {
+  if (!absl::GetFlag(FLAGS_callers)) return absl::OkStatus();
+  if (shape.streaming || shape.connections > 1) {
     return absl::InvalidArgumentError("--callers make unary calls over one connection");
   }
+  if (shape.in_flight > kCallersMax) {
+    return absl::InvalidArgumentError(absl::StrCat("--callers are at most ", kCallersMax));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape& shape) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection for each channel.
@@ -86,7 +93,7 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
       return absl::UnavailableError(absl::StrCat("gRPC made ", i, " of ", shape.connections, " connections"));
     }
   }
-  if (callers) return RunGrpcCallers(channels.front(), shape);
+  if (absl::GetFlag(FLAGS_callers)) return RunGrpcCallers(channels.front(), shape);
   if (shape.streaming) return GrpcStreamLoad(channels.front(), shape).Run();
   return GrpcLoad(std::move(channels), shape).Run();
 }
@@ -96,7 +103,11 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
 
 int main(int argc, char** argv) {
   using namespace verbena::benchmarks;
-  return RunPeerBench(
-      {.name = "grpc_bench", .transports = {"unix", "tcp"}, .streams = true, .serve = Serve, .measure = Measure}, argc,
-      argv);
+  return RunPeerBench({.name = "grpc_bench",
+                       .transports = {"unix", "tcp"},
+                       .streams = true,
+                       .check = Check,
+                       .serve = Serve,
+                       .measure = Measure},
+                      argc, argv);
 }

@@ -53,6 +53,24 @@ class GrpcRatios(RatioTest):
     def test_large_bytes(self):  # Budget: 3 times. Measured: 3.3 to 4.6.
         self.assert_calls_per_second(1, "--payload=1048576", "--in_flight=16")
 
+    def test_threads_that_block(self):  # No budget. Measured: 6.7.
+        self.assert_calls_per_second(1, "--callers", "--in_flight=4")
+
+
+class Refusals(unittest.TestCase):
+    def test_callers_are_refused_in_words_what_they_do_not_do(self):
+        for flags, words in (
+            (["--streaming"], "unary calls over one connection"),
+            (["--connections=2"], "unary calls over one connection"),
+            (["--in_flight=1025"], "--callers are at most 1024"),
+        ):
+            with self.subTest(flags=flags):
+                result = subprocess.run(
+                    [GRPC_BENCH, "--callers", *flags], capture_output=True, text=True, timeout=120, check=False
+                )
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(words, result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -26,6 +26,7 @@
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/device_choice.h"
 #include "benchmarks/rpc_bench/rounds.h"
+#include "benchmarks/yardstick/load.h"
 #include "rpc/wait_policy_flag.h"
 
 ABSL_FLAG(std::string, device, "", "auto, soft, or a device's name. Empty: $VERBENA_DEVICE, else auto.");
@@ -114,6 +115,8 @@ absl::Status CheckFlags() {
                       "--streaming has no --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
                       "--caller_drives has one call in flight"));
+  status.Update(check(!absl::GetFlag(FLAGS_callers) || absl::GetFlag(FLAGS_in_flight) <= int64_t{kCallersMax},
+                      absl::StrCat("--callers are at most ", kCallersMax)));
   status.Update(check(DigestFromFlags().has_value(), "--digest must be none, whole or parts"));
   status.Update(check(DigestFromFlags() == Digest::kNone || absl::GetFlag(FLAGS_attachment) > 0,
                       "--digest is of an --attachment"));

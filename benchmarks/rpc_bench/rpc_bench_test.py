@@ -157,6 +157,7 @@ class RpcBench(unittest.TestCase):
             ("--device=no_such_device", "no RDMA device"),
             ("--streaming --caller_drives", "only one can be measured"),
             ("--callers --rate=8", "only one can be measured"),
+            ("--callers --in_flight=1025", "--callers are at most 1024"),
             ("--streaming --attachment=8", "has no --attachment"),
             ("--caller_drives --in_flight=2", "one call in flight"),
             ("--beside_response", "says where the --beside_attachment is"),

@@ -97,6 +97,9 @@ absl::Status Run(const PeerBench& bench) {
   if (!transport.ok()) return transport.status();
   const absl::StatusOr<LoadShape> shape = ShapeFromFlags(bench);
   if (!shape.ok()) return shape.status();
+  if (bench.check != nullptr) {
+    if (absl::Status status = bench.check(*shape); !status.ok()) return status;
+  }
   if (!absl::GetFlag(FLAGS_serve)) return Measure(bench, *transport, *shape);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // What only polls does not see that nobody is there any more.
   const PinnedThread pinned(Cpus().server);

@@ -24,6 +24,8 @@ struct PeerBench {
   bool streams = false;                 // Whether it has --streaming.
   // Flags of its own that the other process is to have, too; asked for when they have been parsed. Null: none.
   std::function<std::vector<std::string>()> own_flags = nullptr;
+  // What is wrong with flags of its own, before anything starts. Null: nothing.
+  std::function<absl::Status(const LoadShape& shape)> check = nullptr;
 
   // In the other process: listens by `transport`, says where (SayLine), and answers until its standard input ends or,
   // if it serves one client, until that is done.
