@@ -47,8 +47,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   ~ServerCall() override = default;
 
   // A new life. `local` is the session's id; `deadline` is on the wall clock.
-  void Begin(ServerConnection* connection, uint64_t local, const std::shared_ptr<const CallPeer>& peer,
-             absl::Time deadline);
+  void Begin(ServerConnection* connection, uint64_t local, const CallPeer* peer, absl::Time deadline);
   // False: the bytes are not a request.
   bool Parse(absl::Span<const std::byte> body);
   void set_request_attachment(absl::Cord attachment) { context_.request_attachment_ = std::move(attachment); }
@@ -130,7 +129,11 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
 
   const std::shared_ptr<LoopGate>& gate() const { return gate_; }
   ServerConnection* connection() const { return connection_; }  // Null: gone.
-  void Detach() { connection_ = nullptr; }
+  // It goes, and leaves `peer` to the call.
+  void Detach(std::shared_ptr<const CallPeer> peer) {
+    connection_ = nullptr;
+    kept_peer_ = std::move(peer);
+  }
   uint64_t local() const { return local_; }
   uint32_t method_index() const { return method_index_; }
 
@@ -162,6 +165,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
+  std::shared_ptr<const CallPeer> kept_peer_;  // The context's, of a connection that is gone.
   // The context's, if it comes in parts; of other calls the handler may have the context make one.
   std::shared_ptr<ArrivingAttachment> arriving_;
   uint64_t fetch_id_ = 0;
@@ -172,11 +176,10 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
 
 // --- What every call passes.
 
-inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, const std::shared_ptr<const CallPeer>& peer,
-                              absl::Time deadline) {
+inline void ServerCall::Begin(ServerConnection* connection, uint64_t local, const CallPeer* peer, absl::Time deadline) {
   connection_ = connection;
   local_ = local;
-  if (context_.peer_ != peer) context_.peer_ = peer;  // Its count is the dearest of all that a call touches.
+  context_.peer_ = peer;  // Without a share: no call would touch anything as dear as its count.
   context_.deadline_ = deadline;
 }
 
@@ -217,6 +220,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
 }
 
 [[gnu::always_inline]] inline void ServerCall::ForgetCall() {
+  if (connection_ == nullptr) kept_peer_ = nullptr;
   connection_ = nullptr;
   context_.stream_ = nullptr;
   if (context_.arriving_ != nullptr) ForgetArriving();

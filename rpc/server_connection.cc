@@ -46,7 +46,7 @@ ServerConnection::~ServerConnection() {
   for (Slot& slot : slots_) {
     if (slot.finishing != nullptr) CloseStream(*slot.finishing);
     if (slot.running == nullptr) continue;
-    slot.running->Detach();
+    slot.running->Detach(peer_);
     CloseStream(*slot.running);
     TellCancelled(*slot.running);
   }

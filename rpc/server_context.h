@@ -111,11 +111,10 @@ class ServerContext {
   absl::Cord response_attachment_;
   Metadata client_metadata_;
   rpc::ResponseMetadata response_metadata_;
-  std::shared_ptr<rpc::MessageStream> stream_;  // Null: unary.
-  std::mutex initial_mu_;                       // The handler adds while the loop takes.
-  bool initial_is_fixed_ = false;               // Under that lock, as the list is until then.
-  // Shared with the connection, which may be gone. A context that is used again for the same one keeps it.
-  std::shared_ptr<const rpc::CallPeer> peer_ = rpc::CallPeer::Nobody();
+  std::shared_ptr<rpc::MessageStream> stream_;                 // Null: unary.
+  std::mutex initial_mu_;                                      // The handler adds while the loop takes.
+  bool initial_is_fixed_ = false;                              // Under that lock, as the list is until then.
+  const rpc::CallPeer* peer_ = rpc::CallPeer::Nobody().get();  // The connection's, or kept when that is gone.
   mutable rpc::CancelSignal signal_;
 };
 

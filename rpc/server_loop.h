@@ -150,7 +150,7 @@ inline absl::Status ServerConnection::Intercept(ServerCall& call) {
   const absl::Time deadline = decision.timeout == absl::InfiniteDuration()
                                   ? absl::InfiniteFuture()
                                   : loop_.event_loop().WallNow() + decision.timeout;
-  call->Begin(this, decision.local, peer_, deadline);
+  call->Begin(this, decision.local, peer_.get(), deadline);
   SlotOf(decision.local).running = call.get();
   call->ReadClientMetadata(decision.fields);
   return call;
