@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "rpc/testing/call_fixture.h"
 
@@ -132,6 +134,43 @@ TEST_F(CallLifetimeTest, CancelAfterCompletionOrWithoutAChannelDoesNothing) {
   channel_.reset();
   call->context.TryCancel();
   EXPECT_EQ(call->completions, std::vector<absl::Status>(1));
+}
+
+// Whichever connection they are on and whoever had their place before, contexts cancel their own calls.
+TEST_F(CallLifetimeTest, CancelsOverManyConnectionsEndTheirOwnCalls) {
+  options_.connections = 2;
+  Start();
+  const std::vector<std::shared_ptr<testing::TestCall>> calls = {Call(kHold), Call(kHold), Call(kHold), Call(kHold)};
+  const auto over = Call(kEcho);
+  ASSERT_TRUE(over->done());
+  const auto after = Call(kHold);
+  over->context.TryCancel();
+  for (const size_t cancelled : {2, 1}) calls[cancelled]->context.TryCancel();
+  loop_.RunUntilIdle();
+  for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(calls[i]->done(), i == 1 || i == 2) << i;
+  EXPECT_FALSE(after->done());
+
+  calls[2]->completions.clear();
+  calls[2]->context.Reset();
+  StartCall(kHold, *calls[2]);
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(calls[2]->done());
+  calls[2]->context.TryCancel();
+  loop_.RunUntilIdle();
+  ExpectFailed(*calls[2], absl::StatusCode::kCancelled, Certainty::kOutcomeUnknown, "cancelled");
+  EXPECT_FALSE(after->done());
+}
+
+TEST_F(CallLifetimeTest, AHandlerKnowsItsPeerWhenThatIsGone) {
+  Start();
+  const auto call = Call(kHold);
+  const std::string peer = held_.at(0).context->peer();
+  EXPECT_FALSE(peer.empty());
+  channel_.reset();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_->connections(), 0u);
+  EXPECT_EQ(held_.at(0).context->peer(), peer);
+  EXPECT_FALSE(held_.at(0).context->peer_identity().authenticated());
 }
 
 TEST_F(CallLifetimeTest, CancelWhileAReplyIsFetchedFreesBothEnds) {

@@ -45,6 +45,7 @@ ChannelLane::ChannelLane(Network* network, std::unique_ptr<Balancer> balancer, s
       handle_(std::make_shared<transport::LoopHandle>(loop)),
       board_(std::move(board)),
       lane_options_(options),
+      calls_(ClientCallPool::Create(handle_)),
       waiting_(std::make_shared<WaitingCalls>(handle_)),
       retrying_(std::make_shared<WaitingCalls>(handle_)),
       hedged_(std::make_shared<HedgedCalls>(options_->calls_in_flight_max, loop, handle_, &retry_budget_,
@@ -103,7 +104,7 @@ void ChannelLane::AddServer(ServerId id, const std::string& address) {
     options.seed = random_.Next();
     options.authentication = lane_options_.authentication;
     server->connections.push_back(
-        std::make_shared<ClientConnection>(&network_, address, options_, &loop_, this, options));
+        std::make_shared<ClientConnection>(&network_, address, options_, &loop_, calls_, this, options));
     board_->Add();
     server_of_.emplace(server->connections.back().get(), id);
     const std::lock_guard lock(mu_);

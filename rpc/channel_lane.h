@@ -114,6 +114,7 @@ class ChannelLane : public CallRouter,
   const std::shared_ptr<transport::LoopHandle> handle_;
   const std::shared_ptr<ConnectivityBoard> board_;
   const Options lane_options_;
+  const std::shared_ptr<ClientCallPool> calls_;   // Of its connections.
   const std::shared_ptr<WaitingCalls> waiting_;   // For a server.
   const std::shared_ptr<WaitingCalls> retrying_;  // For the time of their next attempt.
   const std::shared_ptr<HedgedCalls> hedged_;

@@ -1,9 +1,9 @@
 // One call at the client: what the user gave, the request as the transport's payload source, the way of its streams.
 //
-// Recycled: a connection keeps one for each slot of its session. The transport may hold it as a source beyond the
-// call's completion; the user's memory is not touched then.
+// Recycled: a connection has one for each call of its session, from the loop's pool. The transport may hold it as a
+// source beyond the call's completion; the user's memory is not touched then.
 //
-// Owner: the ClientConnection. Thread: its loop's.
+// Owner: the pool (client_call_pool.h), lent to a ClientConnection. Thread: its loop's.
 
 #ifndef VERBENA_RPC_CLIENT_CALL_H_
 #define VERBENA_RPC_CLIENT_CALL_H_
@@ -24,10 +24,21 @@
 
 namespace verbena::rpc {
 
+class ClientConnection;
 class ClientLink;
 
-class ClientCall : public transport::PayloadSource, public StreamWire {
+class ClientCall final : public transport::PayloadSource, public StreamWire {
  public:
+  // `place` in its pool.
+  explicit ClientCall(uint32_t place) : id_(place + uint64_t{1}) {}
+
+  static uint32_t PlaceOf(uint64_t id) { return static_cast<uint32_t>(id) - 1; }
+
+  // Becomes the session's call `call_id`. Returns its id in the pool, which is a new one.
+  uint64_t Renew(uint64_t call_id) {
+    call_id_ = call_id;
+    return id_ += kOneUse;
+  }
   void Begin(UserCall&& call) {
     user_ = std::move(call);
     if (user_.stream != nullptr) {
@@ -45,6 +56,9 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   }
 
   const UserCall& user() const { return user_; }
+  ClientConnection* connection() const { return connection_; }  // Null: it is in the pool.
+  uint64_t id() const { return id_; }
+  uint64_t call_id() const { return call_id_; }
   // Fixes size(). Before Send.
   void Measure() {
     body_bytes_ = user_.request == nullptr ? 0 : user_.request->ByteSizeLong();
@@ -64,9 +78,8 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   // Where the request went.
   ClientLink* link() const { return link_; }  // Null: nowhere yet.
   uint64_t send_id() const { return send_id_; }
-  void OnSend(ClientLink* link, uint64_t call_id, uint64_t send_id) {
+  void OnSend(ClientLink* link, uint64_t send_id) {
     link_ = link;
-    call_id_ = call_id;
     send_id_ = send_id;
     if (user_.stream != nullptr) user_.stream->Attach(this);
   }
@@ -89,6 +102,15 @@ class ClientCall : public transport::PayloadSource, public StreamWire {
   void Fail(const absl::Status& status) override;
 
  private:
+  friend class ClientCallPool;
+
+  static constexpr uint64_t kOneUse = uint64_t{1} << 32;
+
+  uint64_t id_;  // In the high half how often it was used, in the low one its place and one.
+  // The pool's.
+  ClientConnection* connection_ = nullptr;
+  ClientCall* next_free_ = nullptr;
+
   UserCall user_;
   const google::protobuf::MessageLite* measured_ = nullptr;
   size_t body_bytes_ = 0;

@@ -27,56 +27,50 @@ ClientSessionOptions SessionOptionsOf(const ChannelOptions& options, bool waits_
 
 }  // namespace
 
-// What outlives the connection: contexts that may cancel, a connect attempt that may still answer.
-class ClientConnection::Handle : public CallCanceller, public std::enable_shared_from_this<Handle> {
+// For what may come when the connection is gone: a connect attempt that answers, a task. Thread: the loop's.
+class ClientConnection::Handle {
  public:
-  explicit Handle(ClientConnection* connection) : connection_(connection), loop_(&connection->loop_) {}
+  explicit Handle(ClientConnection* connection) : connection_(connection) {}
 
-  void CancelCall(uint64_t call_id, absl::string_view reason) override {
-    transport::LoopHandle::Task task = [self = shared_from_this(), call_id, reason] {
-      if (self->connection_ == nullptr) return;
-      self->connection_->session_.Fail(call_id, absl::CancelledError(reason), self->connection_->loop_.Now());
-      self->connection_->Settle();
-    };
-    loop_.Post(task);
-  }
-  // Null: gone. The loop's thread.
-  ClientConnection* connection() const { return connection_; }
-  void Detach() {
-    connection_ = nullptr;
-    loop_.Detach();
-  }
+  ClientConnection* connection() const { return connection_; }  // Null: gone.
+  void Detach() { connection_ = nullptr; }
 
  private:
   ClientConnection* connection_;
-  transport::LoopHandle loop_;
 };
 
 ClientConnection::ClientConnection(Network* network, std::string address,
                                    std::shared_ptr<const ChannelOptions> channel_options, transport::EventLoop* loop,
-                                   Observer* observer, const Options& options)
+                                   std::shared_ptr<ClientCallPool> calls, Observer* observer, const Options& options)
     : network_(*network),
       address_(std::move(address)),
       options_(std::move(channel_options)),
       policy_(options.authentication),
       loop_(*loop),
+      pool_(std::move(calls)),
       observer_(*observer),
+      handle_(std::make_shared<Handle>(this)),
       session_(SessionOptionsOf(*options_, options.waits_for_connection)),
       reconnect_(ReconnectOptions(), options.seed),
       connects_ahead_(options_->connect_ahead),
-      timer_(loop, this) {
-  handle_ = std::make_shared<Handle>(this);
-  canceller_ = handle_;
-}
+      timer_(loop, this) {}
 
 ClientConnection::~ClientConnection() {
   if (!shut_down_) handle_->Detach();
+  for (ClientCall* const call : calls_) {
+    if (call != nullptr) pool_->Return(*call);
+  }
 }
 
 inline ClientCall& ClientConnection::MakeCallOf(uint64_t call_id) {
-  while (CallIndex(call_id) >= calls_.size()) calls_.push_back(std::make_unique<ClientCall>());
-  return CallOf(call_id);
+  const uint32_t index = CallIndex(call_id);
+  if (index >= calls_.size()) GrowCalls(index + size_t{1});
+  ClientCall*& call = calls_[index];
+  if (call == nullptr) call = &pool_->Take(this);
+  return *call;
 }
+
+void ClientConnection::GrowCalls(size_t count) { calls_.resize(count); }
 
 void ClientConnection::Start(UserCall&& call) {
   if (shut_down_) return FailLater(std::move(call), absl::CancelledError("the channel is being destroyed"));
@@ -93,14 +87,20 @@ void ClientConnection::Start(UserCall&& call) {
                          absl::StrCat(options_->calls_in_flight_max, " calls are in flight (calls_in_flight_max)")));
   }
   const uint64_t call_id = started->call_id;
-  const bool cancelled = ClientCallBinding::Bind(*call.context, canceller_, call_id);
-  MakeCallOf(call_id).Begin(std::move(call));
+  ClientCall& made = MakeCallOf(call_id);
+  const bool cancelled = ClientCallBinding::Bind(*call.context, pool_->canceller(), made.Renew(call_id));
+  made.Begin(std::move(call));
   if (cancelled) session_.Cancel(call_id, now);
   if (started->send_now && cancelled) {
     session_.OnSent(session_.current_epoch(), call_id, RequestSendOutcome::kNotSent, now);
   } else if (started->send_now) {
-    SendRequest(call_id);
+    SendRequest(call_id, made);
   }
+  Settle();
+}
+
+void ClientConnection::CancelCall(uint64_t call_id, absl::string_view reason) {
+  session_.Fail(call_id, absl::CancelledError(reason), loop_.Now());
   Settle();
 }
 
@@ -170,10 +170,12 @@ void ClientConnection::ReportConnectivity() {
 }
 
 void ClientConnection::Perform(ClientSession::Action&& action) {
-  ClientCall& call = CallOf(action.call_id);
+  ClientCall* const found = FindCall(action.call_id);
+  if (found == nullptr || found->call_id() != action.call_id) return;  // It ended while a completion ran the loop.
+  ClientCall& call = *found;
   switch (action.kind) {
     case ClientSession::ActionKind::kSend:
-      SendRequest(action.call_id);
+      SendRequest(action.call_id, call);
       return;
     case ClientSession::ActionKind::kCancelSend:
       if (call.link() != nullptr) call.link()->CancelSend(call.send_id());
@@ -197,8 +199,8 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   FinishCall(std::move(call), std::move(status), unread);
 }
 
-[[gnu::always_inline]] inline void ClientConnection::SendRequest(uint64_t call_id) {
-  absl::Status sent = TrySendRequest(call_id, CallOf(call_id));
+[[gnu::always_inline]] inline void ClientConnection::SendRequest(uint64_t call_id, ClientCall& call) {
+  absl::Status sent = TrySendRequest(call_id, call);
   if (!sent.ok()) session_.OnSendRejected(call_id, std::move(sent));
 }
 
@@ -244,20 +246,26 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   if (user.request != nullptr) message.payload = &call;
   if (!attachment.empty()) message.attachment = attachment;
   const uint64_t send_id = link_->SendRequest(call_id, std::move(message));
-  call.OnSend(link_, call_id, send_id);
+  call.OnSend(link_, send_id);
   if (send_id == transport::Connection::kLeft) session_.OnLeft(call_id);  // A unary call: no writes begin by it.
   return absl::OkStatus();
 }
 
 void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
                                   transport::ReceivedPayload& payload) {
-  if (HasStream(head.call_id) && HoldResponse(epoch, head)) return;
-  if (!session_.OnResponse(epoch, head.call_id)) return HearLoadOf(head);
-  ClientCall& call = CallOf(head.call_id);
+  ClientCall* const found = FindCall(head.call_id);
+  if (found != nullptr && found->user().stream != nullptr && HoldResponse(epoch, head)) return;
+  const ClientSession::ResponseEffect effect = session_.OnResponse(epoch, head.call_id);
+  if (effect == ClientSession::ResponseEffect::kNone) return HearLoadOf(head);
+  ClientCall& call = *found;
   absl::Status status = ReadResponse(head, payload, call.user());
   constexpr auto kUnread = MessageStream::Unread::kKeep;
   if (call.user().stream != nullptr || call.user().router != nullptr) {
     return End(head.call_id, call.Take(), call.link(), std::move(status), kUnread);
+  }
+  if (effect == ClientSession::ResponseEffect::kEnds) {
+    calls_[CallIndex(head.call_id)] = nullptr;
+    pool_->Return(call);
   }
   FinishCall(std::move(call.TakeInPlace()), std::move(status), kUnread);
 }
@@ -346,7 +354,9 @@ void ClientConnection::Shutdown(absl::string_view reason) {
   session_.Shutdown(reason);
   link_ = nullptr;
   links_.clear();  // No call-back comes from them any more, and nothing reads the requests.
-  for (const std::unique_ptr<ClientCall>& call : calls_) call->OnLinkGone();
+  for (ClientCall* const call : calls_) {
+    if (call != nullptr) call->OnLinkGone();
+  }
   Settle();
   handle_->Detach();
 }

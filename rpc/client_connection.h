@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "rpc/channel.h"
 #include "rpc/client_call.h"
+#include "rpc/client_call_pool.h"
 #include "rpc/client_link.h"
 #include "rpc/connectivity.h"
 #include "rpc/core/call_header.h"
@@ -46,9 +47,10 @@ class ClientConnection {
     virtual void OnLoad(ClientConnection& connection, double load) = 0;  // Its server's, 0 to 1.
   };
 
-  // `network`, `loop` and `observer` outlive it.
+  // `network`, `loop`, whose calls are in `calls`, and `observer` outlive it.
   ClientConnection(Network* network, std::string address, std::shared_ptr<const ChannelOptions> channel_options,
-                   transport::EventLoop* loop, Observer* observer, const Options& options);
+                   transport::EventLoop* loop, std::shared_ptr<ClientCallPool> calls, Observer* observer,
+                   const Options& options);
   ~ClientConnection();
 
   // Connects ahead if the options say so.
@@ -60,6 +62,8 @@ class ClientConnection {
   }
   // Starts a call; its `done` runs here, later, exactly once.
   void Start(UserCall&& call);
+  // By its id in the session. One that is complete is none.
+  void CancelCall(uint64_t call_id, absl::string_view reason);
   // Not wanted, it connects for calls only, and closes when they have ended. It is wanted at first.
   void SetWanted(bool wanted);
   ConnectivityState connectivity() const { return connectivity_; }
@@ -111,16 +115,20 @@ class ClientConnection {
   }
   void SettleNow();
   void Perform(ClientSession::Action&& action);
-  inline void SendRequest(uint64_t call_id);
+  inline void SendRequest(uint64_t call_id, ClientCall& call);
   inline absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
   inline absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
                                    const UserCall& call);
   // Of any response: also of one that nobody awaits.
   void HearLoadOf(const transport::MessageHead& head);
   void HearLoad(absl::Span<const std::byte> fields);
-  // The peer chooses the id.
+  // What has the place of such a call, or had it last; null: nothing. The peer chooses the id.
+  ClientCall* FindCall(uint64_t call_id) const {
+    return CallIndex(call_id) < calls_.size() ? calls_[CallIndex(call_id)] : nullptr;
+  }
   bool HasStream(uint64_t call_id) const {
-    return CallIndex(call_id) < calls_.size() && calls_[CallIndex(call_id)]->user().stream != nullptr;
+    const ClientCall* const call = FindCall(call_id);
+    return call != nullptr && call->user().stream != nullptr;
   }
   bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
@@ -139,12 +147,13 @@ class ClientConnection {
   void OnTime();
   void FailLater(UserCall call, absl::Status status);
   bool wants_connection() const { return (wanted_ && connects_ahead_) || session_.calls_waiting() > 0; }
-  // Of a call that was started. The other makes room for one first.
+  // Of a call that was started. The other makes it.
   ClientCall& CallOf(uint64_t call_id) {
-    assert(CallIndex(call_id) < calls_.size());
+    assert(CallIndex(call_id) < calls_.size() && calls_[CallIndex(call_id)] != nullptr);
     return *calls_[CallIndex(call_id)];
   }
   inline ClientCall& MakeCallOf(uint64_t call_id);
+  void GrowCalls(size_t count);  // Not inlined with each call.
   void Publish(std::string state);
 
   // Constant after construction.
@@ -153,9 +162,9 @@ class ClientConnection {
   const std::shared_ptr<const ChannelOptions> options_;
   const transport::AuthenticationPolicy policy_;
   transport::EventLoop& loop_;
+  const std::shared_ptr<ClientCallPool> pool_;
   Observer& observer_;
-  std::shared_ptr<Handle> handle_;
-  std::shared_ptr<CallCanceller> canceller_;  // The same, for contexts.
+  const std::shared_ptr<Handle> handle_;
 
   // Owned by the loop's thread.
   ClientSession session_;
@@ -163,7 +172,9 @@ class ClientConnection {
   // its place; its bytes are never read here, and where one is not, its server checks it all the same.
   absl::string_view last_method_;
   Reconnect reconnect_;
-  std::vector<std::unique_ptr<ClientCall>> calls_;  // By the index of the call's id; made when first used.
+  // By the index of the call's id in the session. One that ended at once has been given back, others stay for the next
+  // of their index.
+  std::vector<ClientCall*> calls_;
   ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.
   std::vector<std::unique_ptr<ClientLink>> links_;  // With those that drain.
   ClientSession::Epoch last_epoch_ = 0;

@@ -60,8 +60,8 @@ void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status
       Log(Severity::kWarning, absl::StrCat("channel to ", address_, ": connection lost: ", status.message()));
     }
   }
-  for (const std::unique_ptr<ClientCall>& call : calls_) {
-    if (call->link() == &link) call->OnLinkGone();
+  for (ClientCall* const call : calls_) {
+    if (call != nullptr && call->link() == &link) call->OnLinkGone();
   }
   std::erase_if(links_, [&link](const std::unique_ptr<ClientLink>& owned) { return owned.get() == &link; });
   Settle();

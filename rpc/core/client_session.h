@@ -10,7 +10,7 @@
 //
 // Order of calls: any event at any time, with a `now` that never goes back. After each, take NextAction until nullopt
 // and do what it says; at NextDeadline, call OnTime. What the driver keeps for a call it drops when it takes kComplete,
-// or when OnResponse returns true, before it runs anything of the user's: the slot may be used again from there on.
+// or when OnResponse completes it, before it runs anything of the user's: the slot may be used again from there on.
 //
 // Owner: the driver of a channel's connection. Thread: its event loop's.
 
@@ -61,6 +61,12 @@ class ClientSession {
     absl::Status status;
   };
 
+  enum class ResponseEffect {
+    kNone,       // Nobody waits for it.
+    kCompletes,  // Its call is complete; the slot lives on until OnSent.
+    kEnds,       // The same, and the slot is free.
+  };
+
   struct Started {
     uint64_t call_id;
     bool send_now;  // As if kSend were the next action. False: that follows, or the end.
@@ -99,8 +105,8 @@ class ClientSession {
   void OnFetchFailed(Epoch epoch, uint64_t call_id, const absl::Status& status);
   // Whether somebody waits for the call's response: what belongs to its streams is for him.
   bool IsOpen(Epoch epoch, uint64_t call_id);
-  // A response is here: whether it completes a call, which it then has: no kComplete follows. False: nobody waits.
-  bool OnResponse(Epoch epoch, uint64_t call_id);
+  // A response is here. If it completes a call, no kComplete follows.
+  ResponseEffect OnResponse(Epoch epoch, uint64_t call_id);
   void OnTime(absl::Time now);
 
   std::optional<Action> NextAction();
@@ -210,15 +216,16 @@ inline ClientSession::Call* ClientSession::FindOf(Epoch epoch, uint64_t call_id)
   return call != nullptr && call->epoch == epoch && call->state != State::kWaiting ? call : nullptr;
 }
 
-inline bool ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
+inline ClientSession::ResponseEffect ClientSession::OnResponse(Epoch epoch, uint64_t call_id) {
   Call* call = FindOf(epoch, call_id);
   if (call == nullptr || Ended(*call)) {
     ++stale_responses_;
-    return false;
+    return ResponseEffect::kNone;
   }
   call->state = State::kCompleted;
+  const bool sending = call->send_outstanding;
   Release(call_id, *call);
-  return true;
+  return sending ? ResponseEffect::kCompletes : ResponseEffect::kEnds;
 }
 
 }  // namespace verbena::rpc

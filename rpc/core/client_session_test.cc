@@ -11,6 +11,7 @@ namespace verbena::rpc {
 namespace {
 
 using Kind = ClientSession::ActionKind;
+using Effect = ClientSession::ResponseEffect;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -114,8 +115,8 @@ TEST_F(ClientSessionTest, CallThatIsCancelledBeforeItIsSentEndsAsNotSent) {
 
 TEST_F(ClientSessionTest, ResponseCompletesACallOnce) {
   const uint64_t id = StartAwaiting();
-  EXPECT_TRUE(session_.OnResponse(kEpoch, id));
-  EXPECT_FALSE(session_.OnResponse(kEpoch, id));
+  EXPECT_EQ(session_.OnResponse(kEpoch, id), Effect::kEnds);
+  EXPECT_EQ(session_.OnResponse(kEpoch, id), Effect::kNone);
   EXPECT_EQ(session_.calls(), 0u);
   EXPECT_EQ(session_.stale_responses(), 1u);
   EXPECT_THAT(Drain(), IsEmpty());
@@ -123,7 +124,7 @@ TEST_F(ClientSessionTest, ResponseCompletesACallOnce) {
 
 TEST_F(ClientSessionTest, ResponseThatOvertakesTheSendReportKeepsTheSlotUntilTheReport) {
   const uint64_t id = StartSending();
-  EXPECT_TRUE(session_.OnResponse(kEpoch, id));
+  EXPECT_EQ(session_.OnResponse(kEpoch, id), Effect::kCompletes);
   EXPECT_EQ(session_.calls(), 1u);
   session_.OnSent(kEpoch, id, RequestSendOutcome::kDelivered, now_);
   EXPECT_EQ(session_.calls(), 0u);
@@ -242,11 +243,11 @@ TEST_F(ClientSessionTest, TooLargeResponseIsRefusedSayingBothNumbers) {
 
 TEST_F(ClientSessionTest, ResponseOfAnotherEpochOrCallIsStale) {
   const uint64_t id = StartAwaiting();
-  EXPECT_FALSE(session_.OnResponse(kEpoch + 1, id));
-  EXPECT_FALSE(session_.OnResponse(kEpoch, id + 1));
+  EXPECT_EQ(session_.OnResponse(kEpoch + 1, id), Effect::kNone);
+  EXPECT_EQ(session_.OnResponse(kEpoch, id + 1), Effect::kNone);
   EXPECT_FALSE(session_.OnResponseAnnounced(kEpoch, id + (uint64_t{1} << 32), 10));
   EXPECT_EQ(session_.stale_responses(), 3u);
-  EXPECT_TRUE(session_.OnResponse(kEpoch, id));
+  EXPECT_EQ(session_.OnResponse(kEpoch, id), Effect::kEnds);
 }
 
 TEST_F(ClientSessionTest, LostConnectionFailsDeliveredCallsAsUnknown) {
@@ -269,7 +270,7 @@ TEST_F(ClientSessionTest, LostConnectionFailsUnsentCallsAsNotSentWithTheReason) 
 TEST_F(ClientSessionTest, RefusedRequestEndsWithTheServersReason) {
   const uint64_t id = StartSending();
   session_.OnSent(kEpoch, id, RequestSendOutcome::kRefused, now_);
-  EXPECT_TRUE(session_.OnResponse(kEpoch, id));
+  EXPECT_EQ(session_.OnResponse(kEpoch, id), Effect::kEnds);
 }
 
 TEST_F(ClientSessionTest, RefusedRequestWithoutAReasonEndsByItself) {
@@ -295,7 +296,7 @@ TEST_F(ClientSessionTest, UnsentCallOfADrainingConnectionGoesToTheNextOne) {
   EXPECT_THAT(Drain(), IsEmpty());
   Connect(kEpoch + 1);
   EXPECT_THAT(Drain(), ElementsAre(Kind::kSend));
-  EXPECT_TRUE(session_.OnResponse(kEpoch + 1, id));
+  EXPECT_EQ(session_.OnResponse(kEpoch + 1, id), Effect::kCompletes);
 }
 
 TEST_F(ClientSessionTest, UnsentCallOfADrainingConnectionWhoseTimeIsUpIsNotSentOnTheNext) {
@@ -314,7 +315,7 @@ TEST_F(ClientSessionTest, CallsOnADrainingConnectionFinishWhileNewOnesWait) {
   Start();
   EXPECT_THAT(Drain(), IsEmpty());
   EXPECT_EQ(session_.calls_waiting(), 1u);
-  EXPECT_TRUE(session_.OnResponse(kEpoch, old_call));
+  EXPECT_EQ(session_.OnResponse(kEpoch, old_call), Effect::kEnds);
 }
 
 TEST_F(ClientSessionTest, ShutdownCompletesEverythingOnceAsCancelled) {
