@@ -299,8 +299,7 @@ void ChannelLane::OnUnused(ClientConnection& connection) {
   const auto leaving = std::find_if(leaving_.begin(), leaving_.end(),
                                     [&connection](const auto& owned) { return owned.get() == &connection; });
   if (leaving == leaving_.end()) return;
-  loop_.Post([self = shared_from_this(), gone = std::move(*leaving)] {
-    if (self->shut_down_) return;
+  loop_.Post([self = shared_from_this(), gone = std::move(*leaving)] {  // Also where the lane is shut down meanwhile.
     self->board_->Remove(gone->connectivity());
     gone->Shutdown("its server is not in the list any more");
     const std::lock_guard lock(self->mu_);

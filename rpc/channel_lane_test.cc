@@ -257,6 +257,25 @@ TEST_F(ChannelLaneTest, ServerThatLeavesTheListFinishesItsCallsAndIsLeft) {
   EXPECT_THAT(call->ends, ::testing::ElementsAre(absl::OkStatus()));
   EXPECT_EQ(servers_["a:1"]->connections(), 0u);
   EXPECT_THAT(lane_->DescribeConnections(), ::testing::ElementsAre(HasSubstr("b:1")));
+
+  LaneCall* const next = Start(kHold);  // Perhaps in its memory.
+  call->context.TryCancel();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(next->ends, SizeIs(0));
+}
+
+TEST_F(ChannelLaneTest, ServerThatLeavesTheListAsTheChannelEndsIsLeft) {
+  StartServers({"a:1", "b:1"});
+  OpenLane(rpc::PolicyKind::kPickFirst);
+  Name({"a:1"});
+  EXPECT_EQ(Who(), "a:1");
+  loop_.Post([this] {
+    lane_->OnList(std::vector<rpc::ServerAddress>{{"b:1"}});
+    lane_->Shutdown("the channel was destroyed");
+  });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(servers_["a:1"]->connections(), 0u);
+  EXPECT_THAT(lane_->DescribeConnections(), ::testing::ElementsAre(HasSubstr("b:1")));
 }
 
 TEST_F(ChannelLaneTest, IdleServersAreLeftAndFoundAgain) {
