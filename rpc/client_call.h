@@ -1,6 +1,6 @@
 // One call at the client: what the user gave, the request as the transport's payload source, the way of its streams.
 //
-// Recycled: a connection has one for each call of its session, from the loop's pool. The transport may hold it as a
+// Recycled: a connection has one for each call of its session, from the lane's pool. The transport may hold it as a
 // source beyond the call's completion; the user's memory is not touched then.
 //
 // Owner: the pool (client_call_pool.h), lent to a ClientConnection. Thread: its loop's.

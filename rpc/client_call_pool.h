@@ -1,12 +1,14 @@
-// The calls that a channel has on one loop: the memory that its connections take for a call and give back, the last one
-// first, so that calls find it in the cache however many connections they go round; and their ids for contexts, by
-// which they are cancelled.
+// The calls that a channel has on one loop: the memory that its connections take for a call; and their ids for
+// contexts, by which they are cancelled.
 //
-// An id is a call's place and how often that was used: it is never 0, and what is asked of it when its place has been
-// taken anew is asked of nobody.
+// What came back last is taken first: unary calls find it in the cache, however many connections they go round. A
+// connection gives back the place of one that its response ended, and keeps those of others (streams, calls that ended
+// otherwise) for its next calls, until it goes.
 //
-// Owner: shared by a channel's lane and its connections, each of which gives back what it has taken. Thread: the
-// loop's, but CallCanceller's call and canceller().
+// An id is a call's place and how often that was used: it is never 0, and is nobody's when its place has been used
+// again, but for one of 2^32 - 1 uses later.
+//
+// Owner: shared by a channel's lane and its connections. Thread: the loop's, but CallCanceller's call and canceller().
 
 #ifndef VERBENA_RPC_CLIENT_CALL_POOL_H_
 #define VERBENA_RPC_CLIENT_CALL_POOL_H_

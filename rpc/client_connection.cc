@@ -171,7 +171,10 @@ void ClientConnection::ReportConnectivity() {
 
 void ClientConnection::Perform(ClientSession::Action&& action) {
   ClientCall* const found = FindCall(action.call_id);
-  if (found == nullptr || found->call_id() != action.call_id) return;  // It ended while a completion ran the loop.
+  if (found == nullptr) {  // It ended while a completion of another ran the loop.
+    assert(action.kind != ClientSession::ActionKind::kComplete);
+    return;
+  }
   ClientCall& call = *found;
   switch (action.kind) {
     case ClientSession::ActionKind::kSend:
@@ -260,13 +263,14 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
   ClientCall& call = *found;
   absl::Status status = ReadResponse(head, payload, call.user());
   constexpr auto kUnread = MessageStream::Unread::kKeep;
-  if (call.user().stream != nullptr || call.user().router != nullptr) {
+  if (call.user().stream != nullptr) {
     return End(head.call_id, call.Take(), call.link(), std::move(status), kUnread);
   }
-  if (effect == ClientSession::ResponseEffect::kEnds) {
+  if (effect == ClientSession::ResponseEffect::kEnds) {  // Its memory is nobody's until a completion calls again.
     calls_[CallIndex(head.call_id)] = nullptr;
     pool_->Return(call);
   }
+  if (call.user().router != nullptr) return End(head.call_id, call.Take(), call.link(), std::move(status), kUnread);
   FinishCall(std::move(call.TakeInPlace()), std::move(status), kUnread);
 }
 

@@ -122,9 +122,11 @@ class ClientConnection {
   // Of any response: also of one that nobody awaits.
   void HearLoadOf(const transport::MessageHead& head);
   void HearLoad(absl::Span<const std::byte> fields);
-  // What has the place of such a call, or had it last; null: nothing. The peer chooses the id.
+  // Null: none of `calls_` is that one. The peer chooses the id.
   ClientCall* FindCall(uint64_t call_id) const {
-    return CallIndex(call_id) < calls_.size() ? calls_[CallIndex(call_id)] : nullptr;
+    if (CallIndex(call_id) >= calls_.size()) return nullptr;
+    ClientCall* const call = calls_[CallIndex(call_id)];
+    return call != nullptr && call->call_id() == call_id ? call : nullptr;
   }
   bool HasStream(uint64_t call_id) const {
     const ClientCall* const call = FindCall(call_id);
@@ -172,8 +174,8 @@ class ClientConnection {
   // its place; its bytes are never read here, and where one is not, its server checks it all the same.
   absl::string_view last_method_;
   Reconnect reconnect_;
-  // By the index of the call's id in the session. One that ended at once has been given back, others stay for the next
-  // of their index.
+  // By the index of the call's id in the session. A unary one whose response ended it has been given back; others stay,
+  // over, for the next of their index.
   std::vector<ClientCall*> calls_;
   ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.
   std::vector<std::unique_ptr<ClientLink>> links_;  // With those that drain.

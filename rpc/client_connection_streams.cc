@@ -71,8 +71,9 @@ bool ClientConnection::HoldResponse(ClientSession::Epoch epoch, const transport:
 }
 
 void ClientConnection::ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id) {
-  const std::string header = CallOf(call_id).held_response();
-  if (header.empty()) return;
+  const ClientCall* const call = FindCall(call_id);
+  if (call == nullptr || call->held_response().empty()) return;  // It may have ended while a completion ran the loop.
+  const std::string header = call->held_response();
   const std::shared_ptr<MessageStream> stream = StreamOf(epoch, call_id);
   if (stream == nullptr || !stream->complete()) return;
   NoPayload payload;

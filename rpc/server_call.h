@@ -165,7 +165,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // The loop's.
   ServerConnection* connection_ = nullptr;
   uint64_t local_ = 0;
-  std::shared_ptr<const CallPeer> kept_peer_;  // The context's, of a connection that is gone.
+  std::shared_ptr<const CallPeer> kept_peer_;  // The context's, of a connection that is gone: its last use.
   // The context's, if it comes in parts; of other calls the handler may have the context make one.
   std::shared_ptr<ArrivingAttachment> arriving_;
   uint64_t fetch_id_ = 0;
@@ -220,7 +220,6 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
 }
 
 [[gnu::always_inline]] inline void ServerCall::ForgetCall() {
-  if (connection_ == nullptr) kept_peer_ = nullptr;
   connection_ = nullptr;
   context_.stream_ = nullptr;
   if (context_.arriving_ != nullptr) ForgetArriving();

@@ -19,7 +19,7 @@ namespace verbena::benchmarks {
 // time.
 inline absl::Duration WarmUpFor(absl::Duration duration) { return std::max(duration / 10, absl::Milliseconds(200)); }
 
-// Threads that block, each in its own call: every system lets a process have so many.
+// Threads that block, each in its own call: as a rule a system lets a process have so many.
 inline constexpr size_t kCallersMax = 1024;
 
 struct LoadShape {

@@ -1,4 +1,5 @@
-// What can end a call in flight by its id: a channel's connection, for contexts and for calls that others follow.
+// What can end a call in flight by its id, for contexts and for calls that others follow: a channel's pool of calls, or
+// whoever has those that wait for a server, are hedged, or were adopted.
 //
 // Owner: shared; it may outlive the channel, and then does nothing. Thread: any.
 

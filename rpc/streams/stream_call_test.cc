@@ -37,6 +37,24 @@ TEST_F(StreamCallTest, BidirectionalOneCarriesMessagesBothWays) {
   EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
 }
 
+// By a completion that runs the loop.
+TEST_F(StreamCallTest, MayEndAndItsPlaceBeUsedWhileItsMessageIsTaken) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  std::shared_ptr<testing::TestCall> unary;
+  call->stream->Read(&call->incoming, nullptr, [&](absl::Status status) {
+    EXPECT_TRUE(status.ok());
+    served().done(absl::NotFoundError("no more"));
+    loop_.RunUntilIdle();
+    EXPECT_EQ(call->completions.size(), 1u);
+    unary = Call("test.Lambda/Echo");
+  });
+  served().Write("x");
+  loop_.RunUntilIdle();
+  ASSERT_NE(unary, nullptr);
+  EXPECT_THAT(unary->completions, ElementsAre(absl::OkStatus()));
+}
+
 TEST_F(StreamCallTest, ClientStreamingOneGetsOneReply) {
   Start();
   auto call = Begin(MethodKind::kClientStreaming);
