@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How callgrind's files are read, to which layer a function belongs, and when counts differ from the recorded ones."""
 
+import collections
 import unittest
 
 import baseline
@@ -86,6 +87,12 @@ class CountsTest(unittest.TestCase):
         self.assertEqual(counted.locks, 1)
         self.assertEqual(counted.system_calls, 0)
         self.assertEqual(counted.doorbells, 1.5)
+
+    def test_system_calls_by_the_clock_are_no_calls(self):
+        profile = callgrind_profile.Profile(collections.Counter(), collections.Counter({"epoll_wait": 50, "write": 10}))
+        self.assertEqual(counts.count(profile, 20).system_calls, 3)
+        self.assertEqual(counts.count(profile, 20, seconds=2).system_calls, 1)
+        self.assertEqual(counts.count(profile, 20, seconds=9).system_calls, 0)
 
 
 class BaselineTest(unittest.TestCase):
