@@ -7,7 +7,6 @@
 #define VERBENA_RPC_CLIENT_CONNECTION_H_
 
 #include <atomic>
-#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -128,10 +127,6 @@ class ClientConnection {
     ClientCall* const call = calls_[CallIndex(call_id)];
     return call != nullptr && call->call_id() == call_id ? call : nullptr;
   }
-  bool HasStream(uint64_t call_id) const {
-    const ClientCall* const call = FindCall(call_id);
-    return call != nullptr && call->user().stream != nullptr;
-  }
   bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);
@@ -149,11 +144,6 @@ class ClientConnection {
   void OnTime();
   void FailLater(UserCall call, absl::Status status);
   bool wants_connection() const { return (wanted_ && connects_ahead_) || session_.calls_waiting() > 0; }
-  // Of a call that was started. The other makes it.
-  ClientCall& CallOf(uint64_t call_id) {
-    assert(CallIndex(call_id) < calls_.size() && calls_[CallIndex(call_id)] != nullptr);
-    return *calls_[CallIndex(call_id)];
-  }
   inline ClientCall& MakeCallOf(uint64_t call_id);
   void GrowCalls(size_t count);  // Not inlined with each call.
   void Publish(std::string state);

@@ -22,7 +22,9 @@ class NoPayload : public transport::ReceivedPayload {
 
 // Null: nobody waits for what belongs to this call's streams.
 std::shared_ptr<MessageStream> ClientConnection::StreamOf(ClientSession::Epoch epoch, uint64_t call_id) {
-  return HasStream(call_id) && session_.IsOpen(epoch, call_id) ? CallOf(call_id).user().stream : nullptr;
+  const ClientCall* const call = FindCall(call_id);
+  if (call == nullptr || call->user().stream == nullptr || !session_.IsOpen(epoch, call_id)) return nullptr;
+  return call->user().stream;
 }
 
 void ClientConnection::OnRequestSent(ClientSession::Epoch epoch, uint64_t call_id, RequestSendOutcome outcome) {
@@ -66,7 +68,7 @@ void ClientConnection::FailStream(uint64_t call_id, const absl::Status& why) {
 bool ClientConnection::HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head) {
   const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);
   if (stream == nullptr || !stream->ended() || stream->complete() || head.payload_bytes > 0) return false;
-  CallOf(head.call_id).HoldResponse(head.header);
+  FindCall(head.call_id)->HoldResponse(head.header);  // It has a stream.
   return true;
 }
 
