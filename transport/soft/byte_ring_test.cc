@@ -262,11 +262,13 @@ void ByteRing::ExchangeBetweenTwoThreads() {
         writer_.Commit(bytes);
         writer_.Publish();
       }
-      if (random() % 8 == 0) std::this_thread::yield();  // So that the reader gets everything read now and then.
+      // So that the reader gets everything read now and then, and is let run where it has no processor of its own.
+      if (record == nullptr || random() % 8 == 0) std::this_thread::yield();
     }
   });
   for (uint64_t next = 0; next < kRecords && !failed.load();) {
     reader_.Refresh();
+    if (reader_.available() == 0) std::this_thread::yield();
     while (reader_.available() > 0 && !failed.load()) {
       uint64_t header[2];
       std::memcpy(header, reader_.Peek(), sizeof(header));
