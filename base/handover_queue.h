@@ -2,8 +2,8 @@
 //
 // Producers push onto a list whose head they exchange; the consumer takes the whole list in one step and turns it round
 // (Treiber, "Systems Programming: Coping with Parallelism", 1986; nothing is popped singly, so an address that comes
-// back confuses nobody). Whoever is held up anywhere holds up no other thread. A few nodes are kept for use again: a
-// thread that hands over one thing at a time allocates none.
+// back confuses nobody). Whoever is held up anywhere holds up no other thread. Nodes are kept for use again, in chains
+// that a producer takes whole and gives back but for their first: in the steady state nothing is allocated.
 //
 // Owner: the consumer; producers are done with it before it goes. Thread: as each method says. The consumer may be
 // another thread each time if what one did happens before what the next does.
@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -27,7 +28,8 @@ class HandoverQueue {
   // Clears it. The last to use it.
   ~HandoverQueue() {
     Clear();
-    for (std::atomic<Node*>& spare : spares_) delete spare.load(std::memory_order_relaxed);
+    for (std::atomic<Node*>& spares : spares_) DeleteChain(spares.load(std::memory_order_relaxed));
+    DeleteChain(used_);
   }
 
   // Any thread. Sequentially consistent with empty().
@@ -58,6 +60,7 @@ class HandoverQueue {
       Recycle(node);
       node = next;
     }
+    OfferUsed();
     return count;
   }
 
@@ -84,25 +87,54 @@ class HandoverQueue {
     return oldest_first;
   }
 
+  static constexpr size_t kChainMax = 32;
+
   Node* NewNode() {
-    for (std::atomic<Node*>& spare : spares_) {
-      if (spare.load(std::memory_order_relaxed) == nullptr) continue;
-      if (Node* const node = spare.exchange(nullptr, std::memory_order_acquire); node != nullptr) return node;
+    for (std::atomic<Node*>& spares : spares_) {
+      if (spares.load(std::memory_order_relaxed) == nullptr) continue;
+      Node* const node = spares.exchange(nullptr, std::memory_order_acquire);
+      if (node == nullptr) continue;
+      if (Node* const rest = std::exchange(node->next, nullptr); rest != nullptr && !Offer(rest)) DeleteChain(rest);
+      return node;
     }
     return new Node;
   }
+  // False: there is no place for more.
+  bool Offer(Node* chain) {
+    for (std::atomic<Node*>& spares : spares_) {
+      Node* nothing = nullptr;
+      if (spares.load(std::memory_order_relaxed) == nullptr &&
+          spares.compare_exchange_strong(nothing, chain, std::memory_order_release, std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  static void DeleteChain(Node* chain) {
+    while (chain != nullptr) delete std::exchange(chain, chain->next);
+  }
 
   void Recycle(Node* node) {
-    for (std::atomic<Node*>& spare : spares_) {
-      if (spare.load(std::memory_order_relaxed) != nullptr) continue;
-      return spare.store(node, std::memory_order_release);  // Nobody else fills it.
+    if (used_count_ == kChainMax) OfferUsed();
+    if (used_count_ == kChainMax) {
+      delete node;
+      return;
     }
-    delete node;
+    node->next = std::exchange(used_, node);
+    ++used_count_;
+  }
+  void OfferUsed() {
+    if (used_ == nullptr || !Offer(used_)) return;
+    used_ = nullptr;
+    used_count_ = 0;
   }
 
   std::atomic<Node*> newest_ = nullptr;
-  // Filled by the consumer, emptied by producers.
+  // Nodes for use again: each place is empty or has a chain.
   std::array<std::atomic<Node*>, 8> spares_ = {};
+  // The consumer's: what it has used, while there is no place for it.
+  Node* used_ = nullptr;
+  size_t used_count_ = 0;
 };
 
 }  // namespace verbena

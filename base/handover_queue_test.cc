@@ -8,6 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "gtest/gtest.h"
+#include "tests/allocation_count/allocation_count.h"
 
 namespace verbena {
 namespace {
@@ -111,6 +112,22 @@ TEST(HandoverQueue, ConsumerThatMakesWaySeesWhatCameMeanwhile) {
   queue.TakeAll([&](int value) { taken += value; });
   EXPECT_EQ(taken, 3);
   EXPECT_TRUE(queue.IsStillEmpty());
+}
+
+TEST(HandoverQueue, InTheSteadyStateNothingIsAllocated) {
+  for (const int burst : {1, 8, 100, 256}) {
+    HandoverQueue<int> queue;
+    const auto push_and_take = [&] {
+      for (int i = 0; i < burst; ++i) queue.Push(i);
+      EXPECT_EQ(queue.TakeAll([](int) {}), burst);
+    };
+    for (int i = 0; i < 10; ++i) push_and_take();
+    EXPECT_EQ(testing::AllocationsOf([&] {
+                for (int i = 0; i < 10; ++i) push_and_take();
+              }),
+              0u)
+        << burst;
+  }
 }
 
 // Two consumers that are never at it at once, and leave when it is still empty: nothing is left behind.

@@ -168,7 +168,7 @@ void ChannelCore::Start(UserCall&& call) {
   if (const Lane* lane = LaneOfThisThread()) {
     (*lane)->Start(std::move(call));
   } else {
-    PostStart(NextLane(), std::move(call));
+    NextLane()->StartLater(std::move(call));
   }
 }
 
@@ -182,18 +182,8 @@ void ChannelCore::StartStreaming(UserCall call, absl::FunctionRef<void(const std
   if (here != nullptr) {
     lane->Start(std::move(call));
   } else {
-    PostStart(lane, std::move(call));
+    lane->StartLater(std::move(call));
   }
-}
-
-void ChannelCore::PostStart(const Lane& lane, UserCall call) {
-  struct Posted {
-    Lane lane;
-    UserCall call;
-  };
-  // One pointer, which the task holds without memory of its own.
-  auto posted = std::make_unique<Posted>(Posted{lane, std::move(call)});
-  lane->loop().Post([posted = std::move(posted)] { posted->lane->Start(std::move(posted->call)); });
 }
 
 absl::Status ChannelCore::CheckMayBlock() {

@@ -66,7 +66,6 @@ class ChannelCore {
 
   static void ShutDownOwned(Lanes& lanes);
   static void ShutDownAll(Lanes& lanes);
-  static void PostStart(const Lane& lane, UserCall call);
   const Lane* LaneOfThisThread();  // Null: it is no loop's.
   const Lane& NextLane();
   bool DrivesTheLoop() const;

@@ -158,6 +158,15 @@ void ChannelLane::Start(UserCall&& call) {
   Attempt(std::move(call));
 }
 
+void ChannelLane::StartLater(UserCall&& call) {
+  handed_over_.Push(std::move(call));
+  // Also if there are others: who pushed them may be held up before its Post.
+  loop_.Post([self = shared_from_this()] {
+    if (self->handed_over_.empty()) return;
+    self->handed_over_.TakeAll([&self](UserCall&& handed_over) { self->Start(std::move(handed_over)); });
+  });
+}
+
 // Not at once: a caller who tries again in `done` would never come to an end.
 void ChannelLane::EndLater(UserCall call, absl::Status status) {
   loop_.Post([call = std::make_unique<UserCall>(std::move(call)), status = std::move(status)]() mutable {

@@ -17,6 +17,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "base/handover_queue.h"
 #include "rpc/channel.h"
 #include "rpc/client_connection.h"
 #include "rpc/connectivity_board.h"
@@ -69,6 +70,8 @@ class ChannelLane : public CallRouter,
   void OnLoad(ClientConnection& connection, double load) override;
 
   // Any thread.
+  // The same soon, in order of calling, and before what this thread posts to the loop from here on.
+  void StartLater(UserCall&& call);
   transport::EventLoop& loop() { return loop_; }
   const std::shared_ptr<transport::LoopHandle>& handle() const { return handle_; }
   std::vector<std::string> DescribeConnections() const;
@@ -135,6 +138,7 @@ class ChannelLane : public CallRouter,
   transport::DeadlineTimer<ChannelLane, &ChannelLane::OnTime> timer_;
 
   // Any thread.
+  HandoverQueue<UserCall> handed_over_;  // To be started, by tasks of the loop.
   mutable std::mutex mu_;
   std::vector<std::shared_ptr<const ClientConnection>> described_ ABSL_GUARDED_BY(mu_);
 };

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "rpc/certainty.h"
 #include "rpc/core/overload/load_report.h"
 #include "rpc/testing/lambda_service.h"
@@ -91,6 +93,11 @@ class ChannelLaneTest : public ::testing::Test {
     loop_.RunUntilIdle();
   }
   LaneCall* Start(absl::string_view method, std::unique_ptr<LaneCall> owned = std::make_unique<LaneCall>()) {
+    LaneCall* const call = HandOver(method, std::move(owned));
+    loop_.RunUntilIdle();
+    return call;
+  }
+  LaneCall* HandOver(absl::string_view method, std::unique_ptr<LaneCall> owned = std::make_unique<LaneCall>()) {
     LaneCall* const call = owned.get();
     calls_.push_back(std::move(owned));
     rpc::UserCall made;
@@ -99,8 +106,7 @@ class ChannelLaneTest : public ::testing::Test {
     made.request = &call->request;
     made.reply = &call->reply;
     made.done = [call](absl::Status status) { call->ends.push_back(std::move(status)); };
-    loop_.Post([this, shared = std::make_shared<rpc::UserCall>(std::move(made))] { lane_->Start(std::move(*shared)); });
-    loop_.RunUntilIdle();
+    lane_->StartLater(std::move(made));
     return call;
   }
   std::string Who() {
@@ -130,6 +136,36 @@ TEST_F(ChannelLaneTest, RoundRobinGivesEachServerItsTurn) {
   Name({"a:1", "b:1", "c:1"});
   EXPECT_EQ(Tally(30), (std::map<std::string, int>{{"a:1", 10}, {"b:1", 10}, {"c:1", 10}}));
   EXPECT_EQ(board_->state(), ConnectivityState::kReady);
+}
+
+TEST_F(ChannelLaneTest, HandedOverCallsHaveStartedBeforeWhatIsPostedBehindThem) {
+  StartServers({"a:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1"});
+  std::vector<size_t> held;
+  for (int i = 0; i < 3; ++i) {
+    HandOver(kHold);
+    loop_.Post([this, &held] {
+      for (const std::string& connection : lane_->DescribeConnections()) {
+        for (size_t calls = 0; calls < 10; ++calls) {
+          if (absl::StrContains(connection, absl::StrCat(calls, " calls in flight"))) held.push_back(calls);
+        }
+      }
+    });
+  }
+  loop_.RunUntilIdle();
+  EXPECT_THAT(held, ::testing::ElementsAre(::testing::Ge(1u), ::testing::Ge(2u), 3u));
+}
+
+TEST_F(ChannelLaneTest, CallHandedOverToALaneThatIsShutDownIsCancelled) {
+  StartServers({"a:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  Name({"a:1"});
+  const LaneCall* const call = HandOver(kWho);
+  lane_->Shutdown("the channel is gone");
+  loop_.RunUntilIdle();
+  ASSERT_THAT(call->ends, SizeIs(1));
+  EXPECT_EQ(call->ends[0].code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(ChannelLaneTest, PickFirstConnectsToOneServerAlone) {

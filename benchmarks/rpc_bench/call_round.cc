@@ -4,6 +4,7 @@
 #include "benchmarks/rpc_bench/blocking_load.h"
 #include "benchmarks/rpc_bench/bulk_calls.h"
 #include "benchmarks/rpc_bench/closed_load.h"
+#include "benchmarks/rpc_bench/issued_load.h"
 #include "benchmarks/rpc_bench/open_load.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/rpc_bench/stream_load.h"
@@ -73,6 +74,14 @@ absl::StatusOr<CallFigures> MeasureCallers(const BenchSettings& settings, const 
   return RunBlockingCallers(client->channel, ShapeOf(settings), settings.in_flight, SpanOf(settings, server));
 }
 
+// As callers that block: the issuer shares a core with its loop.
+absl::StatusOr<CallFigures> MeasureIssuer(const BenchSettings& settings, const ChildProcess& server) {
+  const PinnedThread pinned(settings.cpus.client);
+  absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
+  if (!client.ok()) return client.status();
+  return RunIssuedCalls(client->channel, ShapeOf(settings), settings.in_flight, SpanOf(settings, server));
+}
+
 absl::StatusOr<CallFigures> MeasureBeside(const BenchSettings& settings, const ChildProcess& server) {
   absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
   if (!client.ok()) return client.status();
@@ -102,6 +111,8 @@ absl::StatusOr<CallFigures> MeasureLoad(const BenchSettings& settings, const Chi
       return MeasureCallerDrives(settings, server);
     case Load::kCallers:
       return MeasureCallers(settings, server);
+    case Load::kIssuer:
+      return MeasureIssuer(settings, server);
     case Load::kBeside:
       return MeasureBeside(settings, server);
   }
@@ -122,6 +133,8 @@ const char* ToString(Load load) {
       return "caller drives";
     case Load::kCallers:
       return "blocking callers";
+    case Load::kIssuer:
+      return "issuer";
     case Load::kBeside:
       return "beside an attachment";
   }

@@ -23,6 +23,7 @@ enum class Load {
   kStream,        // Messages of one stream.
   kCallerDrives,  // Blocking calls of a thread that drives the loop, and before that of one that does not.
   kCallers,       // Blocking calls of as many threads as calls in flight, which do not drive the loop.
+  kIssuer,        // Asynchronous calls of one thread that is not the loop's.
   kBeside,        // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
 };
 const char* ToString(Load load);

@@ -7,6 +7,7 @@
 //   rpc_bench --device=soft --wait=busy --streaming --in_flight=64    messages of a stream
 //   rpc_bench --device=soft --wait=busy --caller_drives               no hand-over between threads at the client
 //   rpc_bench --device=soft --wait=adaptive --callers --in_flight=16  threads that block
+//   rpc_bench --device=soft --wait=adaptive --issuer --in_flight=64   a thread that calls and does not wait
 //   rpc_bench --device=soft --wait=busy --beside_attachment=1073741824  a small call behind a large one
 //
 // What system calls a call takes is not counted here but in benchmarks/call_cost, by callgrind.
@@ -54,6 +55,10 @@ ABSL_FLAG(
     bool, callers, false,
     "Blocking calls of --in_flight threads, each one after the other, while the client's loop has a thread of its "
     "own.");
+ABSL_FLAG(
+    bool, issuer, false,
+    "Asynchronous calls of one thread, --in_flight of them under way, while the client's loop has a thread of its own "
+    "on the same core.");
 ABSL_FLAG(int64_t, beside_attachment, 0,
           "Measure beside a call with so many bytes attached, on the same connection, one after the other; and, for "
           "comparison, without.");
@@ -78,6 +83,7 @@ std::optional<Load> LoadFromFlags() {
   if (absl::GetFlag(FLAGS_streaming)) asked.push_back(Load::kStream);
   if (absl::GetFlag(FLAGS_caller_drives)) asked.push_back(Load::kCallerDrives);
   if (absl::GetFlag(FLAGS_callers)) asked.push_back(Load::kCallers);
+  if (absl::GetFlag(FLAGS_issuer)) asked.push_back(Load::kIssuer);
   if (absl::GetFlag(FLAGS_beside_attachment) > 0) asked.push_back(Load::kBeside);
   if (asked.size() > 1) return std::nullopt;
   return asked.empty() ? Load::kClosedLoop : asked.front();
@@ -109,8 +115,8 @@ absl::Status CheckFlags() {
   status.Update(check(beside > 0 || !absl::GetFlag(FLAGS_beside_response),
                       "--beside_response says where the --beside_attachment is"));
   status.Update(check(LoadFromFlags().has_value(),
-                      "of --rate, --streaming, --caller_drives, --callers and --beside_attachment only one can be "
-                      "measured"));
+                      "of --rate, --streaming, --caller_drives, --callers, --issuer and --beside_attachment only one "
+                      "can be measured"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
                       "--streaming has no --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
@@ -139,6 +145,7 @@ size_t DefaultInFlight(const BenchSettings& settings) {
     case Load::kStream:
     case Load::kCallerDrives:
     case Load::kCallers:
+    case Load::kIssuer:
     case Load::kBeside:
       break;
   }

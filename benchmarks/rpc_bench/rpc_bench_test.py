@@ -75,6 +75,12 @@ class RpcBench(unittest.TestCase):
             with self.subTest(digest=digest):
                 self.check(measure("--attachment=1048576", f"--digest={digest}", "--wait=event"))
 
+    def test_a_thread_that_issues_calls_allocates_for_none(self):
+        figures = measure("--issuer", "--in_flight=16", "--wait=event")
+        self.check(figures)
+        self.assertEqual(figures["load"], "issuer")
+        self.assertLess(figures["allocations_per_call"], 0.2)
+
     def test_handlers_that_block(self):
         self.check(measure("--blocking_handler", "--in_flight=16", "--wait=adaptive"))
 
