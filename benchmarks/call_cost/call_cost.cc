@@ -3,12 +3,14 @@
 //
 //   call_cost [--payload=64] [--in_flight=1] [--connections=1] [--calls=2000]
 //
-// Prints how many seconds the measured calls took, for what is done by the clock meanwhile.
+// Prints how many seconds the measured calls took, for what is done by the clock meanwhile, and for how many of them
+// the thread was kept waiting for a processor.
 
 #include <valgrind/callgrind.h>
 
 #include <chrono>
 #include <cstddef>
+#include <fstream>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -42,6 +44,14 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 // For what connecting leaves to threads beside the loop: valgrind runs one at a time.
 constexpr absl::Duration kSettleTime = absl::Milliseconds(200);
+
+// So far, of this thread's (Documentation/scheduler/sched-stats.rst); 0 where the kernel does not say.
+double SecondsKeptWaiting() {
+  std::ifstream stats("/proc/thread-self/schedstat");
+  double run = 0, waited = 0;
+  stats >> run >> waited;
+  return waited / 1e9;
+}
 
 class EchoService final : public Bench::CallbackService {
  public:
@@ -175,10 +185,11 @@ absl::Status Run() {
     if (absl::Status warm = load.Run(calls, loop->get()); !warm.ok()) return warm;
   }
   const absl::Time begin = absl::Now();
+  const double waited_before = SecondsKeptWaiting();
   CALLGRIND_START_INSTRUMENTATION;
   absl::Status measured = load.Run(calls, loop->get());
   CALLGRIND_STOP_INSTRUMENTATION;
-  std::cout << absl::ToDoubleSeconds(absl::Now() - begin) << std::endl;
+  std::cout << absl::ToDoubleSeconds(absl::Now() - begin) << " " << SecondsKeptWaiting() - waited_before << std::endl;
   return measured;
 }
 

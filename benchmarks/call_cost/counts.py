@@ -38,6 +38,7 @@ class Counts:
     system_calls: float
     doorbells: float
     functions: list  # (instructions, layer, function), most first.
+    seconds_kept_waiting: float = 0.0  # In all, for a processor.
 
     def without_device(self):
         return sum(count for layer, count in self.instructions.items() if layer != layers.DEVICE)
@@ -79,4 +80,6 @@ def measure(program, *arguments, calls=CALLS):
         if run.returncode != 0 or not output.exists():
             raise RuntimeError(f"{program} under valgrind: status {run.returncode}\n{run.stderr}")
         with output.open() as lines:
-            return count(callgrind_profile.parse(lines), calls, float(run.stdout))
+            seconds, kept_waiting = map(float, run.stdout.split())
+            counted = count(callgrind_profile.parse(lines), calls, seconds)
+            return dataclasses.replace(counted, seconds_kept_waiting=kept_waiting)
