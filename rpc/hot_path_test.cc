@@ -1,6 +1,7 @@
 // What a call costs on this floor once everything has grown: no allocation, no posted task. Client and server each at
 // one end of a connection that only keeps what it is given.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -54,7 +55,7 @@ class KeepingConnection : public transport::Connection {
     --unreported;
     handler->OnSent(last_sent, SendOutcome::kDelivered);
   }
-  void CancelSend(uint64_t) override {}
+  void CancelSend(uint64_t send_id) override { cancelled.push_back(send_id); }
   void CancelFetch(uint64_t) override {}
   void Drain() override { drained = true; }
   void Abort(absl::Status) override {}
@@ -72,6 +73,7 @@ class KeepingConnection : public transport::Connection {
   uint64_t call_id = 0;
   transport::SentMessage last_sent;
   size_t unreported = 0;
+  std::vector<uint64_t> cancelled;  // Sends.
   bool lets_leave = false;
   bool drained = false;
 
@@ -186,6 +188,57 @@ TEST(HotPath, ReportOfARequestThatItsResponseOvertookEndsTheCall) {
   connection.handler->OnSent(connection.last_sent, SendOutcome::kDelivered);
   loop.Advance(absl::Seconds(2));
   EXPECT_TRUE(connection.drained);
+}
+
+// The deadline of two calls: the end of one runs what ends the other, whose send was to be cancelled, and begins a
+// third in its place.
+TEST(HotPath, WhatWasToBeDoneForACallThatHasEndedMeanwhileIsNotDone) {
+  testing::ManualLoop loop;
+  KeepingNetwork network;
+  ChannelOptions options;
+  options.loop = &loop;
+  Channel channel(*rpc::ChannelCore::Open(&network, "host:1", options));
+  ClientContext contexts[3];
+  Text request, reply;
+  std::vector<absl::StatusCode> ends[3];
+  const auto start = [&](int which, CallDone done) {
+    CallbackUnaryCall(channel, kEcho, &contexts[which], &request, &reply, std::move(done));
+    loop.RunUntilIdle();
+  };
+  const auto note_end = [&](int which) {
+    return [&ends, which](const absl::Status& status) { ends[which].push_back(status.code()); };
+  };
+  const auto answer = [&](uint64_t call_id) {
+    std::array<std::byte, rpc::kResponseHeaderRoomMin> header;
+    const size_t header_bytes = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header));
+    SpanPayload nothing({});
+    network.latest->handler->OnMessage(
+        {static_cast<uint8_t>(MessageKind::kResponse), call_id, absl::MakeConstSpan(header).first(header_bytes), 0},
+        nothing);
+  };
+  contexts[0].set_timeout(absl::Seconds(1));
+  contexts[1].set_timeout(absl::Seconds(1));
+  transport::SentMessage unreported;
+  uint64_t call_id = 0;
+  start(0, [&](const absl::Status& status) {
+    note_end(0)(status);
+    answer(call_id);
+    network.latest->handler->OnSent(unreported, SendOutcome::kDelivered);
+    CallbackUnaryCall(channel, kEcho, &contexts[2], &request, &reply, note_end(2));
+  });
+  KeepingConnection& connection = *network.latest;
+  connection.ReportLatest();
+  start(1, note_end(1));
+  unreported = connection.last_sent;
+  call_id = connection.call_id;
+  loop.Advance(absl::Seconds(1));
+  EXPECT_THAT(ends[0], ::testing::ElementsAre(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(ends[1], ::testing::ElementsAre(absl::StatusCode::kOk));
+  EXPECT_THAT(connection.cancelled, ::testing::IsEmpty());
+  EXPECT_NE(connection.call_id, call_id);
+  EXPECT_EQ(static_cast<uint32_t>(connection.call_id), static_cast<uint32_t>(call_id));  // The place is the same.
+  answer(connection.call_id);
+  EXPECT_THAT(ends[2], ::testing::ElementsAre(absl::StatusCode::kOk));
 }
 
 TEST_P(HotPathOfSends, CallbackHandlersCallAllocatesAndPostsNothingAtTheServer) {
