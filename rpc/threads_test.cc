@@ -144,6 +144,32 @@ TEST_F(ThreadsTest, ShutdownGivesUpAtItsDeadline) {
   while (unblocked_ < 1) std::this_thread::yield();  // IsCancelled told the handler.
 }
 
+TEST_F(ThreadsTest, CallThatIsAnsweredWhenTheServerIsGoneKnowsItsPeer) {
+  ServerContext* context = nullptr;
+  Responder done;
+  service_.AddCallback("Keep", [&](ServerContext* of_call, const Text&, Text*, Responder responder) {
+    context = of_call;
+    done = std::move(responder);
+    ++blocked_;
+  });
+  Start();
+  std::thread caller([this] { EXPECT_EQ(Call("Keep").code(), absl::StatusCode::kUnavailable); });
+  AwaitBlocked(1);
+  const std::string peer = context->peer();
+  std::atomic<bool> gone = false;
+  std::thread answerer([&] {
+    do {
+      EXPECT_EQ(context->peer(), peer);
+    } while (!gone);
+    EXPECT_TRUE(context->IsCancelled());
+    done(absl::OkStatus());
+  });
+  server_.reset();
+  gone = true;
+  answerer.join();
+  caller.join();
+}
+
 TEST_F(ThreadsTest, DestroyedServerEndsEverything) {
   Start();
   absl::Status status;
