@@ -129,6 +129,7 @@ class Link : private CmHandler {
   // The peer has chosen wire::kFeatureSolicited.
   void OnPeerSolicits() { group_->OnPeerSolicits(number_); }
 
+  bool has_queued() const { return sends_ != nullptr || !parked_.empty(); }
   // Rings the doorbell if anything is queued.
   void Flush() {
     if (!parked_.empty()) QueueParked();

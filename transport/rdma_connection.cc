@@ -107,7 +107,7 @@ void RdmaConnection::OnCmEvent(verbs::CmEvent& event) {
 
 void RdmaConnection::OnSendsDone(uint32_t count) {
   machine_.OnSendCompleted(count, loop()->Now());
-  MarkDirty();
+  if (AnythingDue()) MarkDirty();
 }
 
 void RdmaConnection::OnReadDone(uint64_t fetch_id) {

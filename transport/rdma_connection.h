@@ -111,6 +111,8 @@ class RdmaConnection : public LinkOwner,
   void AwaitIfWanted() {
     if (machine_.awaits_sends()) link_->AwaitSends();
   }
+  // Whether there is anything to do at the turn's end.
+  bool AnythingDue() const { return !machine_.settled() || link_->has_queued(); }
   inline void Deliver(const wire::FrameView& eager);
   void HandleEarlySends();
   void MarkDirty();

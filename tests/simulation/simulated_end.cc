@@ -21,8 +21,10 @@ void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::Gra
 
 void SimulatedEnd::Pump() {
   while (!world_.violation()) {
+    const bool settled = machine_->settled();
     std::optional<protocol::Action> action = machine_->NextAction(Room());
     if (!action) break;
+    if (settled) return world_.Violation(absl::StrCat("end ", number_, " was settled and acts"));
     if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
     std::visit([this](const auto& a) { Perform(a); }, *action);
   }
@@ -174,6 +176,7 @@ void SimulatedEnd::OnWake() {
 // --- The link.
 
 void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
+  const bool probing = machine_->probing();
   machine_->OnSendArrived();
   wire::FrameReader frames(bytes, world_.scenario.packing);
   while (!frames.done()) {
@@ -191,9 +194,17 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
     if ((delivered || machine_->quiet()) && world_.random.OneIn(2)) continue;
     Pump();
   }
-  Pump();
+  PumpIfDue(probing);
   loop_.OnPolled();
   loop_.WakeConnections();
+}
+
+// As a driver that leaves a settled machine alone until something else happens.
+void SimulatedEnd::PumpIfDue(bool was_probing) {
+  if (was_probing || !machine_->settled() || open_.has_value()) return Pump();
+  if (machine_->NextDeadline() < watched_deadline_) {
+    world_.Violation(absl::StrCat("end ", number_, " was settled and has an earlier deadline"));
+  }
 }
 
 void SimulatedEnd::Deliver(const wire::FrameView& eager) {
@@ -204,7 +215,7 @@ void SimulatedEnd::Deliver(const wire::FrameView& eager) {
 
 void SimulatedEnd::OnSendCompletion(uint32_t count) {
   machine_->OnSendCompleted(count, world_.now());
-  Pump();
+  PumpIfDue(false);
 }
 
 void SimulatedEnd::OnReadCompletion(uint64_t fetch_id, bool ok) {

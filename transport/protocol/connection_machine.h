@@ -165,6 +165,10 @@ class ConnectionMachine {
   bool quiet() const {
     return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending() && !announcer_.exports_due();
   }
+  // Quiet, and no frame may be due for its grant alone: NextAction has nothing to give out.
+  bool settled() const { return quiet() && !credits_.MayOweGrant(); }
+  // With the next frame NextDeadline may move earlier.
+  bool probing() const { return keepalive_.probing(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
   // own, its sender knows.) If it is false when a frame of PostAtOnce or a PostControl that leads others was given out,
   // that frame's completion may come with a later one's.

@@ -65,12 +65,12 @@ class CreditWindow {
   // Is the peer so low that a frame is due for the sake of the grant alone? If it is but nothing can be granted, asks
   // the budget for a wake-up.
   bool GrantDue() {
-    const uint32_t granted = share_.granted();
-    if (initiator_ ? granted < kCreditsPerConnectionMin : granted == 0) return MayRelieveStarved();
-    const uint32_t target = share_.target();
-    if (target < kRoomyWindow || 2 * granted >= target) return false;
-    return held_ > 0 && share_.Grantable() >= std::max<uint32_t>(2, target / 4);
+    const uint32_t granted = share_.granted(), target = share_.target();
+    if (Starved(granted)) return MayRelieveStarved();
+    return HalfUsed(granted, target) && held_ > 0 && share_.Grantable() >= std::max<uint32_t>(2, target / 4);
   }
+  // False: it is not, whatever can be granted.
+  bool MayOweGrant() const { return Starved(share_.granted()) || HalfUsed(share_.granted(), share_.target()); }
 
   // --- Receiving.
 
@@ -113,6 +113,10 @@ class CreditWindow {
   // one to replace the credit that the grant itself costs, one to gain.
   static constexpr uint32_t kRoomyWindow = 4;
 
+  // The peer holds less than it must have to answer.
+  bool Starved(uint32_t granted) const { return initiator_ ? granted < kCreditsPerConnectionMin : granted == 0; }
+  // A roomy window is more than half used.
+  static bool HalfUsed(uint32_t granted, uint32_t target) { return target >= kRoomyWindow && 2 * granted < target; }
   bool MayRelieveStarved();
   static absl::Status Overdrawn();
   absl::Status TooManyGranted(uint32_t count) const;

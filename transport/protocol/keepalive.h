@@ -35,6 +35,7 @@ class Keepalive {
     deadline_ = now + interval_;
   }
 
+  bool probing() const { return probing_; }
   // When to ask for the next judgement. While there is traffic it is that of an earlier silence, and moves when it has
   // come: nothing is calculated for each frame.
   absl::Time Deadline() const { return deadline_; }
