@@ -53,10 +53,10 @@ RdmaConnection::RdmaConnection(Parts parts)
       packing_(parts.config.packing()),
       packed_bytes_max_(PackedBytesMax(parts.config)),
       peer_(std::move(parts.peer)),
+      early_sends_(std::move(parts.early_sends)),
       machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
       authentication_(std::move(parts.authentication)),
       peer_identity_(Nobody()),
-      early_sends_(std::move(parts.early_sends)),
       timer_(group_.loop(), this) {
   if (parts.config.Agreed(wire::kFeatureSolicited)) link_->OnPeerSolicits();
 }
@@ -134,11 +134,14 @@ void RdmaConnection::OnTurnEnd() {
   if (!early_sends_.empty()) HandleEarlySends();
   splitter_.OnTurnEnd();
   landing_splitter_.OnTurnEnd();
-  BindExports();
-  TellWritten();
+  if (exports_due_) {
+    BindExports();
+    TellWritten();
+    exports_due_ = !unbound_.empty() || !written_.empty();
+  }
   Perform();
   link_->Flush();
-  ArmTimer();
+  if (machine_.TakeDeadlineNews()) ArmTimer();
 }
 
 void RdmaConnection::HandleEarlySends() {
@@ -196,6 +199,7 @@ void RdmaConnection::ArmTimer() {
 void RdmaConnection::OnTimer() {
   const absl::Time now = loop()->Now();
   if (machine_.NextDeadline() <= now) machine_.OnDeadline(now);
+  ArmTimer();
   MarkDirty();
 }
 

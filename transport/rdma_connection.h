@@ -171,9 +171,18 @@ class RdmaConnection : public LinkOwner,
   const uint32_t packed_bytes_max_;  // Of the frames that go in one SEND, if there are several. 0: none do.
   const std::string peer_;
 
-  // Owned by the loop.
+  // Owned by the loop. What every message needs stands together.
+  std::vector<EarlySend> early_sends_;
+  ConnectionHandler* handler_ = nullptr;  // Null once the handle is gone.
+  bool dirty_ = false;
+  bool exports_due_ = false;           // unbound_ or written_ are not empty.
+  bool announced_to_waiting_ = false;  // The last announcement came when the loop had waited.
+  bool performing_ = false;
+  bool answer_rings_ = false;  // The turn's last message is being delivered: the first OutboundMessage::ends_burst that
+                               // is sent meanwhile leaves, with what is queued, before the rest of the turn's work.
+  BatchSplitter splitter_{SendList::kCapacity};          // Has half of a turn's answers leave before the others.
+  BatchSplitter landing_splitter_{SendList::kCapacity};  // The same, by messages that have landed.
   protocol::ConnectionMachine machine_;
-  ConnectionHandler* handler_ = nullptr;               // Null once the handle is gone.
   std::unique_ptr<AuthenticationRun> authentication_;  // Null when it is over.
   AuthenticatedCallback on_authenticated_;             // The same.
   absl::Status refusal_;                               // Why our authenticator refuses the peer.
@@ -188,15 +197,7 @@ class RdmaConnection : public LinkOwner,
   protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
   std::vector<std::byte> spare_header_;  // Memory of the message that was delivered last, for the record of the next.
-  std::vector<EarlySend> early_sends_;
-  absl::Status end_status_;  // Why the link ended, when the machine did not ask for it.
-  bool dirty_ = false;
-  bool announced_to_waiting_ = false;  // The last announcement came when the loop had waited.
-  bool performing_ = false;
-  bool answer_rings_ = false;  // The turn's last message is being delivered: the first OutboundMessage::ends_burst that
-                               // is sent meanwhile leaves, with what is queued, before the rest of the turn's work.
-  BatchSplitter splitter_{SendList::kCapacity};          // Has half of a turn's answers leave before the others.
-  BatchSplitter landing_splitter_{SendList::kCapacity};  // The same, by messages that have landed.
+  absl::Status end_status_;              // Why the link ended, when the machine did not ask for it.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
 };

@@ -27,7 +27,6 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
   }
   const absl::Time now = loop()->Now();
   const bool last = group_.handling_last();
-  const bool probing = machine_.probing();
   if (!machine_.quiet()) Perform();  // What completed before is reported before.
   machine_.OnSendArrived();
   wire::FrameReader frames(bytes, packing_);
@@ -48,7 +47,7 @@ bool RdmaConnection::OnSendArrived(uint32_t receive, absl::Span<const std::byte>
       Perform();  // At once: actions point into the frame.
     }
   }
-  if (last && !dirty_ && !probing && !AnythingDue()) {
+  if (last && !dirty_ && !AnythingDue()) {
     splitter_.OnTurnEnd();  // As a rule, where one call is in flight: its answer has left.
   } else {
     MarkDirty();  // A doorbell for what all frames of this turn ask for, and none has rung for.

@@ -128,6 +128,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
     outbound.exported = std::move(exported);
     outbound.state = Outbound::Export::kExported;
     group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
+    exports_due_ = true;
     unbound_.Push(send_id);
     BindExports();
     if (outbound.payload != nullptr) written_.Push(send_id);  // Told by OnTurnEnd: the budget is on the stack.

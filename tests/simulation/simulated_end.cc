@@ -21,6 +21,7 @@ void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::Gra
 
 void SimulatedEnd::Pump() {
   while (!world_.violation()) {
+    if (!machine_->knows_quiet_rightly()) return world_.Violation(absl::StrCat("end ", number_, " is not quiet"));
     const bool settled = machine_->settled();
     std::optional<protocol::Action> action = machine_->NextAction(Room());
     if (!action) break;
@@ -29,7 +30,7 @@ void SimulatedEnd::Pump() {
     std::visit([this](const auto& a) { Perform(a); }, *action);
   }
   PostOpenSoon();
-  WatchDeadline();
+  if (machine_->TakeDeadlineNews()) WatchDeadline();
 }
 
 size_t SimulatedEnd::Room() const { return open_.has_value() ? receive_buffer_bytes_ - open_->bytes.size() : 0; }
@@ -64,6 +65,7 @@ void SimulatedEnd::WatchDeadline() {
     if (watched_deadline_ == deadline) watched_deadline_ = absl::InfiniteFuture();
     machine_->OnDeadline(world_.now());
     Pump();
+    WatchDeadline();
   });
 }
 
@@ -176,7 +178,6 @@ void SimulatedEnd::OnWake() {
 // --- The link.
 
 void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
-  const bool probing = machine_->probing();
   machine_->OnSendArrived();
   wire::FrameReader frames(bytes, world_.scenario.packing);
   while (!frames.done()) {
@@ -194,14 +195,14 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
     if ((delivered || machine_->quiet()) && world_.random.OneIn(2)) continue;
     Pump();
   }
-  PumpIfDue(probing);
+  PumpIfDue();
   loop_.OnPolled();
   loop_.WakeConnections();
 }
 
 // As a driver that leaves a settled machine alone until something else happens.
-void SimulatedEnd::PumpIfDue(bool was_probing) {
-  if (was_probing || !machine_->settled() || open_.has_value()) return Pump();
+void SimulatedEnd::PumpIfDue() {
+  if (!machine_->settled() || open_.has_value() || !machine_->knows_quiet_rightly()) return Pump();
   if (machine_->NextDeadline() < watched_deadline_) {
     world_.Violation(absl::StrCat("end ", number_, " was settled and has an earlier deadline"));
   }
@@ -215,7 +216,7 @@ void SimulatedEnd::Deliver(const wire::FrameView& eager) {
 
 void SimulatedEnd::OnSendCompletion(uint32_t count) {
   machine_->OnSendCompleted(count, world_.now());
-  PumpIfDue(false);
+  PumpIfDue();
 }
 
 void SimulatedEnd::OnReadCompletion(uint64_t fetch_id, bool ok) {

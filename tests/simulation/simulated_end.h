@@ -74,7 +74,7 @@ class SimulatedEnd : public LinkEnd {
   int side() const { return static_cast<int>(number_ & 1); }
   void Pump();
   void WatchDeadline();
-  void PumpIfDue(bool was_probing);
+  void PumpIfDue();
   void SendMessage();
   bool SendAtOnce(const protocol::SendHead& head);
   void MaybeAnswer();

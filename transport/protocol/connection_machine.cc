@@ -31,6 +31,9 @@ absl::Status MessageAfterDrain() {
 
 ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare share, absl::Time now)
     : config_(config),
+      state_(config.Agreed(wire::kFeatureAuthentication) ? State::kAuthenticating : State::kOpen),
+      now_(now),
+      keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),
       credits_(config.initiator, config.peers.initial_credits, std::move(share)),
       slots_(config.send_slots),
       authentication_(config.initiator, config.peers.receive_buffer_bytes, now + config.authentication_timeout),
@@ -39,10 +42,7 @@ ConnectionMachine::ConnectionMachine(const ConnectionConfig& config, GrantShare 
                  config.exports_revocable, AnnounceFlags(config), &actions_),
       fetcher_(FetchLimits(config), config.ours.epoch, &actions_),
       drain_(config.drain_timeout),
-      keepalive_(absl::Milliseconds(config.ours.keepalive_ms), config.keepalive_timeout, now),
       quarantine_(config.quarantine_timeout),
-      state_(config.Agreed(wire::kFeatureAuthentication) ? State::kAuthenticating : State::kOpen),
-      now_(now),
       packs_rendezvous_(config.packing() == wire::Packing::kRendezvous) {
   assert(config.ours.epoch == config.peers.epoch);
   assert(config.peers.receive_buffer_bytes >= kReceiveBufferBytesMin);
@@ -64,6 +64,7 @@ bool ConnectionMachine::idle() const {
 // --- Commands.
 
 uint64_t ConnectionMachine::Send(const SendHead& head) {
+  StirUp();
   assert(head.header_bytes <= header_bytes_max());
   const bool accepted = state_ == State::kOpen && !drain_.requested() &&
                         head.payload_bytes <= config_.message_bytes_max &&
@@ -75,6 +76,7 @@ uint64_t ConnectionMachine::Send(const SendHead& head) {
 }
 
 void ConnectionMachine::CancelSend(uint64_t send_id, absl::Time now) {
+  StirUp();
   if (state_ == State::kClosed) return;
   eager_.Cancel(send_id);
   announcer_.Cancel(send_id);
@@ -83,10 +85,12 @@ void ConnectionMachine::CancelSend(uint64_t send_id, absl::Time now) {
 }
 
 void ConnectionMachine::CancelFetch(uint64_t call_id) {
+  StirUp();
   if (state_ != State::kClosed) fetcher_.Cancel(call_id);
 }
 
 void ConnectionMachine::Drain(absl::Time now) {
+  StirUp();
   now_ = now;
   drain_.Request(now);
 }
@@ -175,19 +179,24 @@ void ConnectionMachine::OnPeerGoodbye(const wire::FrameView& frame) {
 void ConnectionMachine::OnSendCompleted(uint32_t count, absl::Time now) {
   now_ = now;
   for (; count > 0 && state_ != State::kClosed; --count) {
-    slots_.Complete([this](uint64_t send_id) { eager_.EndPosted(send_id, SendOutcome::kDelivered); });
+    slots_.Complete([this](uint64_t send_id) {
+      StirUp();
+      eager_.EndPosted(send_id, SendOutcome::kDelivered);
+    });
   }
   if (state_ == State::kGoodbye && !control_.due(ControlFrames::kGoodbye) && slots_.posted() == 0)
     StartDisconnect(goodbye_.status());
 }
 
 void ConnectionMachine::OnReadCompleted(uint64_t fetch_id, bool ok) {
+  StirUp();
   if (state_ == State::kClosed) return;
   if (fetcher_.OnReadCompleted(fetch_id, ok)) return;
   StartDisconnect(absl::UnavailableError("an RDMA READ failed, and with it the queue pair"));
 }
 
 void ConnectionMachine::OnDisconnected(absl::Status status) {
+  StirUp();
   if (state_ == State::kClosed) return;
   if (live()) {
     goodbye_.set_status(status.ok() ? absl::UnavailableError("the connection was lost") : std::move(status));
@@ -202,24 +211,42 @@ void ConnectionMachine::OnDisconnected(absl::Status status) {
 }
 
 void ConnectionMachine::OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments) {
+  StirUp();
   announcer_.OnExported(send_id, segments);
 }
 
-void ConnectionMachine::OnExportFailed(uint64_t send_id) { announcer_.OnExportFailed(send_id); }
+void ConnectionMachine::OnExportFailed(uint64_t send_id) {
+  StirUp();
+  announcer_.OnExportFailed(send_id);
+}
 
-void ConnectionMachine::OnVerdict(uint64_t fetch_id, Verdict verdict) { fetcher_.OnVerdict(fetch_id, verdict); }
+void ConnectionMachine::OnVerdict(uint64_t fetch_id, Verdict verdict) {
+  StirUp();
+  fetcher_.OnVerdict(fetch_id, verdict);
+}
 
-void ConnectionMachine::OnLanding(uint64_t fetch_id) { fetcher_.OnLanding(fetch_id); }
+void ConnectionMachine::OnLanding(uint64_t fetch_id) {
+  StirUp();
+  fetcher_.OnLanding(fetch_id);
+}
 
-void ConnectionMachine::OnLandingFailed(uint64_t fetch_id) { fetcher_.OnLandingFailed(fetch_id); }
+void ConnectionMachine::OnLandingFailed(uint64_t fetch_id) {
+  StirUp();
+  fetcher_.OnLandingFailed(fetch_id);
+}
 
-void ConnectionMachine::OnIdentity(uint64_t fetch_id, bool ok) { fetcher_.OnIdentity(fetch_id, ok); }
+void ConnectionMachine::OnIdentity(uint64_t fetch_id, bool ok) {
+  StirUp();
+  fetcher_.OnIdentity(fetch_id, ok);
+}
 
 void ConnectionMachine::OnBudgetWakeup() {
+  StirUp();
   if (state_ == State::kOpen && credits_.TakeReclaimWanted()) control_.Add(ControlFrames::kReclaim);
 }
 
 void ConnectionMachine::OnDeadline(absl::Time now) {
+  StirUp();
   if (state_ == State::kGoodbye && now >= goodbye_.deadline()) StartDisconnect(goodbye_.status());
   if (state_ == State::kAuthenticating && now >= authentication_.deadline()) {
     SayGoodbye(absl::DeadlineExceededError("the authentication was not finished in time"), GoodbyeReason::kShutdown,
@@ -269,6 +296,7 @@ bool ConnectionMachine::DrainedBothWays() const {
 }
 
 void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, absl::Time now) {
+  StirUp();
   if (!live()) return;
   state_ = State::kGoodbye;
   goodbye_.Decide(std::move(status), reason, now + config_.goodbye_timeout);
@@ -281,6 +309,7 @@ void ConnectionMachine::EndQuarantine(absl::Time now) {
 }
 
 void ConnectionMachine::StartDisconnect(absl::Status status) {
+  StirUp();
   if (state_ == State::kDisconnecting || state_ == State::kClosed) return;
   if (live()) goodbye_.set_status(std::move(status));
   state_ = State::kDisconnecting;

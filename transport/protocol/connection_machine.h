@@ -156,27 +156,31 @@ class ConnectionMachine {
   // (wire::Packing) and has not left yet: one that fits may join it, at the cost of neither credit nor slot.
   std::optional<Action> NextAction(size_t room = 0) {
     if (actions_.empty()) {
-      if (NothingDue()) return std::nullopt;
+      known_quiet_ = quiet();
+      if (known_quiet_ && !credits_.GrantDue()) return std::nullopt;  // The usual case.
       if (!StartExports()) return NextDueAction(room);
     }
     return TakeQueued();
   }
   // Nothing is to be done but perhaps to post a frame for its grant alone: NextAction may be left to the end of a turn.
-  bool quiet() const {
-    return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending() && !announcer_.exports_due();
-  }
-  // Quiet, and no frame may be due for its grant alone: NextAction has nothing to give out.
-  bool settled() const { return quiet() && !credits_.MayOweGrant(); }
-  // With the next frame NextDeadline may move earlier.
-  bool probing() const { return keepalive_.probing(); }
+  bool quiet() const { return known_quiet_ || FindQuiet(); }
+  // For tests: what is remembered of it is true.
+  bool knows_quiet_rightly() const { return !known_quiet_ || FindQuiet(); }
+  // Quiet, and no frame may be due for its grant alone: NextAction has nothing to give out. Nor is NextDeadline to be
+  // re-read.
+  bool settled() const { return quiet() && !deadline_news_ && !credits_.MayOweGrant(); }
   // Whether something waits for the posted SENDs to complete: their slots, or the end. (What waits for a Send of its
   // own, its sender knows.) If it is false when a frame of PostAtOnce or a PostControl that leads others was given out,
   // that frame's completion may come with a later one's.
-  bool awaits_sends() const { return state_ != State::kOpen || drain_.requested() || slots_.HalfFull(); }
+  bool awaits_sends() const {
+    return slots_.HalfFull() || (!known_quiet_ && (state_ != State::kOpen || drain_.requested()));
+  }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier with
   // calls like CancelSend and Drain, with OnDeadline, and with frames (the peer drains, answers a probe, or breaks the
-  // protocol): re-read it when what came together was handled.
+  // protocol).
   absl::Time NextDeadline() const;
+  // It may have moved earlier since this was asked the last time: asked when what came together was handled.
+  bool TakeDeadlineNews() { return std::exchange(deadline_news_, false); }
 
   // The longest call header that any message can have.
   size_t header_bytes_max() const;
@@ -223,16 +227,21 @@ class ConnectionMachine {
            !fetcher_.HasFinish() && control_.empty() && !drain_.requested();
   }
   bool MayLeave(const SendHead& head) const {
-    return NoFrameWaits() && IsEager(head) && head.payload_bytes <= config_.message_bytes_max;
+    return (known_quiet_ || NoFrameWaits()) && IsEager(head) && head.payload_bytes <= config_.message_bytes_max;
   }
   std::optional<Action> TakeQueued() {
     std::optional<Action> action(actions_.front());
     actions_.DropFront();
     return action;
   }
-  // The usual case, when no action is queued: no frame, no export, no READ, no landing and no end is due.
-  bool NothingDue() {
-    return NoFrameWaits() && !fetcher_.HasPending() && !announcer_.exports_due() && !credits_.GrantDue();
+  // No action is queued, and no frame, no export, no READ, no landing and no end is due.
+  bool FindQuiet() const {
+    return actions_.empty() && NoFrameWaits() && !fetcher_.HasPending() && !announcer_.exports_due();
+  }
+  // Whatever may end the quiet says so.
+  void StirUp() {
+    known_quiet_ = false;
+    deadline_news_ = true;
   }
   // True if that has queued any.
   bool StartExports() {
@@ -264,22 +273,24 @@ class ConnectionMachine {
   // Constant after construction.
   const ConnectionConfig config_;
 
-  // Owned by the loop.
-  ActionQueue actions_;
+  // Owned by the loop. What every message needs stands together.
+  State state_;
+  bool known_quiet_ = false;  // quiet() was true, and since then messages have come and left at once, and no more.
+  bool deadline_news_ = true;
+  bool messages_held_ = false;
+  absl::Time now_;  // Of the last event that told it.
+  Keepalive keepalive_;
   CreditWindow credits_;
   SendSlots slots_;
+  ActionQueue actions_;
   AuthenticationExchange authentication_;
   EagerSender eager_;
   RendezvousSender announcer_;
   RendezvousReceiver fetcher_;
   ControlFrames control_;
   protocol::Drain drain_;
-  Keepalive keepalive_;
   QuarantineWatch quarantine_;
-  State state_;
-  absl::Time now_;  // Of the last event that told it.
   bool closed_due_ = false;
-  bool messages_held_ = false;
   bool announce_next_ = false;   // Announcements and eager messages take turns.
   const bool packs_rendezvous_;  // wire::Packing::kRendezvous. Constant after construction.
   Goodbye goodbye_;              // Decided when the end is; its status is the connection's.
@@ -288,12 +299,15 @@ class ConnectionMachine {
 inline bool ConnectionMachine::OnFrame(const wire::FrameView& frame, absl::Time now) {
   now_ = now;
   if (state_ == State::kClosed || state_ == State::kDisconnecting) return false;
+  deadline_news_ |= keepalive_.probing();
   keepalive_.OnFrame(now);
   absl::Status status = credits_.OnGrant(frame.header.credit_grant);
-  if (status.ok() && state_ == State::kOpen && frame.header.type == wire::FrameType::kEager && !drain_.peer_drained()) {
+  const bool takes_messages = known_quiet_ || (state_ == State::kOpen && !drain_.peer_drained());
+  if (status.ok() && takes_messages && frame.header.type == wire::FrameType::kEager) {
     credits_.OnMessage(now);
     return true;
   }
+  StirUp();
   if (status.ok()) status = Dispatch(frame, now);
   if (!status.ok()) SayGoodbye(std::move(status), wire::GoodbyeReason::kProtocolError, now);
   return false;

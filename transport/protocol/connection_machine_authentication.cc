@@ -29,6 +29,7 @@ absl::Status ConnectionMachine::DispatchAuthentication(const wire::FrameView& fr
 }
 
 absl::Status ConnectionMachine::OnAuthenticationAnswer(absl::string_view message, bool accept, absl::Time now) {
+  StirUp();
   if (state_ != State::kAuthenticating || !authentication_.asking()) return absl::OkStatus();
   absl::Status status = authentication_.OnAnswer(message, accept);
   if (!status.ok()) OnAuthenticationRefused(now);
