@@ -47,14 +47,14 @@ ClientConnection::ClientConnection(Network* network, std::string address,
       address_(std::move(address)),
       options_(std::move(channel_options)),
       policy_(options.authentication),
-      loop_(*loop),
-      pool_(std::move(calls)),
       observer_(*observer),
       handle_(std::make_shared<Handle>(this)),
+      loop_(*loop),
+      pool_(std::move(calls)),
       session_(SessionOptionsOf(*options_, options.waits_for_connection)),
+      timer_(loop, this),
       reconnect_(ReconnectOptions(), options.seed),
-      connects_ahead_(options_->connect_ahead),
-      timer_(loop, this) {}
+      connects_ahead_(options_->connect_ahead) {}
 
 ClientConnection::~ClientConnection() {
   if (!shut_down_) handle_->Detach();

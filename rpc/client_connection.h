@@ -153,38 +153,38 @@ class ClientConnection {
   const std::string address_;
   const std::shared_ptr<const ChannelOptions> options_;
   const transport::AuthenticationPolicy policy_;
-  transport::EventLoop& loop_;
-  const std::shared_ptr<ClientCallPool> pool_;
   Observer& observer_;
   const std::shared_ptr<Handle> handle_;
+  transport::EventLoop& loop_;
+  const std::shared_ptr<ClientCallPool> pool_;
 
-  // Owned by the loop's thread.
-  ClientSession session_;
-  // Of the request that was sent last: most are of the one before. Names are in static storage, so that one is known by
-  // its place; its bytes are never read here, and where one is not, its server checks it all the same.
-  absl::string_view last_method_;
-  Reconnect reconnect_;
+  // Owned by the loop's thread. What every call needs stands together.
+  bool wanted_ = true;
+  bool settling_ = false;
+  bool shut_down_ = false;
+  bool unused_ = true;  // It has no call.
+  // The timer comes before a connection that has no call from now on has been idle too long.
+  bool watches_idleness_ = false;
+  ConnectivityState connectivity_ = ConnectivityState::kIdle;  // As reported.
+  absl::Time unused_since_;                                    // When it last came to have none, or was connected.
+  ClientLink* link_ = nullptr;                                 // The one that takes new calls. Null: none.
   // By the index of the call's id in the session. A unary one whose response ended it has been given back; others stay,
   // over, for the next of their index.
   std::vector<ClientCall*> calls_;
-  ClientLink* link_ = nullptr;                      // The one that takes new calls. Null: none.
+  // Of the request that was sent last: most are of the one before. Names are in static storage, so that one is known by
+  // its place; its bytes are never read here, and where one is not, its server checks it all the same.
+  absl::string_view last_method_;
+  std::atomic<size_t> calls_in_flight_ = 0;  // Any thread reads it.
+  ClientSession session_;
+  transport::DeadlineTimer<ClientConnection, &ClientConnection::OnTime> timer_;
+  Reconnect reconnect_;
   std::vector<std::unique_ptr<ClientLink>> links_;  // With those that drain.
   ClientSession::Epoch last_epoch_ = 0;
-  bool wanted_ = true;
-  bool connects_ahead_;                                        // Not when it has been idle.
-  bool attempt_failed_ = false;                                // Since it was connected or idle.
-  ConnectivityState connectivity_ = ConnectivityState::kIdle;  // As reported.
+  bool connects_ahead_;          // Not when it has been idle.
+  bool attempt_failed_ = false;  // Since it was connected or idle.
   absl::Status last_failure_;
-  bool unused_ = true;       // It has no call.
-  absl::Time unused_since_;  // When it last came to have none, or was connected.
-  // The timer comes before a connection that has no call from now on has been idle too long.
-  bool watches_idleness_ = false;
-  transport::DeadlineTimer<ClientConnection, &ClientConnection::OnTime> timer_;
-  bool settling_ = false;
-  bool shut_down_ = false;
 
   // Any thread.
-  std::atomic<size_t> calls_in_flight_ = 0;
   mutable std::mutex mu_;
   std::string state_ ABSL_GUARDED_BY(mu_) = "not connected";  // For people.
 };

@@ -30,7 +30,10 @@ RequestSendOutcome ToSessionOutcome(transport::SendOutcome outcome) {
 
 ClientLink::ClientLink(ClientConnection* owner, ClientSession::Epoch epoch,
                        std::unique_ptr<transport::Connection> connection)
-    : owner_(*owner), epoch_(epoch), connection_(std::move(connection)) {
+    : owner_(*owner),
+      epoch_(epoch),
+      connection_(std::move(connection)),
+      header_bytes_max_(connection_->header_bytes_max()) {
   connection_->set_handler(this);
 }
 

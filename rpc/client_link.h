@@ -46,7 +46,7 @@ class ClientLink : public transport::ConnectionHandler {
   }
 
   ClientSession::Epoch epoch() const { return epoch_; }
-  size_t header_bytes_max() const { return connection_->header_bytes_max(); }
+  size_t header_bytes_max() const { return header_bytes_max_; }
   const std::string& peer() const { return connection_->peer(); }
 
   transport::Verdict OnAnnounced(const transport::MessageHead& head) override;
@@ -65,11 +65,12 @@ class ClientLink : public transport::ConnectionHandler {
   ClientConnection& owner_;
   const ClientSession::Epoch epoch_;
   const std::unique_ptr<transport::Connection> connection_;
+  const size_t header_bytes_max_;
 
-  size_t requests_ = 0;  // On their way out.
-  StreamSends stream_sends_;
   bool aborted_ = false;
   bool drain_asked_ = false;  // And not answered.
+  size_t requests_ = 0;       // On their way out.
+  StreamSends stream_sends_;
 };
 
 }  // namespace verbena::rpc

@@ -157,20 +157,21 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   const std::shared_ptr<ServerConnection*> weak_self_;  // For tasks of the loop: points at null once this is gone.
 
-  std::unique_ptr<transport::Connection> connection_;  // Null: closed.
-  const ClientId client_;
-  const std::unique_ptr<CallGuard> guard_;  // Null: everybody may call everything. Not asked once it is closed.
-  ServerSession session_;
-  LoadReport load_report_;
-  std::vector<Slot> slots_;
-  absl::flat_hash_map<uint64_t, RequestInParts> in_parts_;  // By MessageHead::fetch_id: call ids are the peer's.
-  StreamSends stream_sends_;
-  transport::DeadlineTimer<ServerConnection, &ServerConnection::OnTime> timer_;
-  transport::DeadlineTimer<ServerConnection, &ServerConnection::OnDrainTime> drain_timer_;
   bool settling_ = false;
   bool draining_ = false;
   bool client_drained_ = false;  // No new call follows; or it had time enough to say so.
   bool sends_over_ = false;      // Drained or aborted: nothing may be sent any more.
+
+  std::unique_ptr<transport::Connection> connection_;  // Null: closed.
+  const ClientId client_;
+  const std::unique_ptr<CallGuard> guard_;  // Null: everybody may call everything. Not asked once it is closed.
+  std::vector<Slot> slots_;
+  LoadReport load_report_;
+  ServerSession session_;
+  transport::DeadlineTimer<ServerConnection, &ServerConnection::OnTime> timer_;
+  absl::flat_hash_map<uint64_t, RequestInParts> in_parts_;  // By MessageHead::fetch_id: call ids are the peer's.
+  StreamSends stream_sends_;
+  transport::DeadlineTimer<ServerConnection, &ServerConnection::OnDrainTime> drain_timer_;
 };
 
 }  // namespace verbena::rpc
