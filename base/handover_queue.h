@@ -3,7 +3,8 @@
 // Producers push onto a list whose head they exchange; the consumer takes the whole list in one step and turns it round
 // (Treiber, "Systems Programming: Coping with Parallelism", 1986; nothing is popped singly, so an address that comes
 // back confuses nobody). Whoever is held up anywhere holds up no other thread. Nodes are kept for use again, in chains
-// that a producer takes whole and gives back but for their first: in the steady state nothing is allocated.
+// that a producer takes whole and gives back but for their first: in the steady state nothing is allocated. They are as
+// many as there ever were at once, (kChains + 1) * kChainMax at most.
 //
 // Owner: the consumer; producers are done with it before it goes. Thread: as each method says. The consumer may be
 // another thread each time if what one did happens before what the next does.
@@ -71,6 +72,10 @@ class HandoverQueue {
   }
 
  private:
+  static constexpr size_t kChains = 8;     // For so many producers at once.
+  static constexpr size_t kChainMax = 32;  // In nodes. What loops and channels are handed in one turn is seldom more
+                                           // than the 256 of all chains.
+
   struct Node {
     std::optional<T> value;
     Node* next = nullptr;  // Pushed before it, in the queue; after it, once taken.
@@ -86,8 +91,6 @@ class HandoverQueue {
     }
     return oldest_first;
   }
-
-  static constexpr size_t kChainMax = 32;
 
   Node* NewNode() {
     for (std::atomic<Node*>& spares : spares_) {
@@ -131,7 +134,7 @@ class HandoverQueue {
 
   std::atomic<Node*> newest_ = nullptr;
   // Nodes for use again: each place is empty or has a chain.
-  std::array<std::atomic<Node*>, 8> spares_ = {};
+  std::array<std::atomic<Node*>, kChains> spares_ = {};
   // The consumer's: what it has used, while there is no place for it.
   Node* used_ = nullptr;
   size_t used_count_ = 0;

@@ -159,9 +159,10 @@ void ChannelLane::Start(UserCall&& call) {
 }
 
 void ChannelLane::StartLater(UserCall&& call) {
+  const std::shared_ptr<ChannelLane> self = shared_from_this();  // Once pushed the call may end, and the channel go.
   handed_over_.Push(std::move(call));
   // Also if there are others: who pushed them may be held up before its Post.
-  loop_.Post([self = shared_from_this()] {
+  self->loop_.Post([self] {
     if (self->handed_over_.empty()) return;
     self->handed_over_.TakeAll([&self](UserCall&& handed_over) { self->Start(std::move(handed_over)); });
   });

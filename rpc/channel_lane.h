@@ -70,7 +70,7 @@ class ChannelLane : public CallRouter,
   void OnLoad(ClientConnection& connection, double load) override;
 
   // Any thread.
-  // The same soon, in order of calling, and before what this thread posts to the loop from here on.
+  // Start, soon: in order of calling, and before what this thread posts to the loop from here on.
   void StartLater(UserCall&& call);
   transport::EventLoop& loop() { return loop_; }
   const std::shared_ptr<transport::LoopHandle>& handle() const { return handle_; }

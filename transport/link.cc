@@ -234,6 +234,7 @@ void Link::OnReceiveCompleted(uint32_t receive, const ibv_wc& completion) {
   const size_t length = completion.opcode == IBV_WC_RECV ? completion.byte_len : 0;
   const absl::Span<const std::byte> bytes(supply.data(receive), length);
   if (owner_->OnSendArrived(receive, bytes)) supply.Repost(receive);
+  if (own_receives_ != nullptr) own_receives_->ReportGrants();  // This may have no turn's end.
 }
 
 void Link::Landed(const Flight& flight) {

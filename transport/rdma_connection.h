@@ -111,7 +111,8 @@ class RdmaConnection : public LinkOwner,
   void AwaitIfWanted() {
     if (machine_.awaits_sends()) link_->AwaitSends();
   }
-  // Whether there is anything to do at the turn's end.
+  // Whether the machine, its deadline or the link has anything for the turn's end to do. What else is done there
+  // (splitters, exports) is for who made it due.
   bool AnythingDue() const { return !machine_.settled() || link_->has_queued(); }
   inline void Deliver(const wire::FrameView& eager);
   void HandleEarlySends();

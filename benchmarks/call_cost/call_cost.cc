@@ -184,8 +184,8 @@ absl::Status Run() {
   for (int run = 0; run < kWarmUpRuns; ++run) {
     if (absl::Status warm = load.Run(calls, loop->get()); !warm.ok()) return warm;
   }
-  const absl::Time begin = absl::Now();
   const double waited_before = SecondsKeptWaiting();
+  const absl::Time begin = absl::Now();
   CALLGRIND_START_INSTRUMENTATION;
   absl::Status measured = load.Run(calls, loop->get());
   CALLGRIND_STOP_INSTRUMENTATION;

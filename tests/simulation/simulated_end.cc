@@ -20,6 +20,12 @@ void SimulatedEnd::Start(const protocol::ConnectionConfig& config, protocol::Gra
 }
 
 void SimulatedEnd::Pump() {
+  Act();
+  PostOpenSoon();
+  if (machine_->TakeDeadlineNews()) WatchDeadline();
+}
+
+void SimulatedEnd::Act() {
   while (!world_.violation()) {
     if (!machine_->knows_quiet_rightly()) return world_.Violation(absl::StrCat("end ", number_, " is not quiet"));
     const bool settled = machine_->settled();
@@ -29,8 +35,6 @@ void SimulatedEnd::Pump() {
     if (closed_) return world_.Violation(absl::StrCat("end ", number_, " acts after Closed"));
     std::visit([this](const auto& a) { Perform(a); }, *action);
   }
-  PostOpenSoon();
-  if (machine_->TakeDeadlineNews()) WatchDeadline();
 }
 
 size_t SimulatedEnd::Room() const { return open_.has_value() ? receive_buffer_bytes_ - open_->bytes.size() : 0; }
@@ -193,7 +197,7 @@ void SimulatedEnd::OnFrameBytes(const std::vector<std::byte>& bytes) {
     // What a message asked for, or a quiet machine, may be left to the end of the turn. Else before the next frame:
     // actions point into this one.
     if ((delivered || machine_->quiet()) && world_.random.OneIn(2)) continue;
-    Pump();
+    Act();
   }
   PumpIfDue();
   loop_.OnPolled();

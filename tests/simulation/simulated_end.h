@@ -75,6 +75,7 @@ class SimulatedEnd : public LinkEnd {
   void Pump();
   void WatchDeadline();
   void PumpIfDue();
+  void Act();
   void SendMessage();
   bool SendAtOnce(const protocol::SendHead& head);
   void MaybeAnswer();

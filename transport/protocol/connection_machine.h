@@ -7,14 +7,14 @@
 //
 // Order of calls. Construct it when the connection is established (both Hellos known). If they chose authentication,
 // nothing but the exchange happens, and no Send and no Drain may come, until Authenticated. Then any of the commands
-// and events, in any order; after each, or after a batch of them, call NextAction until it returns nullopt and perform
-// what it returns. After OnFrame do so at once, unless quiet(): AskVerdict points into the frame. Where it returns true
-// that may wait for the end of the turn: an eager message that OnFrame lets through goes ahead of actions that were not
-// taken before. Performing an action may call the machine again (a handler that sends): such calls only queue, but for
-// JoinAtOnce and PostAtOnce. Frames are made by these and NextAction at the moment they are called, with the grants of
-// that moment. Call OnDeadline at NextDeadline. The end: Disconnect
-// is asked for (or the queue pair fails by itself); OnDisconnected is called once, when the queue pair can move no more
-// bytes; the remaining actions come out, the last being Closed; then destroy the machine.
+// and events, in any order; after each, or after a batch of them, unless settled(), call NextAction until it returns
+// nullopt, perform what it returns, and read NextDeadline if TakeDeadlineNews. After OnFrame do so at once, unless
+// quiet(): AskVerdict points into the frame. Where it returns true that may wait for the end of the turn: an eager
+// message that OnFrame lets through goes ahead of actions that were not taken before. Performing an action may call the
+// machine again (a handler that sends): such calls only queue, but for JoinAtOnce and PostAtOnce. Frames are made by
+// these and NextAction at the moment they are called, with the grants of that moment. Call OnDeadline at NextDeadline.
+// The end: Disconnect is asked for (or the queue pair fails by itself); OnDisconnected is called once, when the queue
+// pair can move no more bytes; the remaining actions come out, the last being Closed; then destroy the machine.
 //
 // Owner: the driver's connection. Thread: its event loop's. Errors: whatever a peer can do wrong ends in a Disconnect
 // with a status in words; no call returns an error. Memory: tables and queues grow to what is needed and are recycled;
@@ -176,8 +176,8 @@ class ConnectionMachine {
     return slots_.HalfFull() || (!known_quiet_ && (state_ != State::kOpen || drain_.requested()));
   }
   // When OnDeadline is due; InfiniteFuture if never. It moves later with traffic, without notice, and earlier with
-  // calls like CancelSend and Drain, with OnDeadline, and with frames (the peer drains, answers a probe, or breaks the
-  // protocol).
+  // calls like CancelSend and Drain, with OnDeadline, and with frames (the peer drains, answers a probe, ends the
+  // authentication, or breaks the protocol).
   absl::Time NextDeadline() const;
   // It may have moved earlier since this was asked the last time: asked when what came together was handled.
   bool TakeDeadlineNews() { return std::exchange(deadline_news_, false); }

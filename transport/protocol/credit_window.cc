@@ -18,7 +18,7 @@ bool CreditWindow::MaySpendInTurn() {
   return false;
 }
 
-// The peer holds less than it must have to answer.
+// Of a starved peer: whether a grant can be sent now. If grants are missing, asks for them.
 bool CreditWindow::MayRelieveStarved() {
   const uint32_t wanted = kCreditsPerConnectionMin - share_.granted();
   if (share_.Grantable() >= wanted) return held_ > 0;
