@@ -6,7 +6,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rpc/channel.h"
@@ -117,46 +119,66 @@ class KeepingNetwork : public rpc::Network {
   bool lets_leave = false;
 };
 
+// A channel on such a connection, driven by the test.
+class KeptChannel {
+ public:
+  explicit KeptChannel(bool lets_leave = false, absl::Duration idle_timeout = absl::InfiniteDuration()) {
+    network_.lets_leave = lets_leave;
+    ChannelOptions options;
+    options.loop = &loop;
+    options.default_timeout = absl::Seconds(10);
+    options.idle_timeout = idle_timeout;
+    channel_.emplace(*rpc::ChannelCore::Open(&network_, "host:1", options));
+    request_.set_value("sixty-four bytes or so, which is what budgets are about in here");
+    loop.RunUntilIdle();
+  }
+
+  void Start(ClientContext* context, CallDone done) {
+    CallbackUnaryCall(*channel_, kEcho, context, &request_, &reply_, std::move(done));
+  }
+  // An empty reply, without an error.
+  void Answer(uint64_t call_id) {
+    SpanPayload nothing({});
+    connection().handler->OnMessage(
+        {static_cast<uint8_t>(MessageKind::kResponse), call_id, absl::MakeConstSpan(header_).first(header_bytes_), 0},
+        nothing);
+  }
+  KeepingConnection& connection() { return *network_.latest; }  // After the first Start.
+
+  testing::ManualLoop loop;
+
+ private:
+  KeepingNetwork network_;
+  std::optional<Channel> channel_;
+  Text request_, reply_;
+  std::array<std::byte, rpc::kResponseHeaderRoomMin> header_;
+  const size_t header_bytes_ = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header_));
+};
+
 // By whether messages leave at once, or are reported.
 class HotPathOfSends : public ::testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(BothWays, HotPathOfSends, ::testing::Bool());
 
 TEST_P(HotPathOfSends, CallStartedOnTheLoopAllocatesAndPostsNothingAtTheClient) {
-  testing::ManualLoop loop;
-  KeepingNetwork network;
-  network.lets_leave = GetParam();
-  ChannelOptions options;
-  options.loop = &loop;
-  options.default_timeout = absl::Seconds(10);
-  Channel channel(*rpc::ChannelCore::Open(&network, "host:1", options));
-  loop.RunUntilIdle();
-
+  KeptChannel channel(GetParam());
   ClientContext context;
-  Text request, reply;
-  request.set_value("sixty-four bytes or so, which is what budgets are about in here");
   int completed = 0;
-  std::array<std::byte, rpc::kResponseHeaderRoomMin> header;
-  const size_t header_bytes = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header));
   const auto call_once = [&] {
-    CallbackUnaryCall(channel, kEcho, &context, &request, &reply, [&completed](absl::Status) { ++completed; });
-    KeepingConnection& connection = *network.latest;
-    connection.ReportLatest();
-    SpanPayload nothing({});
-    connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kResponse), connection.call_id,
-                                   absl::MakeConstSpan(header).first(header_bytes), 0},
-                                  nothing);
+    channel.Start(&context, [&completed](absl::Status) { ++completed; });
+    channel.connection().ReportLatest();
+    channel.Answer(channel.connection().call_id);
   };
   size_t allocated = 0, posted = 0;
-  loop.Post([&] {  // On the loop's thread.
+  channel.loop.Post([&] {  // On the loop's thread.
     for (int i = 0; i < kWarmUp; ++i) call_once();
-    const size_t posted_before = loop.posted();
+    const size_t posted_before = channel.loop.posted();
     allocated = testing::AllocationsOf([&] {
       for (int i = 0; i < kMeasured; ++i) call_once();
     });
-    posted = loop.posted() - posted_before;
+    posted = channel.loop.posted() - posted_before;
   });
-  loop.RunUntilIdle();
+  channel.loop.RunUntilIdle();
   EXPECT_EQ(completed, kWarmUp + kMeasured);
   EXPECT_EQ(allocated, 0u);
   EXPECT_EQ(posted, 0u);
@@ -164,80 +186,54 @@ TEST_P(HotPathOfSends, CallStartedOnTheLoopAllocatesAndPostsNothingAtTheClient) 
 
 // The report asks for nothing as a rule. Here it ends the call, and with it what the connection is used for.
 TEST(HotPath, ReportOfARequestThatItsResponseOvertookEndsTheCall) {
-  testing::ManualLoop loop;
-  KeepingNetwork network;
-  ChannelOptions options;
-  options.loop = &loop;
-  options.idle_timeout = absl::Seconds(1);
-  Channel channel(*rpc::ChannelCore::Open(&network, "host:1", options));
+  KeptChannel channel(/*lets_leave=*/false, /*idle_timeout=*/absl::Seconds(1));
   ClientContext context;
-  Text request, reply;
   int completed = 0;
-  CallbackUnaryCall(channel, kEcho, &context, &request, &reply, [&completed](absl::Status) { ++completed; });
-  loop.RunUntilIdle();
-  std::array<std::byte, rpc::kResponseHeaderRoomMin> header;
-  const size_t header_bytes = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header));
-  KeepingConnection& connection = *network.latest;
-  SpanPayload nothing({});
-  connection.handler->OnMessage({static_cast<uint8_t>(MessageKind::kResponse), connection.call_id,
-                                 absl::MakeConstSpan(header).first(header_bytes), 0},
-                                nothing);
-  loop.Advance(absl::Seconds(2));
+  channel.Start(&context, [&completed](absl::Status) { ++completed; });
+  channel.loop.RunUntilIdle();
+  KeepingConnection& connection = channel.connection();
+  channel.Answer(connection.call_id);
+  channel.loop.Advance(absl::Seconds(2));
   EXPECT_EQ(completed, 1);
   EXPECT_FALSE(connection.drained);
   connection.handler->OnSent(connection.last_sent, SendOutcome::kDelivered);
-  loop.Advance(absl::Seconds(2));
+  channel.loop.Advance(absl::Seconds(2));
   EXPECT_TRUE(connection.drained);
 }
 
 // The deadline of two calls: the end of one runs what ends the other, whose send was to be cancelled, and begins a
 // third in its place.
 TEST(HotPath, WhatWasToBeDoneForACallThatHasEndedMeanwhileIsNotDone) {
-  testing::ManualLoop loop;
-  KeepingNetwork network;
-  ChannelOptions options;
-  options.loop = &loop;
-  Channel channel(*rpc::ChannelCore::Open(&network, "host:1", options));
+  KeptChannel channel;
   ClientContext contexts[3];
-  Text request, reply;
   std::vector<absl::StatusCode> ends[3];
-  const auto start = [&](int which, CallDone done) {
-    CallbackUnaryCall(channel, kEcho, &contexts[which], &request, &reply, std::move(done));
-    loop.RunUntilIdle();
-  };
   const auto note_end = [&](int which) {
     return [&ends, which](const absl::Status& status) { ends[which].push_back(status.code()); };
-  };
-  const auto answer = [&](uint64_t call_id) {
-    std::array<std::byte, rpc::kResponseHeaderRoomMin> header;
-    const size_t header_bytes = rpc::EncodeStatus(absl::OkStatus(), 0, absl::MakeSpan(header));
-    SpanPayload nothing({});
-    network.latest->handler->OnMessage(
-        {static_cast<uint8_t>(MessageKind::kResponse), call_id, absl::MakeConstSpan(header).first(header_bytes), 0},
-        nothing);
   };
   contexts[0].set_timeout(absl::Seconds(1));
   contexts[1].set_timeout(absl::Seconds(1));
   transport::SentMessage unreported;
   uint64_t call_id = 0;
-  start(0, [&](const absl::Status& status) {
+  channel.Start(&contexts[0], [&](const absl::Status& status) {
     note_end(0)(status);
-    answer(call_id);
-    network.latest->handler->OnSent(unreported, SendOutcome::kDelivered);
-    CallbackUnaryCall(channel, kEcho, &contexts[2], &request, &reply, note_end(2));
+    channel.Answer(call_id);
+    channel.connection().handler->OnSent(unreported, SendOutcome::kDelivered);
+    channel.Start(&contexts[2], note_end(2));
   });
-  KeepingConnection& connection = *network.latest;
+  channel.loop.RunUntilIdle();
+  KeepingConnection& connection = channel.connection();
   connection.ReportLatest();
-  start(1, note_end(1));
+  channel.Start(&contexts[1], note_end(1));
+  channel.loop.RunUntilIdle();
   unreported = connection.last_sent;
   call_id = connection.call_id;
-  loop.Advance(absl::Seconds(1));
+  channel.loop.Advance(absl::Seconds(1));
   EXPECT_THAT(ends[0], ::testing::ElementsAre(absl::StatusCode::kDeadlineExceeded));
   EXPECT_THAT(ends[1], ::testing::ElementsAre(absl::StatusCode::kOk));
   EXPECT_THAT(connection.cancelled, ::testing::IsEmpty());
   EXPECT_NE(connection.call_id, call_id);
   EXPECT_EQ(static_cast<uint32_t>(connection.call_id), static_cast<uint32_t>(call_id));  // The place is the same.
-  answer(connection.call_id);
+  channel.Answer(connection.call_id);
   EXPECT_THAT(ends[2], ::testing::ElementsAre(absl::StatusCode::kOk));
 }
 
