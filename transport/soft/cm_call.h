@@ -11,7 +11,7 @@
 #include <new>
 
 #include "transport/soft/cm_control_plane.h"
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 
 namespace verbena::soft {
 

@@ -36,7 +36,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "transport/soft/cm_control_thread.h"
 #include "transport/soft/cm_deadlines.h"
 #include "transport/soft/cm_event_channel.h"
 #include "transport/soft/cm_id.h"
@@ -44,6 +43,7 @@
 #include "transport/soft/cm_message.h"
 #include "transport/soft/cm_port_table.h"
 #include "transport/soft/cm_socket.h"
+#include "transport/soft/control_io/control_thread.h"
 
 namespace verbena::soft {
 

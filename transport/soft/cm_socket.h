@@ -18,9 +18,9 @@
 #include "absl/types/span.h"
 #include "transport/soft/cm_address.h"
 #include "transport/soft/cm_message.h"
+#include "transport/soft/control_io/unix_socket.h"
 #include "transport/soft/control_socket.h"
 #include "transport/soft/unique_fd.h"
-#include "transport/soft/unix_socket.h"
 
 namespace verbena::soft {
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/process_faults.h"
 
 namespace verbena::soft {

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <optional>
 
+#include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/control_path.h"
 #include "transport/soft/device.h"
-#include "transport/soft/forked_child.h"
 #include "transport/soft/gid_table.h"
 #include "transport/soft/protection_domain.h"
 #include "transport/soft/shared_receive_queue.h"

@@ -21,9 +21,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "transport/soft/cm_message.h"
+#include "transport/soft/control_io/unix_socket.h"
 #include "transport/soft/link.h"
 #include "transport/soft/unique_fd.h"
-#include "transport/soft/unix_socket.h"
 
 namespace verbena::soft {
 

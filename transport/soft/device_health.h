@@ -14,7 +14,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 
 namespace verbena::soft {
 

@@ -5,7 +5,7 @@
 
 #include "transport/soft/c_boundary.h"
 #include "transport/soft/completion_queue.h"
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 
 namespace verbena::soft {
 namespace {

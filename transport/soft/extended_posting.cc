@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "transport/soft/c_boundary.h"
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
+#include "transport/soft/control_io/unix_socket.h"
 #include "transport/soft/out_of_band_message.h"
-#include "transport/soft/unix_socket.h"
 
 namespace verbena::soft {
 namespace {

@@ -26,7 +26,7 @@
 #include <set>
 
 #include "absl/base/thread_annotations.h"
-#include "transport/soft/cm_control_thread.h"
+#include "transport/soft/control_io/control_thread.h"
 #include "transport/soft/link.h"
 #include "transport/soft/queue_pair.h"
 #include "transport/soft/unique_fd.h"

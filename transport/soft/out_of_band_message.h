@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
+#include "transport/soft/control_io/unix_socket.h"
 #include "transport/soft/link.h"
-#include "transport/soft/unix_socket.h"
 
 namespace verbena::soft {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "transport/soft/completion_queue.h"
-#include "transport/soft/device_thread.h"
+#include "transport/soft/control_io/device_thread.h"
 #include "transport/soft/queue_pair.h"
 
 namespace verbena::soft {

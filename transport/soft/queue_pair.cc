@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/device.h"
-#include "transport/soft/forked_child.h"
 #include "transport/soft/process_faults.h"
 #include "transport/soft/protection_domain.h"
 

@@ -13,11 +13,11 @@
 #include <random>
 #include <utility>
 
+#include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/data_path.h"
 #include "transport/soft/device.h"
 #include "transport/soft/errno_status.h"
 #include "transport/soft/extended_calls.h"
-#include "transport/soft/forked_child.h"
 #include "transport/soft/heap/shared_heap.h"
 #include "transport/soft/process_faults.h"
 

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <utility>
 
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/shared_mapping.h"
 
 namespace verbena::soft {

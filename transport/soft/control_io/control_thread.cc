@@ -1,4 +1,4 @@
-#include "transport/soft/cm_control_thread.h"
+#include "transport/soft/control_io/control_thread.h"
 
 #include <sys/eventfd.h>
 
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <limits>
 
-#include "transport/soft/device_thread.h"
+#include "transport/soft/control_io/device_thread.h"
 
 namespace verbena::soft {
 namespace {

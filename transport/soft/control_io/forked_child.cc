@@ -1,4 +1,4 @@
-#include "transport/soft/forked_child.h"
+#include "transport/soft/control_io/forked_child.h"
 
 #include <pthread.h>
 

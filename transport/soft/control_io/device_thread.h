@@ -1,7 +1,7 @@
 // How the device starts threads of its own.
 
-#ifndef VERBENA_TRANSPORT_SOFT_DEVICE_THREAD_H_
-#define VERBENA_TRANSPORT_SOFT_DEVICE_THREAD_H_
+#ifndef VERBENA_TRANSPORT_SOFT_CONTROL_IO_DEVICE_THREAD_H_
+#define VERBENA_TRANSPORT_SOFT_CONTROL_IO_DEVICE_THREAD_H_
 
 #include <functional>
 #include <thread>
@@ -14,4 +14,4 @@ int StartDeviceThread(const char* name, std::function<void()> run, std::thread* 
 
 }  // namespace verbena::soft
 
-#endif  // VERBENA_TRANSPORT_SOFT_DEVICE_THREAD_H_
+#endif  // VERBENA_TRANSPORT_SOFT_CONTROL_IO_DEVICE_THREAD_H_

@@ -3,8 +3,8 @@
 // Start may be called any number of times, under a lock of the delegate's; Watch, Unwatch and Wake by any thread after
 // it. The delegate's functions are called on the control thread. Stopped and joined by the destructor.
 
-#ifndef VERBENA_TRANSPORT_SOFT_CM_CONTROL_THREAD_H_
-#define VERBENA_TRANSPORT_SOFT_CM_CONTROL_THREAD_H_
+#ifndef VERBENA_TRANSPORT_SOFT_CONTROL_IO_CONTROL_THREAD_H_
+#define VERBENA_TRANSPORT_SOFT_CONTROL_IO_CONTROL_THREAD_H_
 
 #include <sys/epoll.h>
 
@@ -62,4 +62,4 @@ class ControlThread {
 
 }  // namespace verbena::soft
 
-#endif  // VERBENA_TRANSPORT_SOFT_CM_CONTROL_THREAD_H_
+#endif  // VERBENA_TRANSPORT_SOFT_CONTROL_IO_CONTROL_THREAD_H_

@@ -1,4 +1,4 @@
-#include "transport/soft/device_thread.h"
+#include "transport/soft/control_io/device_thread.h"
 
 #include <pthread.h>
 #include <signal.h>

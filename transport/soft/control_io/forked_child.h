@@ -9,8 +9,8 @@
 //
 // Thread: any.
 
-#ifndef VERBENA_TRANSPORT_SOFT_FORKED_CHILD_H_
-#define VERBENA_TRANSPORT_SOFT_FORKED_CHILD_H_
+#ifndef VERBENA_TRANSPORT_SOFT_CONTROL_IO_FORKED_CHILD_H_
+#define VERBENA_TRANSPORT_SOFT_CONTROL_IO_FORKED_CHILD_H_
 
 namespace verbena::soft {
 
@@ -21,4 +21,4 @@ bool IsForkedChild();
 
 }  // namespace verbena::soft
 
-#endif  // VERBENA_TRANSPORT_SOFT_FORKED_CHILD_H_
+#endif  // VERBENA_TRANSPORT_SOFT_CONTROL_IO_FORKED_CHILD_H_

@@ -6,8 +6,8 @@
 //
 // Thread: any; nothing here blocks. Errors: errno values.
 
-#ifndef VERBENA_TRANSPORT_SOFT_UNIX_SOCKET_H_
-#define VERBENA_TRANSPORT_SOFT_UNIX_SOCKET_H_
+#ifndef VERBENA_TRANSPORT_SOFT_CONTROL_IO_UNIX_SOCKET_H_
+#define VERBENA_TRANSPORT_SOFT_CONTROL_IO_UNIX_SOCKET_H_
 
 #include <sys/socket.h>
 
@@ -46,4 +46,4 @@ Receipt ReceivePacket(int socket, absl::Span<std::byte> room, size_t* length, st
 
 }  // namespace verbena::soft
 
-#endif  // VERBENA_TRANSPORT_SOFT_UNIX_SOCKET_H_
+#endif  // VERBENA_TRANSPORT_SOFT_CONTROL_IO_UNIX_SOCKET_H_

@@ -1,4 +1,4 @@
-#include "transport/soft/unix_socket.h"
+#include "transport/soft/control_io/unix_socket.h"
 
 #include <sys/un.h>
 #include <unistd.h>
