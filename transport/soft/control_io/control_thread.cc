@@ -47,6 +47,7 @@ int ControlThread::Watch(int fd, uint64_t key, uint32_t events) {
   epoll_event event = {};
   event.events = events;
   event.data.u64 = key;
+  if (descriptors_.Note(fd)) Wake();
   return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : errno;
 }
 
@@ -69,6 +70,7 @@ void ControlThread::Abandon() {
 void ControlThread::Run() {
   std::array<epoll_event, kReadablePerWaitMax> ready;
   while (!stopping_.load()) {
+    descriptors_.MakeRoom(wake_.get());
     TimePoint now = std::chrono::steady_clock::now();
     int timeout_ms = WaitMilliseconds(delegate_.OnTime(now), now);
     int count = epoll_wait(epoll_.get(), ready.data(), kReadablePerWaitMax, timeout_ms);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "transport/soft/control_io/descriptor_table.h"
 #include "transport/soft/unique_fd.h"
 
 namespace verbena::soft {
@@ -57,6 +58,7 @@ class ControlThread {
   UniqueFd epoll_;
   UniqueFd wake_;  // An eventfd, watched under key 0.
   std::atomic<bool> stopping_{false};
+  DescriptorTable descriptors_;  // With the numbers of what is watched, one of each connection.
   std::thread thread_;
 };
 
