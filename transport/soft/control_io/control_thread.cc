@@ -70,11 +70,11 @@ void ControlThread::Abandon() {
 void ControlThread::Run() {
   std::array<epoll_event, kReadablePerWaitMax> ready;
   while (!stopping_.load()) {
-    descriptors_.MakeRoom(wake_.get());
     TimePoint now = std::chrono::steady_clock::now();
     int timeout_ms = WaitMilliseconds(delegate_.OnTime(now), now);
     int count = epoll_wait(epoll_.get(), ready.data(), kReadablePerWaitMax, timeout_ms);
     for (int i = 0; i < count; ++i) {
+      descriptors_.MakeRoom(wake_.get());
       if (ready[i].data.u64 != kWakeKey) {
         delegate_.OnReadable(ready[i].data.u64);
       } else {
