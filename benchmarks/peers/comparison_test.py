@@ -10,7 +10,7 @@ import comparison
 import per_call
 import systems
 from figures import Figures
-from rows import ROWS, Row
+from rows import CALLERS, HANDLERS, ISSUER, ROWS, Row
 from systems import System
 
 MEASURED = {
@@ -44,7 +44,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual({row.streaming for row in ROWS["all"]}, {False, True})
         self.assertIn(Row(1 << 20, 16, attached=True), ROWS["all"])
         self.assertEqual({row.wait for row in ROWS["all"] if row.rate}, {"busy", "adaptive"})
-        self.assertIn(Row(64, 64, "adaptive", callers=True), ROWS["all"])
+        self.assertEqual({row.threads for row in ROWS["all"]}, {"", CALLERS, ISSUER, HANDLERS})
 
     def test_a_rows_name_says_what_is_not_as_usual(self):
         self.assertEqual(str(Row(64, 16)), "64 B, 16")
@@ -53,7 +53,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(str(Row(1 << 20, 16, attached=True)), "1 MiB, 16, attached")
         self.assertEqual(str(Row(64, 256, "adaptive", rate=10000)),
                          "64 B, up to 256, adaptive, open loop at 10,000 calls/s")
-        self.assertEqual(str(Row(64, 16, "adaptive", callers=True)), "64 B, 16, adaptive, blocking callers")
+        self.assertEqual(str(Row(64, 16, "adaptive", threads=CALLERS)), "64 B, 16, adaptive, blocking callers")
 
     def test_a_system_is_measured_in_what_it_can(self):
         able = {row: {system.key for system in systems.SYSTEMS if system.can(row)} for row in ROWS["all"]}
@@ -66,11 +66,12 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(able[Row(64, 64, streaming=True)], peers)
         self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
         self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
-        self.assertEqual(able[Row(64, 16, "adaptive", callers=True)], {"verbena", "grpc_unix", "grpc_tcp"})
+        for threads in (CALLERS, ISSUER, HANDLERS):
+            self.assertEqual(able[Row(64, 64, "adaptive", threads=threads)], {"verbena", "grpc_unix", "grpc_tcp"})
 
     def test_instructions_are_counted_of_busy_calls_that_callgrind_can_copy(self):
         for row in (Row(64, 1, "event"), Row(64, 64, streaming=True), Row(64 << 10, 16, attached=True),
-                    Row(64, 16, callers=True), Row(64, 256, rate=10_000), Row(1 << 20, 256)):
+                    Row(64, 16, threads=CALLERS), Row(64, 256, rate=10_000), Row(1 << 20, 256)):
             self.assertEqual(per_call.of_callgrind(row), {}, row)
 
     def test_rows_of_much_memory_are_measured_for_longer(self):

@@ -6,6 +6,11 @@ _PAYLOADS = (64, 1 << 10, 8 << 10, 64 << 10, 1 << 20, 64 << 20)
 _IN_FLIGHT = (1, 16, 64, 256)
 _BYTES_IN_FLIGHT_MAX = 256 << 20  # Each end has copies of them: memory.
 
+# Threads of the user's beside the loops, which have one of their own.
+CALLERS = "blocking callers"  # As many as calls in flight.
+ISSUER = "issuing thread"  # One, which makes all calls; their callbacks run on the loop.
+HANDLERS = "blocking handlers"  # The server's, which may block.
+
 # From so many bytes in flight on, the first calls take long, whose memory is touched for the first time.
 _BYTES_IN_FLIGHT_LONG = 16 << 20
 _TIMES_AS_LONG = 4
@@ -19,7 +24,7 @@ class Row:
     connections: int = 1
     streaming: bool = False  # Messages of one stream, echoed, instead of calls.
     attached: bool = False  # The payload, to the request, and in no message.
-    callers: bool = False  # As many threads as calls in flight, which block, while the loop has one of its own.
+    threads: str = ""  # CALLERS, ISSUER, HANDLERS or none.
     rate: int = 0  # Calls a second, due whatever becomes of those before (an open loop). 0: one follows another.
 
     def __str__(self) -> str:
@@ -28,7 +33,7 @@ class Row:
                 "" if self.connections == 1 else f"{self.connections:,} connections",
                 "streaming" if self.streaming else "",
                 "attached" if self.attached else "",
-                "blocking callers" if self.callers else "",
+                self.threads,
                 f"open loop at {self.rate:,} calls/s" if self.rate else ""]  # fmt: skip
         return ", ".join([size(self.payload_bytes), in_flight, *filter(None, ways)])
 
@@ -47,7 +52,8 @@ _OTHER_WAYS = (
     *(Row(64, 64, connections=connections) for connections in (100, 1000)),
     *(Row(payload, 64, streaming=True) for payload in (64, 8 << 10)),
     *(Row(payload, in_flight, attached=True) for payload, in_flight in ((64 << 10, 16), (1 << 20, 16), (64 << 20, 1))),
-    *(Row(64, in_flight, "adaptive", callers=True) for in_flight in (1, 16, 64)),
+    *(Row(64, in_flight, "adaptive", threads=CALLERS) for in_flight in (1, 16, 64)),
+    *(Row(64, in_flight, "adaptive", threads=threads) for threads in (ISSUER, HANDLERS) for in_flight in (1, 64)),
     *(Row(64, 256, wait, rate=rate) for wait in ("busy", "adaptive") for rate in (10_000, 100_000)),
 )
 

@@ -12,7 +12,7 @@ import figures
 import per_call
 from figures import Figures
 from per_call import ROOT, TIMEOUT_S
-from rows import Row
+from rows import CALLERS, HANDLERS, ISSUER, Row
 
 TARGETS = (per_call.CALL_COST_TARGET,
            *(f"//benchmarks/{name}" for name in ("rpc_bench", "raw_bench", "grpc_bench", "capnp_bench")))
@@ -26,6 +26,10 @@ _MESSAGES_MIN = 10
 _MESSAGES_MAX = 50_000
 
 _SECOND_TRY_TIMES_AS_LONG = 8  # As the first, of a program that failed: it may have finished no call.
+
+# gRPC's callbacks and handlers run on threads of its own, whoever makes the calls and whether they block.
+_OUR_THREADS = {CALLERS: ["--callers"], ISSUER: ["--issuer"], HANDLERS: ["--blocking_handler"]}
+_GRPC_THREADS = {CALLERS: ["--callers"]}
 
 Way = Callable[[Row, float], Figures]  # The row, and for how many seconds.
 
@@ -58,14 +62,14 @@ def _at_a_rate(row: Row) -> list[str]:
     return [f"--rate={row.rate}"] if row.rate else []
 
 
-def _way_to_call(row: Row) -> list[str]:
+def _way_to_call(row: Row, threads: dict[str, list[str]]) -> list[str]:
     """As our program and gRPC's take it."""
-    return [*(["--streaming"] if row.streaming else []), *(["--callers"] if row.callers else [])]
+    return [*(["--streaming"] if row.streaming else []), *threads.get(row.threads, [])]
 
 
 def _rpc_bench(row: Row, seconds: float) -> list[str]:
     return _own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
-                *_way_to_call(row), *_at_a_rate(row))  # fmt: skip
+                *_way_to_call(row, _OUR_THREADS), *_at_a_rate(row))  # fmt: skip
 
 
 def _verbena(row: Row, seconds: float) -> Figures:
@@ -85,13 +89,14 @@ def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
     wake it beside its peer."""
     def way(*pinned: str) -> Way:
         return lambda row, seconds: figures.of_json(
-            _output(_own(program, row, seconds, *arguments, *_way_to_call(row), *pinned)))  # fmt: skip
+            _output(_own(program, row, seconds, *arguments, *_way_to_call(row, _GRPC_THREADS), *pinned)))  # fmt: skip
 
     return way("--pinned"), way()
 
 
 def _over_unix_socket(program: str) -> Program:
-    return Program(lambda row, seconds: _own(program, row, seconds, "--transport=unix", *_way_to_call(row)), "--serve")
+    return Program(lambda row, seconds: _own(program, row, seconds, "--transport=unix", *_way_to_call(row, _GRPC_THREADS)),
+                   "--serve")  # fmt: skip
 
 
 def _ucx(transports: str) -> Way:
@@ -121,7 +126,7 @@ def _everything(_row: Row) -> bool:
 
 
 def _messages_there_and_back(row: Row) -> bool:
-    return not row.rate and not row.callers
+    return not row.rate and not row.threads
 
 
 def _payload_in_messages(row: Row) -> bool:
@@ -130,7 +135,7 @@ def _payload_in_messages(row: Row) -> bool:
 
 
 def _calls(row: Row) -> bool:
-    return _payload_in_messages(row) and not row.streaming and not row.callers
+    return _payload_in_messages(row) and not row.streaming and not row.threads
 
 
 def _one_in_flight(row: Row) -> bool:
