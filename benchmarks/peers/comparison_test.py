@@ -66,8 +66,10 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(able[Row(64, 64, streaming=True)], peers)
         self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
         self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
-        for threads in (CALLERS, ISSUER, HANDLERS):
-            self.assertEqual(able[Row(64, 64, "adaptive", threads=threads)], {"verbena", "grpc_unix", "grpc_tcp"})
+        for threads, flag in ((CALLERS, "--callers"), (ISSUER, "--issuer"), (HANDLERS, "--blocking_handler")):
+            row = Row(64, 64, "adaptive", threads=threads)
+            self.assertEqual(able[row], {"verbena", "grpc_unix", "grpc_tcp"})
+            self.assertIn(flag, systems.SYSTEMS[0].program.command(row, 1))
 
     def test_instructions_are_counted_of_busy_calls_that_callgrind_can_copy(self):
         for row in (Row(64, 1, "event"), Row(64, 64, streaming=True), Row(64 << 10, 16, attached=True),

@@ -27,9 +27,9 @@ _MESSAGES_MAX = 50_000
 
 _SECOND_TRY_TIMES_AS_LONG = 8  # As the first, of a program that failed: it may have finished no call.
 
-# gRPC's callbacks and handlers run on threads of its own, whoever makes the calls and whether they block.
-_OUR_THREADS = {CALLERS: ["--callers"], ISSUER: ["--issuer"], HANDLERS: ["--blocking_handler"]}
-_GRPC_THREADS = {CALLERS: ["--callers"]}
+# gRPC's callbacks and handlers run on threads of its own, whoever makes the calls; they are not to block.
+_OUR_THREADS = {"": [], CALLERS: ["--callers"], ISSUER: ["--issuer"], HANDLERS: ["--blocking_handler"]}
+_GRPC_THREADS = {"": [], CALLERS: ["--callers"], ISSUER: [], HANDLERS: []}
 
 Way = Callable[[Row, float], Figures]  # The row, and for how many seconds.
 
@@ -64,7 +64,7 @@ def _at_a_rate(row: Row) -> list[str]:
 
 def _way_to_call(row: Row, threads: dict[str, list[str]]) -> list[str]:
     """As our program and gRPC's take it."""
-    return [*(["--streaming"] if row.streaming else []), *threads.get(row.threads, [])]
+    return [*(["--streaming"] if row.streaming else []), *threads[row.threads]]
 
 
 def _rpc_bench(row: Row, seconds: float) -> list[str]:

@@ -71,6 +71,13 @@ TEST_F(CmConnection, AcceptEstablishesBothSidesAndLinksTheQueuePairs) {
   EXPECT_EQ(other.parameters.retry_count, 5);
 }
 
+TEST_F(CmConnection, ManyWhoComeAtATimeAllHaveTheirTurn) {
+  constexpr int kPeers = 20;
+  listener_ = passive_.Listen();
+  for (int i = 0; i < kPeers; ++i) ASSERT_EQ(active_.Connect(active_.Resolve(PortOf(listener_))), 0);
+  for (int i = 0; i < kPeers; ++i) ASSERT_EQ(passive_.Next().type, RDMA_CM_EVENT_CONNECT_REQUEST) << i;
+}
+
 TEST_F(CmConnection, AcceptWithoutParametersTakesThoseOfTheRequest) {
   rdma_cm_id* server = TakeRequest();
   ASSERT_EQ(CmAccept(server, nullptr), 0);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "transport/soft/cm_control_plane.h"
+#include "transport/soft/control_io/descriptor_table.h"
 #include "transport/soft/device.h"
 #include "transport/soft/link.h"
 #include "transport/soft/process_faults.h"
@@ -17,10 +18,6 @@ namespace {
 
 // With no descriptors left there is no use in trying again at once.
 constexpr std::chrono::milliseconds kAcceptPause{50};
-
-// Peers taken from one port before other sockets have their turn, and who waits for the lock. With the descriptors that
-// their requests bring they fit into the half of the smallest table that DescriptorTable keeps free.
-constexpr int kAcceptedPerTurnMax = 4;
 
 LinkParameters PassiveParameters(const ConnectionParameters& parameters, const ConnectionParameters& requested,
                                  uint8_t ack_timeout) {

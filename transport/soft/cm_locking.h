@@ -11,8 +11,8 @@
 // before it is destroyed.
 //
 // Two kinds of threads: the application's, in the Cm* calls, and one control thread per process, in
-// ControlThread::Run, which takes mu_ for each socket that became readable and for deadlines, and sleeps in
-// epoll_wait(2) otherwise: an idle process uses no CPU. The control thread starts with the first id that listens or
+// ControlThread::Run, which takes mu_ for each socket that became readable and for deadlines, and sleeps otherwise: in
+// epoll_wait(2), so that an idle process uses no CPU, and now and then for the table of descriptors to grow. The control thread starts with the first id that listens or
 // connects and is never stopped; it blocks all signals.
 //
 // The application reads the rdma_cm_id's own fields without a lock. So the control thread writes them only before the

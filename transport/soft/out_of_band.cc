@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "transport/soft/control_io/descriptor_table.h"
 #include "transport/soft/control_io/forked_child.h"
 #include "transport/soft/control_io/unix_socket.h"
 #include "transport/soft/out_of_band_message.h"
@@ -166,7 +167,7 @@ std::optional<OutOfBand::TimePoint> OutOfBand::OnTime(TimePoint now) {
 }
 
 void OutOfBand::AcceptPeers() {
-  while (true) {
+  for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
     PeerSocket socket = {};
     int error = AcceptPeer(slot_.socket.get(), &socket.fd, &socket.peer);
     if (error == EACCES || error == EINTR || error == ECONNABORTED) continue;

@@ -1,4 +1,5 @@
-// The one thread that watches the control sockets: epoll with deadlines, and nothing of connections.
+// The one thread that watches the control sockets: epoll with deadlines, and nothing of connections. It sees to it that
+// there is room for descriptors (descriptor_table.h); messages and deadlines are some 12 ms late then.
 //
 // Start may be called any number of times, under a lock of the delegate's; Watch, Unwatch and Wake by any thread after
 // it. The delegate's functions are called on the control thread. Stopped and joined by the destructor.

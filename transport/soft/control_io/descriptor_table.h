@@ -2,9 +2,9 @@
 //
 // A connection of the software device is a descriptor. The kernel doubles a process' table when a number does not fit,
 // and where threads share it waits for all processors first (expand_files in its fs/file.c: synchronize_rcu, some 12
-// ms), in the system call that asked for the descriptor: whoever accepts the 64th, 128th, 256th … connection stands
-// still for that long, and who waits for its lock with it. Here the table grows while half of it is free, by a thread
-// that may wait; others go on with what is left meanwhile.
+// ms), in the system call that asked for the descriptor: who accepts a peer with the 64th, 128th, 256th … stands still
+// for that long, and who waits for its lock with it. Here the table grows while half of it is free, by a thread that
+// may wait; others go on with what is left meanwhile. Beyond a limit that is raised later it grows by whoever meets it.
 //
 // Owner: the thread that watches sockets. Note by any thread, MakeRoom by one at a time, without a lock that others
 // wait for.
@@ -14,7 +14,17 @@
 
 #include <atomic>
 
+#include "transport/soft/control_io/unix_socket.h"
+
 namespace verbena::soft {
+
+// The table that a process begins with has 64, of which these are not noted.
+inline constexpr int kFirstAmple = 32;
+
+// Peers accepted before MakeRoom has its turn. Each is noted by its socket, which a packet with descriptors follows: so
+// many, behind one that was not noted yet, fit into the other half.
+inline constexpr int kAcceptedPerTurnMax = 2;
+static_assert((1 + kAcceptedPerTurnMax) * (1 + int{kPacketFdsMax}) <= kFirstAmple);
 
 class DescriptorTable {
  public:
@@ -26,8 +36,8 @@ class DescriptorTable {
   void MakeRoom(int fd);
 
  private:
-  std::atomic<int> ample_below_{32};  // Half of what the kernel provides for, which begins with 64.
-  std::atomic<int> outgrown_by_{0};   // The number that was too high; 0: none.
+  std::atomic<int> ample_below_{kFirstAmple};  // Half of what the kernel provides for.
+  std::atomic<int> outgrown_by_{0};            // The number that was too high; 0: none.
 };
 
 }  // namespace verbena::soft
