@@ -12,8 +12,8 @@
 //
 // Two kinds of threads: the application's, in the Cm* calls, and one control thread per process, in
 // ControlThread::Run, which takes mu_ for each socket that became readable and for deadlines, and sleeps otherwise: in
-// epoll_wait(2), so that an idle process uses no CPU, and now and then for the table of descriptors to grow. The control thread starts with the first id that listens or
-// connects and is never stopped; it blocks all signals.
+// epoll_wait(2), so that an idle process uses no CPU, and now and then for the table of descriptors to grow. The
+// control thread starts with the first id that listens or connects and is never stopped; it blocks all signals.
 //
 // The application reads the rdma_cm_id's own fields without a lock. So the control thread writes them only before the
 // id is given out (a connect request's), and otherwise they change only in calls of the application.
