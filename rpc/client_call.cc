@@ -7,8 +7,9 @@
 namespace verbena::rpc {
 
 // The stream is attached while there is a link, and learns of its end by Close.
-uint64_t ClientCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) {
-  return link_->SendStreamMessage(call_id_, header, payload, std::move(attachment), user_.stream);
+uint64_t ClientCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment,
+                                 bool may_leave) {
+  return link_->SendStreamMessage(call_id_, header, payload, std::move(attachment), may_leave, user_.stream);
 }
 
 void ClientCall::SendEnd(uint64_t count) { link_->SendOfStream(MessageKind::kStreamEnd, call_id_, {count, 0}); }

@@ -95,7 +95,8 @@ class ClientCall final : public transport::PayloadSource, public StreamWire {
     held_response_.assign(reinterpret_cast<const char*>(header.data()), header.size());
   }
 
-  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) override;
+  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment,
+                       bool may_leave) override;
   void SendEnd(uint64_t count) override;
   void SendWindow(uint64_t limit) override;
   void CancelSend(uint64_t send_id) override;

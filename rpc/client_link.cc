@@ -47,15 +47,16 @@ void ClientLink::SendControl(MessageKind kind, uint64_t call_id) {
 }
 
 uint64_t ClientLink::SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
-                                       absl::Cord attachment, std::shared_ptr<MessageStream> stream) {
+                                       absl::Cord attachment, bool may_leave,
+                                       const std::shared_ptr<MessageStream>& stream) {
   const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, call_id, Encoded(header),
-                                                payload, std::move(attachment));
-  stream_sends_.Add(send_id, std::move(stream), payload);
+                                                payload, std::move(attachment), may_leave);
+  stream_sends_.Add(send_id, stream, payload);
   return send_id;
 }
 
 void ClientLink::SendOfStream(MessageKind kind, uint64_t call_id, const StreamHeader& header) {
-  if (!aborted_) SendWithStreamHeader(*connection_, kind, call_id, Encoded(header), nullptr);
+  if (!aborted_) SendWithStreamHeader(*connection_, kind, call_id, Encoded(header));
 }
 
 void ClientLink::FailCallLater(uint64_t call_id, absl::Status status) {

@@ -33,9 +33,9 @@ class ClientLink : public transport::ConnectionHandler {
     return send_id;
   }
   void SendCancel(uint64_t call_id) { SendControl(MessageKind::kCancel, call_id); }
-  // Of a call's streams. The first tells `stream` what becomes of it, by OnSent.
+  // Of a call's streams. The first tells `stream` what becomes of it, by OnSent, unless it has left (StreamWire).
   uint64_t SendStreamMessage(uint64_t call_id, const StreamHeader& header, transport::PayloadSource* payload,
-                             absl::Cord attachment, std::shared_ptr<MessageStream> stream);
+                             absl::Cord attachment, bool may_leave, const std::shared_ptr<MessageStream>& stream);
   void SendOfStream(MessageKind kind, uint64_t call_id, const StreamHeader& header);
   void FailCallLater(uint64_t call_id, absl::Status status);
   void CancelSend(uint64_t send_id) { connection_->CancelSend(send_id); }

@@ -34,13 +34,6 @@ absl::Status WhyLost(transport::SendOutcome outcome) {
 
 absl::Status CallIsOver() { return absl::CancelledError("the call is over"); }
 
-// Parses the body from a Cord that is mostly one piece.
-bool ParseBody(const absl::Cord& payload, uint64_t body_bytes, google::protobuf::MessageLite* message) {
-  absl::Cord body = payload.Subcord(0, body_bytes);
-  const absl::string_view bytes = body.Flatten();
-  return ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message);
-}
-
 }  // namespace
 
 MessageStream::MessageStream(std::shared_ptr<transport::LoopHandle> loop, const StreamOptions& options)
@@ -122,18 +115,26 @@ void MessageStream::AdvanceReads() {
   if (!read_.has_value()) return;
   if (receiver_.has_next()) {
     Incoming incoming = receiver_.TakeNext();
-    if (!ParseBody(incoming.payload, incoming.body_bytes, read_->into)) return OnUnreadable();
-    PendingRead read = *std::exchange(read_, std::nullopt);
-    incoming.payload.RemovePrefix(incoming.body_bytes);
-    if (read.attachment != nullptr) *read.attachment = std::move(incoming.payload);
-    if (observer_ != nullptr) observer_->OnReceived(*read.into);
-    Complete(std::move(read.done), absl::OkStatus());
-    if (wire_ == nullptr) return;
-    if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
+    absl::Cord body = incoming.payload.Subcord(0, incoming.body_bytes);
+    const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
+    FinishRead({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, [&incoming] {
+      incoming.payload.RemovePrefix(incoming.body_bytes);
+      return std::move(incoming.payload);
+    });
   } else if (closed_ || receiver_.at_end()) {
     PendingRead read = *std::exchange(read_, std::nullopt);
     Complete(std::move(read.done), absl::OutOfRangeError("the stream has ended"));
   }
+}
+
+void MessageStream::FinishRead(absl::Span<const std::byte> body, absl::FunctionRef<absl::Cord()> attachment) {
+  if (!ParseMessage(body, read_->into)) return OnUnreadable();
+  PendingRead read = *std::exchange(read_, std::nullopt);
+  if (read.attachment != nullptr) *read.attachment = attachment();
+  if (observer_ != nullptr) observer_->OnReceived(*read.into);
+  Complete(std::move(read.done), absl::OkStatus());
+  if (wire_ == nullptr) return;
+  if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
 }
 
 // The reader learns of it when the call has ended: he must not take it for the end of the stream.
@@ -198,8 +199,26 @@ void MessageStream::Send(PendingWrite write) {
   unserialized_ = outgoing;
   const uint64_t bytes = outgoing->size();
   const uint64_t number = sender_.Send(bytes + attachment.size());
-  outgoing->set_send_id(wire_->SendMessage({number, bytes}, outgoing, std::move(attachment)));
+  const bool may_leave = outgoing->on_loop() && !RowIsFull();
+  const uint64_t send_id = wire_->SendMessage({number, bytes}, outgoing, std::move(attachment), may_leave);
+  if (send_id != transport::Connection::kLeft) return outgoing->set_send_id(send_id);
+  // Its completion, which is queued, runs when whoever is on the stack runs them.
+  ++row_;
+  row_bytes_ += outgoing->bytes_in_all();
+  Release(*outgoing);
 }
+
+void MessageStream::Release(Outgoing& outgoing) {
+  outgoing.Free();
+  free_outgoing_.push_back(&outgoing);
+}
+
+void MessageStream::BeginRow() {
+  row_ = 0;
+  row_bytes_ = 0;
+}
+
+bool MessageStream::RowIsFull() const { return row_ >= kRowMax || row_bytes_ > kRowBytesMax; }
 
 MessageStream::Outgoing* MessageStream::TakeOutgoing() {
   if (free_outgoing_.empty()) {
@@ -227,8 +246,9 @@ void MessageStream::OnSerialized(Outgoing& outgoing) {
 // Who writes the next message in the completion of the last writes several in one turn, and they share a SEND. Another
 // thread gains nothing from being told before the doorbell rings: it has to be woken, and comes back by a task.
 void MessageStream::OnWritten(const Outgoing& outgoing) {
+  ++row_;
   row_bytes_ += outgoing.bytes_in_all();
-  if (!outgoing.on_loop() || ++row_ >= kRowMax || row_bytes_ > kRowBytesMax) return RunCompletionsLater();
+  if (!outgoing.on_loop() || RowIsFull()) return RunCompletionsLater();
   const CallbackScope scope(this);
   RunCompletions();
 }
@@ -239,8 +259,7 @@ void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOut
     Complete(*std::move(done), CallIsOver());
     OnLost(WhyLost(outcome));
   }
-  outgoing.Free();
-  free_outgoing_.push_back(&outgoing);
+  Release(outgoing);
   RunCompletions();
 }
 
@@ -294,11 +313,16 @@ absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::by
 
 absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload) {
   TakeInitialMetadata(header);
+  BeginRow();
   const uint64_t payload_bytes = payload.bytes().size();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
   if (header.value > payload_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("a stream header says that ", header.value,
                                                    " bytes of a payload of ", payload_bytes, " are the body"));
+  }
+  if (read_.has_value() && receiver_.TakeAtOnce(header.number, payload_bytes)) {
+    FinishRead(payload.bytes().first(header.value), [&] { return payload.Share(header.value); });
+    return absl::OkStatus();
   }
   absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});
   if (!received.ok()) return received;
@@ -358,8 +382,11 @@ void MessageStream::RunCompletions() {
   if (std::exchange(completing_, true)) return;
   const std::shared_ptr<MessageStream> self = shared_from_this();  // A completion may drop the user's.
   while (!completions_.empty()) {
-    auto [done, status] = std::move(completions_.front());
-    completions_.pop_front();
+    auto [done, status] = std::move(completions_[next_completion_]);
+    if (++next_completion_ == completions_.size()) {
+      completions_.clear();
+      next_completion_ = 0;
+    }
     done(std::move(status));
   }
   completing_ = false;
@@ -369,8 +396,7 @@ void MessageStream::RunCompletionsLater() {
   if (completions_.empty() || completing_ || std::exchange(completions_posted_, true)) return;
   PostInTurn([this] {
     completions_posted_ = false;
-    row_ = 0;
-    row_bytes_ = 0;
+    BeginRow();
     RunCompletions();
   });
 }

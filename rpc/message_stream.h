@@ -13,13 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "google/protobuf/message_lite.h"
@@ -43,9 +43,9 @@ class StreamWire {
  public:
   virtual ~StreamWire() = default;
   // Sends a message; MessageStream::OnSent(payload, …) is to follow, until when the stream is kept. Returns the send's
-  // id.
-  virtual uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload,
-                               absl::Cord attachment) = 0;
+  // id; or, only if it `may_leave`, Connection::kLeft: it has left, and nothing follows.
+  virtual uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment,
+                               bool may_leave) = 0;
   virtual void SendEnd(uint64_t count) = 0;
   virtual void SendWindow(uint64_t limit) = 0;
   virtual void CancelSend(uint64_t send_id) = 0;
@@ -176,6 +176,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     work();
   }
   void StartRead(PendingRead read);
+  // The message that the reader waits for, which the receiver counts as taken.
+  void FinishRead(absl::Span<const std::byte> body, absl::FunctionRef<absl::Cord()> attachment);
   void StartWrite(PendingWrite write);
   absl::Status CheckWrite(const PendingWrite& write) const;
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
@@ -192,6 +194,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   Outgoing* TakeOutgoing();
   std::optional<Done> TakeDone(Outgoing& outgoing);
   void OnSerialized(Outgoing& outgoing);
+  void Release(Outgoing& outgoing);
+  void BeginRow();
+  // No more messages are to complete in place before a task runs.
+  bool RowIsFull() const;
   void OnWritten(const Outgoing& outgoing);
   void OnLost(absl::Status why);
   void TellFinished();
@@ -222,9 +228,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   std::optional<PendingWrite> write_;  // Waits for the window, or for the call to be there.
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
   std::vector<Outgoing*> free_outgoing_;
-  Outgoing* unserialized_ = nullptr;  // The one whose write is not complete. Null: none.
-  std::deque<std::pair<Done, absl::Status>> completions_;
-  // What was written and completed in place since a task last ran completions: messages, bytes.
+  Outgoing* unserialized_ = nullptr;                        // The one whose write is not complete. Null: none.
+  std::vector<std::pair<Done, absl::Status>> completions_;  // Emptied when the last one runs.
+  size_t next_completion_ = 0;
+  // What was written and completed in place since a message arrived or a task ran completions: messages, bytes.
   uint32_t row_ = 0;
   size_t row_bytes_ = 0;
   bool completing_ = false;

@@ -107,13 +107,14 @@ void ServerCall::EndChain() {
 }
 
 // A stream is attached while its call has a connection.
-uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) {
+uint64_t ServerCall::SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment,
+                                 bool may_leave) {
   const Metadata none;
   const bool first = header.number == 0;
   if (first) initial_has_left_ = InitialMetadataFits();
   return connection_->SendStreamMessage(local_, header,
                                         first && initial_has_left_ ? context_.FixInitialMetadata() : none, payload,
-                                        std::move(attachment), context_.stream_);
+                                        std::move(attachment), may_leave, context_.stream_);
 }
 
 // If not, the response says so.

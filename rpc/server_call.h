@@ -104,7 +104,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   size_t size() const override { return reply_bytes_; }
   void WriteTo(std::byte* to) override;  // After a large request it has no messages any more: they are kept elsewhere.
 
-  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment) override;
+  uint64_t SendMessage(const StreamHeader& header, transport::PayloadSource* payload, absl::Cord attachment,
+                       bool may_leave) override;
   void SendEnd(uint64_t count) override;
   void SendWindow(uint64_t limit) override;
   void CancelSend(uint64_t send_id) override;

@@ -49,11 +49,12 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
 
   bool closed() const { return connection_ == nullptr; }
 
-  // Of the streams of a running call. The first tells `stream` what becomes of it, by OnSent.
+  // Of the streams of a running call. The first tells `stream` what becomes of it, by OnSent, unless it has left
+  // (StreamWire).
   // `initial` metadata fits a response's header of header_room() bytes.
   uint64_t SendStreamMessage(uint64_t local, const StreamHeader& header, const Metadata& initial,
-                             transport::PayloadSource* payload, absl::Cord attachment,
-                             std::shared_ptr<MessageStream> stream);
+                             transport::PayloadSource* payload, absl::Cord attachment, bool may_leave,
+                             const std::shared_ptr<MessageStream>& stream);
   void SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header, const Metadata& initial = {});
   size_t header_room() const { return header_.size(); }
   void CancelSend(uint64_t send_id);

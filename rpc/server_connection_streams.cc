@@ -10,18 +10,19 @@
 namespace verbena::rpc {
 
 uint64_t ServerConnection::SendStreamMessage(uint64_t local, const StreamHeader& header, const Metadata& initial,
-                                             transport::PayloadSource* payload, absl::Cord attachment,
-                                             std::shared_ptr<MessageStream> stream) {
-  const uint64_t send_id = SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local),
-                                                EncodeHeader(header, initial), payload, std::move(attachment));
-  stream_sends_.Add(send_id, std::move(stream), payload);
+                                             transport::PayloadSource* payload, absl::Cord attachment, bool may_leave,
+                                             const std::shared_ptr<MessageStream>& stream) {
+  const uint64_t send_id =
+      SendWithStreamHeader(*connection_, MessageKind::kStreamMessage, session_.CallIdOf(local),
+                           EncodeHeader(header, initial), payload, std::move(attachment), may_leave);
+  stream_sends_.Add(send_id, stream, payload);
   return send_id;
 }
 
 void ServerConnection::SendOfStream(MessageKind kind, uint64_t local, const StreamHeader& header,
                                     const Metadata& initial) {
   if (sends_over_) return;
-  SendWithStreamHeader(*connection_, kind, session_.CallIdOf(local), EncodeHeader(header, initial), nullptr);
+  SendWithStreamHeader(*connection_, kind, session_.CallIdOf(local), EncodeHeader(header, initial));
 }
 
 absl::Span<const std::byte> ServerConnection::EncodeHeader(const StreamHeader& header, const Metadata& initial) {

@@ -24,8 +24,9 @@ namespace verbena::rpc {
 // Owner: the link, or the connection, that sends them. Thread: its loop's.
 class StreamSends {
  public:
-  void Add(uint64_t send_id, std::shared_ptr<MessageStream> stream, transport::PayloadSource* payload) {
-    sends_.emplace(send_id, Send{std::move(stream), payload});
+  // Nothing, of one that has left.
+  void Add(uint64_t send_id, const std::shared_ptr<MessageStream>& stream, transport::PayloadSource* payload) {
+    if (send_id != transport::Connection::kLeft) sends_.emplace(send_id, Send{stream, payload});
   }
   void OnSent(uint64_t send_id, transport::SendOutcome outcome) {
     const auto sent = sends_.extract(send_id);
@@ -41,18 +42,19 @@ class StreamSends {
   absl::flat_hash_map<uint64_t, Send> sends_;
 };
 
-// `header` is encoded. Returns the send's id; of what no StreamSends waits for, perhaps Connection::kLeft. `payload`
-// may be null: none; `attachment` is what travels beside it.
+// `header` is encoded. Returns the send's id; or, only if it `may_leave`, Connection::kLeft. `payload` may be null:
+// none; `attachment` is what travels beside it.
 inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageKind kind, uint64_t call_id,
-                                     absl::Span<const std::byte> header, transport::PayloadSource* payload,
-                                     absl::Cord attachment = {}) {
+                                     absl::Span<const std::byte> header, transport::PayloadSource* payload = nullptr,
+                                     absl::Cord attachment = {}, bool may_leave = true) {
   transport::OutboundMessage message;
   message.kind = static_cast<uint8_t>(kind);
   message.call_id = call_id;
   message.header = header;
   message.payload = payload;
   message.attachment = std::move(attachment);
-  message.leaves_unreported = kind != MessageKind::kStreamMessage;
+  message.leaves_unreported = may_leave;
+  message.ends_burst = may_leave && payload != nullptr;
   return connection.Send(std::move(message));
 }
 

@@ -59,6 +59,15 @@ class StreamReceiver {
     return absl::OkStatus();
   }
 
+  // In place of OnMessage and TakeNext, for a reader who waits: true if it is the next message, and nothing else is
+  // known. Else nothing has happened.
+  bool TakeAtOnce(uint64_t number, uint64_t payload_bytes) {
+    if (number != taken_ || !slots_.empty() || end_ == taken_) return false;
+    consumed_ += payload_bytes + kStreamMessageOverhead;
+    ++taken_;
+    return true;
+  }
+
   // The peer sends no more than `count` messages in all. Errors: it has sent more, or said something else before.
   absl::Status OnEnd(uint64_t count) {
     if (end_.has_value() || count < taken_ + slots_.size()) {
