@@ -21,6 +21,7 @@
 #include "rpc/server_loop.h"
 #include "rpc/testing/lambda_service.h"
 #include "rpc/testing/manual_loop.h"
+#include "rpc/testing/span_payload.h"
 #include "rpc/unary_call.h"
 #include "tests/allocation_count/allocation_count.h"
 
@@ -28,6 +29,7 @@ namespace verbena {
 namespace {
 
 using rpc::MessageKind;
+using testing::SpanPayload;
 using testing::Text;
 using transport::SendOutcome;
 
@@ -83,16 +85,6 @@ class KeepingConnection : public transport::Connection {
   transport::EventLoop* const loop_;
   const std::shared_ptr<const transport::PeerIdentity> nobody_ = std::make_shared<transport::PeerIdentity>();
   const std::string peer_ = "a peer whose name is too long for a small string";
-};
-
-class SpanPayload : public transport::ReceivedPayload {
- public:
-  explicit SpanPayload(absl::Span<const std::byte> bytes) : bytes_(bytes) {}
-  absl::Span<const std::byte> bytes() const override { return bytes_; }
-  absl::Cord Share(size_t) override { return absl::Cord(); }
-
- private:
-  const absl::Span<const std::byte> bytes_;
 };
 
 // Answers every connect with a KeepingConnection.

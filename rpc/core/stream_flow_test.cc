@@ -58,6 +58,33 @@ TEST(StreamReceiver, HandsOverInOrderWhatArrivesOutOfOrder) {
   EXPECT_FALSE(receiver.has_next());
 }
 
+TEST(StreamReceiver, HandsOverAtOnceOnlyTheNextMessageWithNothingElseKnown) {
+  Receiver receiver(kWindow);
+  EXPECT_FALSE(receiver.TakeAtOnce(1, 10)) << "0 is missing";
+  ASSERT_TRUE(receiver.TakeAtOnce(0, 10));
+  EXPECT_FALSE(receiver.TakeAtOnce(0, 10)) << "it was taken";
+  EXPECT_TRUE(receiver.begun());
+  ASSERT_TRUE(receiver.OnAnnounced(1, 5000).ok());
+  EXPECT_FALSE(receiver.TakeAtOnce(1, 5000)) << "it is fetched";
+  EXPECT_FALSE(receiver.TakeAtOnce(2, 10)) << "it is behind what is fetched";
+  ASSERT_TRUE(receiver.OnMessage(1, 5000, 101).ok());
+  EXPECT_EQ(receiver.TakeNext(), 101u);
+  ASSERT_TRUE(receiver.OnEnd(3).ok());
+  ASSERT_TRUE(receiver.TakeAtOnce(2, 10));
+  EXPECT_TRUE(receiver.at_end());
+  EXPECT_FALSE(receiver.TakeAtOnce(3, 10)) << "the stream has ended";
+}
+
+TEST(StreamReceiver, OpensTheWindowAlsoByWhatWasHandedOverAtOnce) {
+  Receiver receiver(kWindow);
+  uint64_t taken_bytes = 0;
+  for (uint64_t number = 0; taken_bytes < kWindow / 2; ++number) {
+    ASSERT_TRUE(receiver.TakeAtOnce(number, 1000));
+    taken_bytes += 1000 + kStreamMessageOverhead;
+  }
+  EXPECT_EQ(receiver.TakeWindowUpdate(), taken_bytes + kWindow);
+}
+
 TEST(StreamReceiver, EndsWhenTheLastMessageWasTaken) {
   Receiver receiver(kWindow);
   ASSERT_TRUE(receiver.OnEnd(2).ok());

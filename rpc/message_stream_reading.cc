@@ -1,0 +1,127 @@
+// What comes in: messages, and who reads them.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/message_stream.h"
+#include "rpc/protobuf_bytes.h"
+
+namespace verbena::rpc {
+namespace {
+
+absl::Status Unreadable() {
+  return absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
+}
+
+}  // namespace
+
+void MessageStream::StartRead(PendingRead read) {
+  if (read_.has_value()) {
+    return Complete(std::move(read.done), absl::FailedPreconditionError("another read of this stream is under way"));
+  }
+  read_ = std::move(read);
+  AdvanceReads();
+}
+
+void MessageStream::AdvanceReads() {
+  AdvanceBeginning();
+  if (!read_.has_value()) return;
+  if (receiver_.has_next()) {
+    Incoming incoming = receiver_.TakeNext();
+    absl::Cord body = incoming.payload.Subcord(0, incoming.body_bytes);
+    const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
+    FinishRead({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, [&incoming] {
+      incoming.payload.RemovePrefix(incoming.body_bytes);
+      return std::move(incoming.payload);
+    });
+  } else if (closed_ || receiver_.at_end()) {
+    PendingRead read = *std::exchange(read_, std::nullopt);
+    Complete(std::move(read.done), absl::OutOfRangeError("the stream has ended"));
+  }
+}
+
+void MessageStream::FinishRead(absl::Span<const std::byte> body, absl::FunctionRef<absl::Cord()> attachment) {
+  if (!ParseMessage(body, read_->into)) return OnUnreadable();
+  PendingRead read = *std::exchange(read_, std::nullopt);
+  if (read.attachment != nullptr) *read.attachment = attachment();
+  if (observer_ != nullptr) observer_->OnReceived(*read.into);
+  Complete(std::move(read.done), absl::OkStatus());
+  if (wire_ == nullptr) return;
+  if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
+}
+
+// The reader learns of it when the call has ended: he must not take it for the end of the stream.
+void MessageStream::OnUnreadable() {
+  receiver_.Drop();
+  unreadable_ = true;
+  if (wire_ != nullptr) return wire_->Fail(Unreadable());
+  PendingRead read = *std::exchange(read_, std::nullopt);
+  Complete(std::move(read.done), Unreadable());
+}
+
+absl::Status MessageStream::JudgeSize(uint64_t payload_bytes) const {
+  if (payload_bytes <= options_.message_bytes_max) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("a message of the stream has ", payload_bytes,
+                   " bytes; the receiver takes message_bytes_max = ", options_.message_bytes_max));
+}
+
+absl::Status MessageStream::OnAnnounced(absl::Span<const std::byte> header, uint64_t payload_bytes) {
+  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
+  if (!decoded.ok()) return decoded.status();
+  if (unreadable_) return Unreadable();
+  TakeInitialMetadata(*decoded);
+  if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
+  if (absl::Status known = receiver_.OnAnnounced(decoded->number, payload_bytes); !known.ok()) return known;
+  RunCompletions();
+  return absl::OkStatus();
+}
+
+absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::byte> header,
+                                      transport::ReceivedPayload& payload) {
+  const absl::StatusOr<StreamHeader> decoded = DecodeStreamHeader(header);
+  if (!decoded.ok()) return decoded.status();
+  absl::Status taken;
+  if (kind == MessageKind::kStreamWindow) {
+    sender_.OnWindow(decoded->value);
+    AdvanceWrites();
+  } else if (kind == MessageKind::kInitialMetadata) {
+    OnInitialMetadata(*decoded);
+  } else if (unreadable_) {
+    return Unreadable();
+  } else {
+    taken = kind == MessageKind::kStreamMessage ? OnMessage(*decoded, payload) : OnEnd(decoded->number);
+  }
+  if (taken.ok()) RunCompletions();
+  return taken;
+}
+
+absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload) {
+  TakeInitialMetadata(header);
+  BeginRow();
+  const uint64_t payload_bytes = payload.bytes().size();
+  if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
+  if (header.value > payload_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a stream header says that ", header.value,
+                                                   " bytes of a payload of ", payload_bytes, " are the body"));
+  }
+  if (read_.has_value() && receiver_.TakeAtOnce(header.number, payload_bytes)) {
+    FinishRead(payload.bytes().first(header.value), [&] { return payload.Share(header.value); });
+    return absl::OkStatus();
+  }
+  absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});
+  if (!received.ok()) return received;
+  AdvanceReads();
+  if (wire_ != nullptr) {
+    if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MessageStream::OnEnd(uint64_t count) {
+  if (absl::Status ended = receiver_.OnEnd(count); !ended.ok()) return ended;
+  AdvanceReads();
+  return absl::OkStatus();
+}
+
+}  // namespace verbena::rpc
