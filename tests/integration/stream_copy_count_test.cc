@@ -2,6 +2,7 @@
 // take.
 
 #include <future>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "tests/integration/device_under_test.h"
 #include "tests/integration/interop.verbena.h"
 #include "tests/integration/interop_service.h"
+#include "tests/integration/wait_until.h"
 
 namespace verbena::interop {
 namespace {
@@ -33,8 +35,13 @@ class StreamCopyCount : public testing::Test {
     context_.set_timeout(absl::Seconds(20));
   }
 
-  // Sends two messages with bodies of so many bytes; returns their length, in `bytes_in_all_` with the answer's.
-  size_t WriteTwo(size_t body_bytes) {
+  static OutputRequest AskFor(std::initializer_list<int> sizes) {
+    OutputRequest request;
+    for (const int size : sizes) request.add_response_sizes(size);
+    return request;
+  }
+  // Sends two messages with bodies of so many bytes; `bytes_in_all_` are theirs and the answer's.
+  void WriteTwo(size_t body_bytes) {
     InputRequest request;
     request.mutable_payload()->set_body(std::string(body_bytes, 's'));
     InputResponse response;
@@ -44,7 +51,6 @@ class StreamCopyCount : public testing::Test {
     EXPECT_EQ(writer->Finish(), absl::OkStatus());
     EXPECT_EQ(response.aggregated_payload_size(), static_cast<int64_t>(2 * body_bytes));
     bytes_in_all_ = 2 * request.ByteSizeLong() + response.ByteSizeLong();
-    return 2 * request.ByteSizeLong();
   }
   uint64_t Serialized() const {
     return ReadTransportCounters().payload_bytes_serialized - before_.payload_bytes_serialized;
@@ -59,9 +65,48 @@ class StreamCopyCount : public testing::Test {
   size_t bytes_in_all_ = 0;
 };
 
-TEST_F(StreamCopyCount, ASmallMessageIsSerializedAndCopiedOnceByTheReceiver) {
-  const size_t streamed = WriteTwo(1000);
-  EXPECT_EQ(Serialized(), bytes_in_all_);
+// Reads the next message when one is there.
+class Reader : public ClientReadReactor<OutputResponse> {
+ public:
+  void Begin() {
+    StartRead(&response_);
+    StartCall();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    bytes_ += response_.ByteSizeLong();
+    StartRead(&response_);
+  }
+  void OnDone(const absl::Status& status) override { status_.set_value(status); }
+  absl::Status Wait() { return status_.get_future().get(); }
+  size_t bytes() const { return bytes_; }  // Of the messages. After Wait.
+
+ private:
+  OutputResponse response_;
+  size_t bytes_ = 0;
+  std::promise<absl::Status> status_;
+};
+
+TEST_F(StreamCopyCount, ASmallMessageThatItsReaderWaitsForIsSerializedAndNotCopied) {
+  const OutputRequest request = AskFor({1000, 1000});
+  Reader reader;
+  TestService::Stub(channel_).async()->StreamingOutputCall(&context_, &request, &reader);
+  reader.Begin();
+  EXPECT_EQ(reader.Wait(), absl::OkStatus());
+  EXPECT_GT(reader.bytes(), 2000u);
+  EXPECT_EQ(Serialized(), request.ByteSizeLong() + reader.bytes());
+  EXPECT_EQ(Copied(), 0u);
+}
+
+TEST_F(StreamCopyCount, ASmallMessageThatNobodyReadsYetIsCopiedOnce) {
+  const OutputRequest request = AskFor({1000, 1000});
+  const auto reader = TestService::Stub(channel_).StreamingOutputCall(&context_, request);
+  EXPECT_TRUE(WaitUntil([this] { return Copied() > 2000; }, absl::Seconds(20)));
+  OutputResponse response;
+  size_t streamed = 0;
+  while (reader->Read(&response)) streamed += response.ByteSizeLong();
+  EXPECT_EQ(reader->Finish(), absl::OkStatus());
+  EXPECT_EQ(Serialized(), request.ByteSizeLong() + streamed);
   EXPECT_EQ(Copied(), streamed);
 }
 
