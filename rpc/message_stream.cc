@@ -151,7 +151,9 @@ void MessageStream::Send(PendingWrite write) {
   unserialized_ = outgoing;
   const uint64_t bytes = outgoing->size();
   const uint64_t number = sender_.Send(bytes + attachment.size());
-  const bool may_leave = outgoing->on_loop() && !RowIsFull();
+  // Not where its completion would have to be posted: with the turn's end it completes in place, and who holds a lock
+  // while he writes does not meet there whatever an attachment's memory is released by.
+  const bool may_leave = (completing_ || window_opens_) && outgoing->on_loop() && attachment.empty() && !RowIsFull();
   const uint64_t send_id = wire_->SendMessage({number, bytes}, outgoing, std::move(attachment), may_leave);
   if (send_id != transport::Connection::kLeft) return outgoing->set_send_id(send_id);
   // Its completion, which is queued, runs when whoever is on the stack runs them.

@@ -120,7 +120,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // Both, also by a task that finds the loop gone, beside whom the user may be at work.
   void End(Unread unread);
 
-  bool complete() const { return receiver_.complete(); }  // The peer's stream has ended, and all of it is here.
+  // The peer's stream has ended, and all of it is here; each message that was read was one.
+  bool complete() const { return receiver_.complete() && !unreadable_; }
   bool ended() const { return receiver_.ended(); }
   bool fetching() const { return receiver_.fetching(); }
   bool has_initial_metadata() const { return has_initial_metadata_; }  // Its user may look at it, if only at none.
@@ -235,6 +236,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   uint32_t row_ = 0;
   size_t row_bytes_ = 0;
   bool completing_ = false;
+  bool window_opens_ = false;  // The peer's window is being opened: completions run behind that.
   bool in_posted_operation_ = false;
   bool completions_posted_ = false;
 

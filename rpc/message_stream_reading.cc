@@ -84,7 +84,9 @@ absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::by
   absl::Status taken;
   if (kind == MessageKind::kStreamWindow) {
     sender_.OnWindow(decoded->value);
+    window_opens_ = true;
     AdvanceWrites();
+    window_opens_ = false;
   } else if (kind == MessageKind::kInitialMetadata) {
     OnInitialMetadata(*decoded);
   } else if (unreadable_) {
@@ -98,7 +100,6 @@ absl::Status MessageStream::OnInbound(MessageKind kind, absl::Span<const std::by
 
 absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload) {
   TakeInitialMetadata(header);
-  BeginRow();
   const uint64_t payload_bytes = payload.bytes().size();
   if (absl::Status judged = JudgeSize(payload_bytes); !judged.ok()) return judged;
   if (header.value > payload_bytes) {
@@ -106,6 +107,7 @@ absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::Rec
                                                    " bytes of a payload of ", payload_bytes, " are the body"));
   }
   if (read_.has_value() && receiver_.TakeAtOnce(header.number, payload_bytes)) {
+    BeginRow();
     FinishRead(payload.bytes().first(header.value), [&] { return payload.Share(header.value); });
     return absl::OkStatus();
   }

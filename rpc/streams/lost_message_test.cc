@@ -109,6 +109,24 @@ TEST_F(LostMessageTest, HandlersErrorStandsWhenItsLastWriteFindsNoMemory) {
   EXPECT_EQ(call->completions[0].message(), "the handler's");
 }
 
+// Not in UTF-8, and so no message: that must not pass for the stream's end, although the response is here.
+TEST_F(LostMessageTest, LastMessageThatIsNoneEndsTheCallThatHasBeenAnswered) {
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  call->ReadAll();
+  network_.latest_client()->HoldFetches();
+  served().Write('\xff' + kLarge);
+  served().done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  EXPECT_THAT(call->completions, IsEmpty());
+  network_.latest_client()->ReleaseFetches();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_TRUE(absl::IsInternal(call->completions[0])) << call->completions[0];
+  EXPECT_THAT(std::string(call->completions[0].message()), HasSubstr("not the method's message"));
+  EXPECT_THAT(call->received, IsEmpty());
+}
+
 // The usual handler: it waits for its write, and what it does then comes before anything else can.
 TEST_F(LostMessageTest, HandlerThatEndsForItsLostWriteEndsTheCall) {
   for (const bool writes_again : {false, true}) {
