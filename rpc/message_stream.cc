@@ -157,8 +157,7 @@ void MessageStream::Send(PendingWrite write) {
   const uint64_t send_id = wire_->SendMessage({number, bytes}, outgoing, std::move(attachment), may_leave);
   if (send_id != transport::Connection::kLeft) return outgoing->set_send_id(send_id);
   // Its completion, which is queued, runs when whoever is on the stack runs them.
-  ++row_;
-  row_bytes_ += outgoing->bytes_in_all();
+  CountInRow(*outgoing);
   Release(*outgoing);
 }
 
@@ -170,6 +169,11 @@ void MessageStream::Release(Outgoing& outgoing) {
 void MessageStream::BeginRow() {
   row_ = 0;
   row_bytes_ = 0;
+}
+
+void MessageStream::CountInRow(const Outgoing& outgoing) {
+  ++row_;
+  row_bytes_ += outgoing.bytes_in_all();
 }
 
 bool MessageStream::RowIsFull() const { return row_ >= kRowMax || row_bytes_ > kRowBytesMax; }
@@ -200,8 +204,7 @@ void MessageStream::OnSerialized(Outgoing& outgoing) {
 // Who writes the next message in the completion of the last writes several in one turn, and they share a SEND. Another
 // thread gains nothing from being told before the doorbell rings: it has to be woken, and comes back by a task.
 void MessageStream::OnWritten(const Outgoing& outgoing) {
-  ++row_;
-  row_bytes_ += outgoing.bytes_in_all();
+  CountInRow(outgoing);
   if (!outgoing.on_loop() || RowIsFull()) return RunCompletionsLater();
   const CallbackScope scope(this);
   RunCompletions();

@@ -189,6 +189,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void AdvanceReads();
   void AdvanceBeginning();
   void OnUnreadable();
+  void TellWindow();  // If it is worth a message.
   void AdvanceWrites();
   void DropWrite();  // The one that waits for the window, if there is one.
   void Send(PendingWrite write);
@@ -197,6 +198,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void OnSerialized(Outgoing& outgoing);
   void Release(Outgoing& outgoing);
   void BeginRow();
+  void CountInRow(const Outgoing& outgoing);
   // No more messages are to complete in place before a task runs.
   bool RowIsFull() const;
   void OnWritten(const Outgoing& outgoing);
@@ -232,7 +234,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   Outgoing* unserialized_ = nullptr;                        // The one whose write is not complete. Null: none.
   std::vector<std::pair<Done, absl::Status>> completions_;  // Emptied when the last one runs.
   size_t next_completion_ = 0;
-  // What was written and completed in place since a message arrived or a task ran completions: messages, bytes.
+  // What was written and completed in place since an awaited message arrived or a task ran completions: messages,
+  // bytes.
   uint32_t row_ = 0;
   size_t row_bytes_ = 0;
   bool completing_ = false;

@@ -46,6 +46,10 @@ void MessageStream::FinishRead(absl::Span<const std::byte> body, absl::FunctionR
   if (read.attachment != nullptr) *read.attachment = attachment();
   if (observer_ != nullptr) observer_->OnReceived(*read.into);
   Complete(std::move(read.done), absl::OkStatus());
+  TellWindow();
+}
+
+void MessageStream::TellWindow() {
   if (wire_ == nullptr) return;
   if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
 }
@@ -114,9 +118,7 @@ absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::Rec
   absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});
   if (!received.ok()) return received;
   AdvanceReads();
-  if (wire_ != nullptr) {
-    if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) wire_->SendWindow(*limit);
-  }
+  TellWindow();
   return absl::OkStatus();
 }
 
