@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -153,6 +154,75 @@ TEST_F(InterceptorTest, MessagesOfStreamsAreSeenBothWays) {
   loop_.RunUntilIdle();
   EXPECT_THAT(seen_, ElementsAre("a sends ping", "s receives ping", "s sends pong", "a receives pong", "s ends OK",
                                  "a ends OK"));
+}
+
+// Does something as soon as it sees a message of its call leave.
+template <typename Context>
+class AtSend : public CallInterceptor<Context> {
+ public:
+  explicit AtSend(std::function<void(Context*)> what) : what_(std::move(what)) {}
+
+  absl::Status OnStart(Context& context) override {
+    context_ = &context;
+    return absl::OkStatus();
+  }
+  void OnSend(const google::protobuf::MessageLite&) override { what_(context_); }
+
+ private:
+  const std::function<void(Context*)> what_;
+  Context* context_ = nullptr;
+};
+
+TEST_F(InterceptorTest, CallMayBeCancelledWhereItsRequestPasses) {
+  options_.interceptors.push_back([](const CalledMethod&) {
+    return std::make_unique<AtSend<ClientContext>>([](ClientContext* context) { context->TryCancel(); });
+  });
+  Start();
+  EXPECT_EQ(Call("test.Lambda/Hold")->status().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(held_, IsEmpty());
+}
+
+TEST_F(InterceptorTest, CallMayBeCancelledWhereAMessageOfItsStreamPasses) {
+  options_.interceptors.push_back([](const CalledMethod&) {
+    return std::make_unique<AtSend<ClientContext>>([](ClientContext* context) { context->TryCancel(); });
+  });
+  Start();
+  auto call = Begin(MethodKind::kBidiStreaming);
+  call->Write("ping");
+  loop_.RunUntilIdle();
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_EQ(call->completions[0].code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(call->writes.size(), 1u);
+}
+
+TEST_F(InterceptorTest, CallMayBeAnsweredWhereAMessageOfItsStreamPasses) {
+  interceptors_.push_back([this](const CalledMethod&) {
+    return std::make_unique<AtSend<ServerContext>>(
+        [this](ServerContext*) { served().done(absl::AbortedError("never mind")); });
+  });
+  Start();
+  auto call = Begin(MethodKind::kServerStreaming);
+  served().Write("in time");
+  call->Read();
+  loop_.RunUntilIdle();
+  ASSERT_EQ(served().writes.size(), 1u);
+  EXPECT_EQ(served().writes[0], absl::OkStatus());
+  EXPECT_THAT(call->received, ElementsAre("in time"));
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_EQ(call->completions[0].code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(InterceptorTest, ChannelMayGoWhereAMessageOfItsStreamPasses) {
+  options_.interceptors.push_back([this](const CalledMethod&) {
+    return std::make_unique<AtSend<ClientContext>>([this](ClientContext*) { channel_.reset(); });
+  });
+  Start();
+  auto call = Begin(MethodKind::kBidiStreaming);
+  call->Write("ping");
+  loop_.RunUntilIdle();
+  EXPECT_EQ(call->writes.size(), 1u);
+  ASSERT_EQ(call->completions.size(), 1u);
+  EXPECT_EQ(call->completions[0].code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(InterceptorTest, MetadataAndTimeMayBeGivenToEveryCall) {
