@@ -2,6 +2,7 @@
 
 #include "benchmarks/rpc_bench/bench_client.h"
 #include "benchmarks/rpc_bench/blocking_load.h"
+#include "benchmarks/rpc_bench/blocking_stream_load.h"
 #include "benchmarks/rpc_bench/bulk_calls.h"
 #include "benchmarks/rpc_bench/closed_load.h"
 #include "benchmarks/rpc_bench/issued_load.h"
@@ -74,6 +75,14 @@ absl::StatusOr<CallFigures> MeasureCallers(const BenchSettings& settings, const 
   return RunBlockingCallers(client->channel, ShapeOf(settings), settings.in_flight, SpanOf(settings, server));
 }
 
+// As callers that block.
+absl::StatusOr<CallFigures> MeasureBlockingStream(const BenchSettings& settings, const ChildProcess& server) {
+  const PinnedThread pinned(settings.cpus.client);
+  absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
+  if (!client.ok()) return client.status();
+  return RunBlockingStream(client->channel, settings.payload_bytes, settings.in_flight, SpanOf(settings, server));
+}
+
 // As callers that block: the issuer shares a core with its loop.
 absl::StatusOr<CallFigures> MeasureIssuer(const BenchSettings& settings, const ChildProcess& server) {
   const PinnedThread pinned(settings.cpus.client);
@@ -107,6 +116,8 @@ absl::StatusOr<CallFigures> MeasureLoad(const BenchSettings& settings, const Chi
       return MeasureOpenLoop(settings, server);
     case Load::kStream:
       return MeasureStream(settings, server);
+    case Load::kBlockingStream:
+      return MeasureBlockingStream(settings, server);
     case Load::kCallerDrives:
       return MeasureCallerDrives(settings, server);
     case Load::kCallers:
@@ -129,6 +140,8 @@ const char* ToString(Load load) {
       return "open loop";
     case Load::kStream:
       return "stream";
+    case Load::kBlockingStream:
+      return "blocking stream";
     case Load::kCallerDrives:
       return "caller drives";
     case Load::kCallers:

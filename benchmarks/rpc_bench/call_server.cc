@@ -57,6 +57,13 @@ class BlockingEchoService final : public Bench::Service {
     reply->set_payload(request->payload());
     return absl::OkStatus();
   }
+  absl::Status EchoStream(ServerContext*, ServerReaderWriter<Bytes, Bytes>* stream) override {
+    Bytes message;
+    while (stream->Read(&message)) {
+      if (absl::Status written = stream->Write(message); !written.ok()) return written;
+    }
+    return absl::OkStatus();
+  }
 };
 
 void AddTo(wire::Crc32c& sum, const absl::Cord& bytes) {

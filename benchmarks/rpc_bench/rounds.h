@@ -18,13 +18,14 @@
 namespace verbena::benchmarks {
 
 enum class Load {
-  kClosedLoop,    // Calls, each started by the completion of another.
-  kOpenLoop,      // Calls, each started when it is due.
-  kStream,        // Messages of one stream.
-  kCallerDrives,  // Blocking calls of a thread that drives the loop, and before that of one that does not.
-  kCallers,       // Blocking calls of as many threads as calls in flight, which do not drive the loop.
-  kIssuer,        // Asynchronous calls of one thread that is not the loop's.
-  kBeside,        // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
+  kClosedLoop,      // Calls, each started by the completion of another.
+  kOpenLoop,        // Calls, each started when it is due.
+  kStream,          // Messages of one stream.
+  kBlockingStream,  // The same, by threads that block.
+  kCallerDrives,    // Blocking calls of a thread that drives the loop, and before that of one that does not.
+  kCallers,         // Blocking calls of as many threads as calls in flight, which do not drive the loop.
+  kIssuer,          // Asynchronous calls of one thread that is not the loop's.
+  kBeside,          // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
 };
 const char* ToString(Load load);
 

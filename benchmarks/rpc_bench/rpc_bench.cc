@@ -46,7 +46,9 @@ ABSL_FLAG(double, rate, 0,
           "Open loop: so many calls a second, each started when it is due, whatever became of the others, and its "
           "latency counted from there. The client's loop never sleeps then. 0: each call is started by the completion "
           "of another.");
-ABSL_FLAG(bool, streaming, false, "Messages over one stream, echoed, --in_flight of them on their way, and no calls.");
+ABSL_FLAG(bool, streaming, false,
+          "Messages over one stream, echoed, --in_flight of them on their way, and no calls. With --callers by threads "
+          "that block: one writes, one reads; both by one if one message is on its way.");
 ABSL_FLAG(
     bool, caller_drives, false,
     "Blocking calls of one thread that drives the client's loop; and, for comparison, of one while the loop has a "
@@ -79,10 +81,13 @@ constexpr double kRateMax = 1e7;
 // Nothing: flags ask for two kinds at once.
 std::optional<Load> LoadFromFlags() {
   std::vector<Load> asked;
+  const bool streaming = absl::GetFlag(FLAGS_streaming);
+  const bool callers = absl::GetFlag(FLAGS_callers);
+  if (streaming && callers) asked.push_back(Load::kBlockingStream);
   if (absl::GetFlag(FLAGS_rate) > 0) asked.push_back(Load::kOpenLoop);
-  if (absl::GetFlag(FLAGS_streaming)) asked.push_back(Load::kStream);
+  if (streaming && !callers) asked.push_back(Load::kStream);
   if (absl::GetFlag(FLAGS_caller_drives)) asked.push_back(Load::kCallerDrives);
-  if (absl::GetFlag(FLAGS_callers)) asked.push_back(Load::kCallers);
+  if (callers && !streaming) asked.push_back(Load::kCallers);
   if (absl::GetFlag(FLAGS_issuer)) asked.push_back(Load::kIssuer);
   if (absl::GetFlag(FLAGS_beside_attachment) > 0) asked.push_back(Load::kBeside);
   if (asked.size() > 1) return std::nullopt;
@@ -116,7 +121,7 @@ absl::Status CheckFlags() {
                       "--beside_response says where the --beside_attachment is"));
   status.Update(check(LoadFromFlags().has_value(),
                       "of --rate, --streaming, --caller_drives, --callers, --issuer and --beside_attachment only one "
-                      "can be measured"));
+                      "can be measured, or --streaming with --callers"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
                       "--streaming has no --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
@@ -127,9 +132,8 @@ absl::Status CheckFlags() {
   status.Update(check(DigestFromFlags() == Digest::kNone || absl::GetFlag(FLAGS_attachment) > 0,
                       "--digest is of an --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_blocking_handler) ||
-                          (!absl::GetFlag(FLAGS_streaming) && absl::GetFlag(FLAGS_digest) == "none" &&
-                           !absl::GetFlag(FLAGS_beside_response)),
-                      "--blocking_handler echoes calls"));
+                          (absl::GetFlag(FLAGS_digest) == "none" && !absl::GetFlag(FLAGS_beside_response)),
+                      "--blocking_handler echoes what comes"));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
@@ -143,6 +147,7 @@ size_t DefaultInFlight(const BenchSettings& settings) {
     case Load::kOpenLoop:
       return 4096;
     case Load::kStream:
+    case Load::kBlockingStream:
     case Load::kCallerDrives:
     case Load::kCallers:
     case Load::kIssuer:
