@@ -1,3 +1,5 @@
+#include "rpc/blocking/read_ahead.h"
+#include "rpc/blocking/write_behind.h"
 #include "rpc/blocking_stream.h"
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
@@ -30,6 +32,9 @@ BlockingClientStream::BlockingClientStream(std::shared_ptr<Channel> channel, con
   call.reply = reply;
   call.done = SharedCompletion(finished_);
   channel_->core().StartStreaming(std::move(call), [this](const auto& stream) { stream_ = stream; });
+  if (stream_ == nullptr || channel_->core().HasCallersLoop()) return;
+  reads_ = std::make_shared<ReadAhead>(stream_);
+  writes_ = std::make_shared<WriteBehind>(stream_);
 }
 
 BlockingClientStream::~BlockingClientStream() {
@@ -52,15 +57,21 @@ bool BlockingClientStream::WaitForInitialMetadata() {
 }
 
 bool BlockingClientStream::Read(MessageLite* message, absl::Cord* attachment) {
+  if (reads_ != nullptr) return channel_->core().CheckMayBlock().ok() && reads_->Read(message, attachment);
   return Await([=](MessageStream& stream, Completion done) { stream.Read(message, attachment, std::move(done)); }).ok();
 }
 
 absl::Status BlockingClientStream::Write(const MessageLite& message, absl::Cord attachment) {
+  if (writes_ != nullptr) {
+    if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
+    return writes_->Write(message, std::move(attachment));
+  }
   return Await(
       [&](MessageStream& stream, Completion done) { stream.Write(&message, std::move(attachment), std::move(done)); });
 }
 
 void BlockingClientStream::WritesDone() {
+  if (writes_ != nullptr) return writes_->EndWrites();
   if (stream_ != nullptr) stream_->EndWrites();
 }
 
@@ -68,7 +79,10 @@ absl::Status BlockingClientStream::Finish() {
   if (absl::Status checked = channel_->core().CheckMayBlock(); !checked.ok()) return checked;
   if (ClientStreams(kind_)) WritesDone();
   finish_called_ = true;
-  return channel_->core().Await(*finished_);
+  absl::Status status = channel_->core().Await(*finished_);
+  // What was read last may have shown itself to be none when the call had ended well.
+  if (status.ok() && reads_ != nullptr && reads_->unreadable()) return MessageStream::Unreadable();
+  return status;
 }
 
 }  // namespace verbena::rpc

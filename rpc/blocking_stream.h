@@ -31,6 +31,8 @@ namespace rpc {
 
 class CompletionWaiter;
 class MessageStream;
+class ReadAhead;
+class WriteBehind;
 
 // A method as stubs name it: "package.Service/Method", in static storage.
 struct StreamingMethod {
@@ -67,11 +69,28 @@ class BlockingClientStream {
   const std::unique_ptr<google::protobuf::MessageLite> request_;
   const std::shared_ptr<CompletionWaiter> finished_;
   std::shared_ptr<MessageStream> stream_;  // Null: there is no call.
+  // Null, both: the thread that drives the loop asks the stream itself.
+  std::shared_ptr<ReadAhead> reads_;
+  std::shared_ptr<WriteBehind> writes_;
   bool finish_called_ = false;
 };
 
-bool BlockingRead(MessageStream& stream, google::protobuf::MessageLite* message, absl::Cord* attachment);
-absl::Status BlockingWrite(MessageStream& stream, const google::protobuf::MessageLite& message, absl::Cord attachment);
+// What the server's streams have in common.
+class BlockingServerStream {
+ public:
+  explicit BlockingServerStream(const std::shared_ptr<MessageStream>& stream);
+  // Waits until what was written is under way: the call's end follows.
+  ~BlockingServerStream();
+  BlockingServerStream(const BlockingServerStream&) = delete;
+  BlockingServerStream& operator=(const BlockingServerStream&) = delete;
+
+  bool Read(google::protobuf::MessageLite* message, absl::Cord* attachment);
+  absl::Status Write(const google::protobuf::MessageLite& message, absl::Cord attachment);
+
+ private:
+  const std::shared_ptr<ReadAhead> reads_;
+  const std::shared_ptr<WriteBehind> writes_;
+};
 
 }  // namespace rpc
 
@@ -108,9 +127,10 @@ class ClientWriter {
 
   // As of ClientReader.
   bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
-  // Waits until the server's window has room and the message is under way; it is the caller's again. Cancelled: the
-  // call is over, and Finish says why. FailedPrecondition (after WritesDone), ResourceExhausted (larger than
-  // message_bytes_max), InvalidArgument (lacks required fields): not sent, and the call goes on.
+  // Waits while the server's window has no room and some 64 KiB wait for it; the first message, one of more than 16 KiB
+  // and one with an attachment, until it is under way. Then it is the caller's again. Cancelled: the call is over, and
+  // Finish says why; what was written last may not have left. FailedPrecondition (after WritesDone), ResourceExhausted
+  // (larger than message_bytes_max), InvalidArgument (lacks required fields): not sent, and the call goes on.
   absl::Status Write(const Request& request, absl::Cord attachment = {}) {
     return stream_.Write(request, std::move(attachment));
   }
@@ -148,46 +168,42 @@ class ClientReaderWriter {
 template <typename Request>
 class ServerReader {
  public:
-  explicit ServerReader(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
+  explicit ServerReader(const std::shared_ptr<rpc::MessageStream>& stream) : stream_(stream) {}
 
   // Waits for the next request. False: the client has sent all, or nobody waits for the answer any more
   // (ServerContext::IsCancelled).
-  bool Read(Request* request, absl::Cord* attachment = nullptr) {
-    return rpc::BlockingRead(*stream_, request, attachment);
-  }
+  bool Read(Request* request, absl::Cord* attachment = nullptr) { return stream_.Read(request, attachment); }
 
  private:
-  const std::shared_ptr<rpc::MessageStream> stream_;
+  rpc::BlockingServerStream stream_;
 };
 
 template <typename Reply>
 class ServerWriter {
  public:
-  explicit ServerWriter(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
+  explicit ServerWriter(const std::shared_ptr<rpc::MessageStream>& stream) : stream_(stream) {}
 
   // As of ClientWriter. Cancelled: nobody waits any more.
   absl::Status Write(const Reply& reply, absl::Cord attachment = {}) {
-    return rpc::BlockingWrite(*stream_, reply, std::move(attachment));
+    return stream_.Write(reply, std::move(attachment));
   }
 
  private:
-  const std::shared_ptr<rpc::MessageStream> stream_;
+  rpc::BlockingServerStream stream_;
 };
 
 template <typename Reply, typename Request>
 class ServerReaderWriter {
  public:
-  explicit ServerReaderWriter(std::shared_ptr<rpc::MessageStream> stream) : stream_(std::move(stream)) {}
+  explicit ServerReaderWriter(const std::shared_ptr<rpc::MessageStream>& stream) : stream_(stream) {}
 
-  bool Read(Request* request, absl::Cord* attachment = nullptr) {
-    return rpc::BlockingRead(*stream_, request, attachment);
-  }
+  bool Read(Request* request, absl::Cord* attachment = nullptr) { return stream_.Read(request, attachment); }
   absl::Status Write(const Reply& reply, absl::Cord attachment = {}) {
-    return rpc::BlockingWrite(*stream_, reply, std::move(attachment));
+    return stream_.Write(reply, std::move(attachment));
   }
 
  private:
-  const std::shared_ptr<rpc::MessageStream> stream_;
+  rpc::BlockingServerStream stream_;
 };
 
 }  // namespace verbena

@@ -40,6 +40,8 @@ class ChannelCore {
   void StartStreaming(UserCall call, absl::FunctionRef<void(const std::shared_ptr<MessageStream>&)> take);
   // FailedPrecondition: this thread is an event loop's.
   absl::Status CheckMayBlock();
+  // Who made the channel drives its loop; calls that block are his, or wait for him.
+  bool HasCallersLoop() const { return options_.loop != nullptr; }
   // Waits for what a loop of this channel brings; drives the loop that the user owns if this is his thread. Cancelled:
   // he has stopped it.
   absl::Status Await(CompletionWaiter& waiter);

@@ -28,9 +28,9 @@ absl::Status WhyLost(transport::SendOutcome outcome) {
   return absl::OkStatus();
 }
 
-absl::Status CallIsOver() { return absl::CancelledError("the call is over"); }
-
 }  // namespace
+
+absl::Status MessageStream::CallIsOver() { return absl::CancelledError("the call is over"); }
 
 MessageStream::MessageStream(std::shared_ptr<transport::LoopHandle> loop, const StreamOptions& options)
     : loop_(std::move(loop)), options_(options), receiver_(options.window_bytes) {}
@@ -53,6 +53,18 @@ void MessageStream::Read(google::protobuf::MessageLite* into, absl::Cord* attach
 void MessageStream::Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done) {
   OnLoop([this, write = PendingWrite{message, std::move(attachment), std::move(done)}]() mutable {
     StartWrite(std::move(write));
+  });
+}
+
+void MessageStream::WriteBody(absl::Span<const std::byte> body, const google::protobuf::MessageLite* kind, Done done) {
+  OnLoop([this, write = PendingWrite{kind, {}, std::move(done), body}]() mutable { StartWrite(std::move(write)); });
+}
+
+void MessageStream::PostTurn(Done turn) {
+  PostInTurn([this, turn = std::move(turn)]() mutable {
+    BeginRow();
+    Complete(std::move(turn), absl::OkStatus());
+    RunCompletions();
   });
 }
 
@@ -104,12 +116,15 @@ absl::Status MessageStream::CheckWrite(const PendingWrite& write) const {
   if (write_.has_value() || unserialized_ != nullptr) {
     return absl::FailedPreconditionError("another write of this stream is under way");
   }
-  if (!write.message->IsInitialized()) {
+  return write.body.has_value() ? absl::OkStatus() : CheckMessage(*write.message, write.attachment.size());
+}
+
+absl::Status MessageStream::CheckMessage(const google::protobuf::MessageLite& message, size_t attachment_bytes) const {
+  if (!message.IsInitialized()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the message lacks required fields: ", write.message->InitializationErrorString()));
+        absl::StrCat("the message lacks required fields: ", message.InitializationErrorString()));
   }
-  return CheckMessageBytes("message", write.message->ByteSizeLong(), write.attachment.size(),
-                           options_.message_bytes_max);
+  return CheckMessageBytes("message", message.ByteSizeLong(), attachment_bytes, options_.message_bytes_max);
 }
 
 void MessageStream::StartWrite(PendingWrite write) {
@@ -144,7 +159,7 @@ void MessageStream::AdvanceWrites() {
 }
 
 void MessageStream::Send(PendingWrite write) {
-  if (observer_ != nullptr) observer_->OnSend(*write.message);
+  if (observer_ != nullptr) Observe(write);
   Outgoing* const outgoing = TakeOutgoing();
   absl::Cord attachment = std::move(write.attachment);
   outgoing->Begin(std::move(write), attachment.size());
@@ -159,6 +174,12 @@ void MessageStream::Send(PendingWrite write) {
   // Its completion, which is queued, runs when whoever is on the stack runs them.
   CountInRow(*outgoing);
   Release(*outgoing);
+}
+
+void MessageStream::Observe(const PendingWrite& write) {
+  if (!write.body.has_value()) return observer_->OnSend(*write.message);
+  const std::unique_ptr<google::protobuf::MessageLite> message(write.message->New());
+  if (ParseMessage(*write.body, message.get())) observer_->OnSend(*message);
 }
 
 void MessageStream::Release(Outgoing& outgoing) {

@@ -11,6 +11,7 @@
 #ifndef VERBENA_RPC_MESSAGE_STREAM_H_
 #define VERBENA_RPC_MESSAGE_STREAM_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,6 +58,20 @@ class StreamWire {
   virtual void OnFinished() {}
 };
 
+// A message that is here, as it came. Valid within the call that brings it.
+struct ReceivedMessage {
+  absl::Span<const std::byte> body;
+  size_t payload_bytes;                         // The body's and, behind it, the attachment's.
+  absl::FunctionRef<absl::Cord(size_t)> share;  // The payload from a byte on, for as long as wanted. Once.
+};
+
+// Takes messages as they came, for who parses them on a thread of his own. The loop's thread.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual void Take(const ReceivedMessage& message) = 0;
+};
+
 struct StreamOptions {
   uint64_t window_bytes = uint64_t{256} << 10;  // Unread messages that are kept, but for the last.
   uint64_t message_bytes_max = uint64_t{1} << 30;
@@ -83,11 +98,28 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done);
   // No write follows; the peer reads its end behind those that were made.
   void EndWrites();
+  // Whether a write would be refused since the call is over.
+  bool over() const { return closed_; }
+  // Why Write would refuse this message, whatever the stream's state.
+  absl::Status CheckMessage(const google::protobuf::MessageLite& message, size_t attachment_bytes) const;
   // At the server: its initial metadata leaves, without waiting for the first message, which carries it, too.
   void SendInitialMetadata();
   // At the client: until the server's initial metadata is here, or its first message, which comes behind that; one wait
   // at a time. Cancelled: the call ended without either, and what metadata there is came with its end.
   void AwaitInitialMetadata(Done done);
+
+  // --- For threads that parse and serialize themselves (rpc/blocking): as Read and Write.
+
+  // The next message to `sink`, and then `done`. `scratch`, of the method's type, is for who observes the call.
+  void ReadTo(MessageSink* sink, google::protobuf::MessageLite* scratch, Done done);
+  // `body` is what CheckMessage found good, serialized; `kind` any message of its type. Both live until then.
+  void WriteBody(absl::Span<const std::byte> body, const google::protobuf::MessageLite* kind, Done done);
+  // Has `turn` run on the loop as completions are: the operations that it and its like begin complete in place.
+  void PostTurn(Done turn);
+  // What a sink took is no message: the call is to end, with this status.
+  void RefuseTaken();
+  static absl::Status Unreadable();
+  static absl::Status CallIsOver();  // CANCELLED.
 
   // --- For the call. The loop's thread.
 
@@ -136,12 +168,14 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     google::protobuf::MessageLite* into;
     absl::Cord* attachment;
     Done done;
+    MessageSink* sink = nullptr;  // In place of the two, but where somebody observes.
   };
   struct PendingWrite {
     const google::protobuf::MessageLite* message;
     absl::Cord attachment;
     Done done;
-    bool on_loop = false;  // By who is on the loop's thread.
+    std::optional<absl::Span<const std::byte>> body = std::nullopt;  // It is serialized; `message` is of its type.
+    bool on_loop = false;                                            // By who is on the loop's thread.
   };
 
   // Does `operation` on the loop: at once, or by a task of it. Completions run behind the operation, not within it: its
@@ -178,9 +212,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   }
   void StartRead(PendingRead read);
   // The message that the reader waits for, which the receiver counts as taken.
-  void FinishRead(absl::Span<const std::byte> body, absl::FunctionRef<absl::Cord()> attachment);
+  void FinishRead(const ReceivedMessage& message);
   void StartWrite(PendingWrite write);
   absl::Status CheckWrite(const PendingWrite& write) const;
+  void Observe(const PendingWrite& write);  // There is somebody who does.
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
   void TakeInitialMetadata(const StreamHeader& header);  // Of a message: the first has it.
   void OnInitialMetadata(const StreamHeader& header);
@@ -219,7 +254,6 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool writes_open_ = false;
   bool writes_ended_ = false;  // By the user.
   bool end_sent_ = false;
-  bool closed_ = false;
   bool unreadable_ = false;                    // A message was none: the call is to end.
   std::shared_ptr<MessageObserver> observer_;  // Null: nobody.
   StreamReceiver<Incoming> receiver_;
@@ -243,7 +277,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool in_posted_operation_ = false;
   bool completions_posted_ = false;
 
-  // Any thread. Once the loop is gone, what was its thread's is theirs.
+  // Any thread.
+  std::atomic<bool> closed_ = false;  // Set by the loop's.
+  // Once the loop is gone, what was its thread's is theirs.
   SerialTasks after_loop_;
 };
 

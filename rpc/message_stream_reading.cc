@@ -7,13 +7,18 @@
 #include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
-namespace {
 
-absl::Status Unreadable() {
+absl::Status MessageStream::Unreadable() {
   return absl::InvalidArgumentError("the bytes of a stream's message are not the method's message");
 }
 
-}  // namespace
+void MessageStream::ReadTo(MessageSink* sink, google::protobuf::MessageLite* scratch, Done done) {
+  OnLoop([this, read = PendingRead{scratch, nullptr, std::move(done), sink}]() mutable { StartRead(std::move(read)); });
+}
+
+void MessageStream::RefuseTaken() {
+  PostOperation([this] { OnUnreadable(); });
+}
 
 void MessageStream::StartRead(PendingRead read) {
   if (read_.has_value()) {
@@ -30,20 +35,26 @@ void MessageStream::AdvanceReads() {
     Incoming incoming = receiver_.TakeNext();
     absl::Cord body = incoming.payload.Subcord(0, incoming.body_bytes);
     const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
-    FinishRead({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, [&incoming] {
-      incoming.payload.RemovePrefix(incoming.body_bytes);
+    const auto share = [&incoming](size_t from) {
+      incoming.payload.RemovePrefix(from);
       return std::move(incoming.payload);
-    });
+    };
+    FinishRead({{reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, incoming.payload.size(), share});
   } else if (closed_ || receiver_.at_end()) {
     PendingRead read = *std::exchange(read_, std::nullopt);
     Complete(std::move(read.done), absl::OutOfRangeError("the stream has ended"));
   }
 }
 
-void MessageStream::FinishRead(absl::Span<const std::byte> body, absl::FunctionRef<absl::Cord()> attachment) {
-  if (!ParseMessage(body, read_->into)) return OnUnreadable();
+void MessageStream::FinishRead(const ReceivedMessage& message) {
+  const bool parsed_here = read_->sink == nullptr || observer_ != nullptr;
+  if (parsed_here && !ParseMessage(message.body, read_->into)) return OnUnreadable();
   PendingRead read = *std::exchange(read_, std::nullopt);
-  if (read.attachment != nullptr) *read.attachment = attachment();
+  if (read.sink != nullptr) {
+    read.sink->Take(message);
+  } else if (read.attachment != nullptr) {
+    *read.attachment = message.share(message.body.size());
+  }
   if (observer_ != nullptr) observer_->OnReceived(*read.into);
   Complete(std::move(read.done), absl::OkStatus());
   TellWindow();
@@ -59,6 +70,7 @@ void MessageStream::OnUnreadable() {
   receiver_.Drop();
   unreadable_ = true;
   if (wire_ != nullptr) return wire_->Fail(Unreadable());
+  if (!read_.has_value()) return;
   PendingRead read = *std::exchange(read_, std::nullopt);
   Complete(std::move(read.done), Unreadable());
 }
@@ -112,7 +124,8 @@ absl::Status MessageStream::OnMessage(const StreamHeader& header, transport::Rec
   }
   if (read_.has_value() && receiver_.TakeAtOnce(header.number, payload_bytes)) {
     BeginRow();
-    FinishRead(payload.bytes().first(header.value), [&] { return payload.Share(header.value); });
+    const auto share = [&payload](size_t from) { return payload.Share(from); };
+    FinishRead({payload.bytes().first(header.value), payload_bytes, share});
     return absl::OkStatus();
   }
   absl::Status received = receiver_.OnMessage(header.number, payload_bytes, {payload.Share(0), header.value});

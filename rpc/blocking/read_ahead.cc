@@ -1,0 +1,90 @@
+#include "rpc/blocking/read_ahead.h"
+
+#include <cstring>
+#include <utility>
+
+#include "rpc/protobuf_bytes.h"
+
+namespace verbena::rpc {
+namespace {
+
+// Longer ones stay where they came: a Cord's node costs about what copying so many bytes does.
+constexpr size_t kCopiedBytesMax = 2048;
+
+}  // namespace
+
+bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
+  if (unreadable_) return false;
+  if (scratch_ == nullptr) scratch_.reset(message->New());
+  if (reading_.empty() && !Refill()) return false;
+  MessageBatch::Message next = reading_.Take();
+  if (next.payload.empty()) {
+    if (attachment != nullptr) attachment->Clear();
+    return ParseMessage(next.body, message) || Unreadable();
+  }
+  absl::Cord body = next.payload.Subcord(0, next.body_bytes);
+  const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
+  if (!ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message)) return Unreadable();
+  if (attachment != nullptr) {
+    next.payload.RemovePrefix(next.body_bytes);
+    *attachment = std::move(next.payload);
+  }
+  return true;
+}
+
+bool ReadAhead::Unreadable() {
+  unreadable_ = true;
+  stream().RefuseTaken();
+  return false;
+}
+
+// False: there is no further message.
+bool ReadAhead::Refill() {
+  reading_.Clear();
+  while (true) {
+    {
+      const absl::MutexLock lock(&mu_);
+      if (!idle_) WaitUntil([this] { return !arrived_.empty() || ended_; });
+      std::swap(reading_, arrived_);
+      if (ended_) return !reading_.empty();
+      if (!std::exchange(idle_, false)) return true;
+    }
+    AskForTurn();
+    if (!reading_.empty()) return true;
+  }
+}
+
+void ReadAhead::Advance(const absl::Status& status) {
+  if (!status.ok()) {
+    End(status);
+    return WakeLater();
+  }
+  {
+    const absl::MutexLock lock(&mu_);
+    if (arrived_.charge() >= kReadAheadBytes) {
+      idle_ = true;
+      return;
+    }
+  }
+  stream().ReadTo(this, scratch_.get(), Next());
+}
+
+void ReadAhead::End(const absl::Status&) {
+  const absl::MutexLock lock(&mu_);
+  ended_ = true;
+}
+
+void ReadAhead::Take(const ReceivedMessage& message) {
+  absl::ReleasableMutexLock lock(&mu_);
+  if (message.payload_bytes == message.body.size() && message.body.size() <= kCopiedBytesMax) {
+    std::byte* const to = arrived_.Append(message.body.size());
+    if (!message.body.empty()) std::memcpy(to, message.body.data(), message.body.size());
+  } else {
+    arrived_.Append(message.share(0), message.body.size());
+  }
+  const bool wake = TakeSleeper();
+  lock.Release();
+  if (wake) WakeLater();
+}
+
+}  // namespace verbena::rpc

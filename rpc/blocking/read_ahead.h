@@ -1,0 +1,55 @@
+// Reads a stream for a thread that waits for its messages: the loop hands over what has come, serialized, and the
+// reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
+//
+// What is read ahead is little (kReadAheadBytes twice, or a message twice): a reader who falls behind leaves the rest
+// to the stream, whose window then holds up the sender.
+//
+// Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
+
+#ifndef VERBENA_RPC_BLOCKING_READ_AHEAD_H_
+#define VERBENA_RPC_BLOCKING_READ_AHEAD_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "google/protobuf/message_lite.h"
+#include "rpc/blocking/message_batch.h"
+#include "rpc/blocking/stream_pump.h"
+#include "rpc/message_stream.h"
+
+namespace verbena::rpc {
+
+inline constexpr size_t kReadAheadBytes = size_t{32} << 10;
+
+class ReadAhead final : public StreamPump, private MessageSink {
+ public:
+  using StreamPump::StreamPump;
+
+  // The next message, and what came beside it (null: nobody wants that). Waits for it. False: there is none any more,
+  // or it is none (unreadable()), which ends the call. The reader's thread, which is not the loop's.
+  bool Read(google::protobuf::MessageLite* message, absl::Cord* attachment);
+  bool unreadable() const { return unreadable_; }
+
+ private:
+  void Advance(const absl::Status& status) override;
+  void End(const absl::Status& status) override;
+  void Take(const ReceivedMessage& message) override;
+  bool Refill();
+  bool Unreadable();
+
+  // The reader's.
+  MessageBatch reading_;
+  bool unreadable_ = false;
+  std::unique_ptr<google::protobuf::MessageLite> scratch_;  // Set before the first turn, then the loop's.
+
+  MessageBatch arrived_ ABSL_GUARDED_BY(mu_);
+  bool idle_ ABSL_GUARDED_BY(mu_) = true;    // Nothing is begun on the loop.
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;  // Nothing more arrives.
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_BLOCKING_READ_AHEAD_H_

@@ -1,0 +1,91 @@
+// What one direction of a blocking stream has on its loop: one operation of the stream after the other, on behalf of a
+// thread elsewhere, who sleeps only when there is nothing that he could do.
+//
+// Owner: shared by that thread's end and by what is under way on the loop. Thread: as each part says.
+
+#ifndef VERBENA_RPC_BLOCKING_STREAM_PUMP_H_
+#define VERBENA_RPC_BLOCKING_STREAM_PUMP_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "rpc/message_stream.h"
+
+namespace verbena::rpc {
+
+class StreamPump : public std::enable_shared_from_this<StreamPump> {
+ public:
+  explicit StreamPump(std::shared_ptr<MessageStream> stream) : stream_(std::move(stream)) {}
+  virtual ~StreamPump() = default;
+  StreamPump(const StreamPump&) = delete;
+  StreamPump& operator=(const StreamPump&) = delete;
+
+ protected:
+  // What was begun last has ended with `status`; OK also at a turn that was asked for. The loop's thread or, when the
+  // loop is gone, anybody's, one at a time.
+  virtual void Advance(const absl::Status& status) = 0;
+  // No turn comes any more. As Advance, but may not touch the stream.
+  virtual void End(const absl::Status& status) = 0;
+
+  // Brings the next Advance, as completion of an operation of the stream; dropped uncalled, as with a task of a loop
+  // that ends, the End.
+  MessageStream::Done Next() { return Turn(shared_from_this()); }
+  // Any thread, but not with the lock.
+  void AskForTurn() { stream_->PostTurn(Next()); }
+
+  // Until `ready`, which is asked with the lock. The thread elsewhere.
+  void WaitUntil(absl::FunctionRef<bool()> ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Something changed that WaitUntil may wait for. True: WakeLater is to be called, without the lock.
+  bool TakeSleeper() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return std::exchange(sleeping_, false); }
+  // Behind what the loop is in the midst of: who is woken might take its processor.
+  void WakeLater() { stream_->PostTurn(Alarm(shared_from_this())); }
+
+  MessageStream& stream() { return *stream_; }
+
+  absl::Mutex mu_;
+
+ private:
+  class Turn {
+   public:
+    explicit Turn(std::shared_ptr<StreamPump> pump) : pump_(std::move(pump)) {}
+    Turn(Turn&&) noexcept = default;
+    ~Turn() {
+      if (pump_ == nullptr) return;
+      pump_->End(absl::CancelledError("the event loop has ended"));
+      pump_->Wake();
+    }
+    void operator()(const absl::Status& status) { std::exchange(pump_, nullptr)->Advance(status); }
+
+   private:
+    std::shared_ptr<StreamPump> pump_;
+  };
+  class Alarm {
+   public:
+    explicit Alarm(std::shared_ptr<StreamPump> pump) : pump_(std::move(pump)) {}
+    Alarm(Alarm&&) noexcept = default;
+    ~Alarm() {
+      if (pump_ != nullptr) pump_->Wake();
+    }
+    void operator()(const absl::Status&) { std::exchange(pump_, nullptr)->Wake(); }
+
+   private:
+    std::shared_ptr<StreamPump> pump_;
+  };
+
+  void Wake() {
+    const absl::MutexLock lock(&mu_);
+    changed_.Signal();
+  }
+
+  const std::shared_ptr<MessageStream> stream_;
+  absl::CondVar changed_;
+  bool sleeping_ ABSL_GUARDED_BY(mu_) = false;  // And nobody is about to wake him.
+};
+
+}  // namespace verbena::rpc
+
+#endif  // VERBENA_RPC_BLOCKING_STREAM_PUMP_H_

@@ -1,0 +1,131 @@
+#include "rpc/blocking/write_behind.h"
+
+#include <utility>
+
+#include "rpc/protobuf_bytes.h"
+
+namespace verbena::rpc {
+namespace {
+
+// Longer ones are not copied: to wait for the loop costs less.
+constexpr size_t kCopiedBytesMax = size_t{16} << 10;
+
+}  // namespace
+
+absl::Status WriteBehind::Write(const google::protobuf::MessageLite& message, absl::Cord attachment) {
+  if (stream().over()) return MessageStream::CallIsOver();
+  if (absl::Status checked = stream().CheckMessage(message, attachment.size()); !checked.ok()) return checked;
+  const auto bytes = static_cast<size_t>(message.GetCachedSize());
+  const bool may_leave_later = std::exchange(has_written_, true) && attachment.empty() && bytes <= kCopiedBytesMax;
+  return may_leave_later ? Copy(message, bytes) : Await(message, std::move(attachment));
+}
+
+absl::Status WriteBehind::Copy(const google::protobuf::MessageLite& message, size_t bytes) {
+  if (kind_ == nullptr) kind_.reset(message.New());
+  bool ask = false;
+  {
+    const absl::MutexLock lock(&mu_);
+    WaitUntil([this] { return written_.charge() < kWriteBehindBytes || !ended_.ok(); });
+    if (absl::Status open = CheckOpen(); !open.ok()) return open;
+    WriteMeasured(message, written_.Append(bytes));
+    ask = std::exchange(idle_, false);
+  }
+  if (ask) AskForTurn();
+  return absl::OkStatus();
+}
+
+absl::Status WriteBehind::Await(const google::protobuf::MessageLite& message, absl::Cord attachment) {
+  Awaited awaited{&message, std::move(attachment)};
+  bool ask = false;
+  {
+    const absl::MutexLock lock(&mu_);
+    if (absl::Status open = CheckOpen(); !open.ok()) return open;
+    awaited_ = &awaited;
+    ask = std::exchange(idle_, false);
+  }
+  if (ask) AskForTurn();
+  const absl::MutexLock lock(&mu_);
+  WaitUntil([&awaited] { return awaited.done; });
+  return awaited.status;
+}
+
+absl::Status WriteBehind::CheckOpen() const {
+  if (!ended_.ok()) return ended_;
+  if (end_asked_) return absl::FailedPreconditionError("the stream was written to after its end was declared");
+  return absl::OkStatus();
+}
+
+void WriteBehind::EndWrites() {
+  {
+    const absl::MutexLock lock(&mu_);
+    end_asked_ = true;
+    if (!std::exchange(idle_, false)) return;
+  }
+  AskForTurn();
+}
+
+void WriteBehind::Flush() {
+  const absl::MutexLock lock(&mu_);
+  WaitUntil([this] { return idle_ || !ended_.ok(); });
+}
+
+void WriteBehind::Advance(const absl::Status& status) {
+  bool was_awaited = false;
+  bool wake = false;
+  {
+    const absl::MutexLock lock(&mu_);
+    was_awaited = awaited_ != nullptr && awaited_->begun;
+    if (was_awaited) {
+      FinishAwaited(status);
+      wake = TakeSleeper();
+    }
+  }
+  if (wake) WakeLater();
+  // What is wrong with a message whose writer waits is for him to say, unless the call is over.
+  if (status.ok() || (was_awaited && !absl::IsCancelled(status))) return SendNext();
+  End(status);
+  WakeLater();
+}
+
+void WriteBehind::SendNext() {
+  Awaited* awaited = nullptr;
+  bool end = false;
+  bool wake = false;
+  if (leaving_.empty()) {
+    const absl::MutexLock lock(&mu_);
+    if (!written_.empty()) {
+      leaving_.Clear();
+      std::swap(leaving_, written_);
+      wake = awaited_ == nullptr && TakeSleeper();  // He waits for room.
+    } else if (awaited_ != nullptr) {
+      awaited = awaited_;
+      awaited->begun = true;
+    } else {
+      idle_ = true;
+      end = end_asked_;
+      wake = TakeSleeper();
+    }
+  }
+  if (wake) WakeLater();
+  if (awaited != nullptr) {
+    stream().Write(awaited->message, std::move(awaited->attachment), Next());
+  } else if (!leaving_.empty()) {
+    stream().WriteBody(leaving_.Take().body, kind_.get(), Next());
+  } else if (end) {
+    stream().EndWrites();
+  }
+}
+
+void WriteBehind::FinishAwaited(const absl::Status& status) {
+  Awaited* const awaited = std::exchange(awaited_, nullptr);
+  awaited->status = status;
+  awaited->done = true;  // From here on it may be gone.
+}
+
+void WriteBehind::End(const absl::Status& status) {
+  const absl::MutexLock lock(&mu_);
+  if (awaited_ != nullptr) FinishAwaited(status);
+  ended_ = status;
+}
+
+}  // namespace verbena::rpc
