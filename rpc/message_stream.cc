@@ -51,13 +51,14 @@ void MessageStream::Read(google::protobuf::MessageLite* into, absl::Cord* attach
 }
 
 void MessageStream::Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done) {
-  OnLoop([this, write = PendingWrite{message, std::move(attachment), std::move(done)}]() mutable {
+  OnLoop([this, write = PendingWrite{message, std::move(attachment), nullptr, std::move(done)}]() mutable {
     StartWrite(std::move(write));
   });
 }
 
-void MessageStream::WriteBody(absl::Span<const std::byte> body, const google::protobuf::MessageLite* kind, Done done) {
-  OnLoop([this, write = PendingWrite{kind, {}, std::move(done), body}]() mutable { StartWrite(std::move(write)); });
+void MessageStream::WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind,
+                              Done done) {
+  OnLoop([this, write = PendingWrite{kind, {}, body, std::move(done)}]() mutable { StartWrite(std::move(write)); });
 }
 
 void MessageStream::PostTurn(Done turn) {
@@ -116,7 +117,7 @@ absl::Status MessageStream::CheckWrite(const PendingWrite& write) const {
   if (write_.has_value() || unserialized_ != nullptr) {
     return absl::FailedPreconditionError("another write of this stream is under way");
   }
-  return write.body.has_value() ? absl::OkStatus() : CheckMessage(*write.message, write.attachment.size());
+  return write.body != nullptr ? absl::OkStatus() : CheckMessage(*write.message, write.attachment.size());
 }
 
 absl::Status MessageStream::CheckMessage(const google::protobuf::MessageLite& message, size_t attachment_bytes) const {
@@ -177,7 +178,7 @@ void MessageStream::Send(PendingWrite write) {
 }
 
 void MessageStream::Observe(const PendingWrite& write) {
-  if (!write.body.has_value()) return observer_->OnSend(*write.message);
+  if (write.body == nullptr) return observer_->OnSend(*write.message);
   const std::unique_ptr<google::protobuf::MessageLite> message(write.message->New());
   if (ParseMessage(*write.body, message.get())) observer_->OnSend(*message);
 }

@@ -112,8 +112,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
 
   // The next message to `sink`, and then `done`. `scratch`, of the method's type, is for who observes the call.
   void ReadTo(MessageSink* sink, google::protobuf::MessageLite* scratch, Done done);
-  // `body` is what CheckMessage found good, serialized; `kind` any message of its type. Both live until then.
-  void WriteBody(absl::Span<const std::byte> body, const google::protobuf::MessageLite* kind, Done done);
+  // `*body` is what CheckMessage found good, serialized; `kind` any message of its type. All live until then.
+  void WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind, Done done);
   // Has `turn` run on the loop as completions are: the operations that it and its like begin complete in place.
   void PostTurn(Done turn);
   // What a sink took is no message: the call is to end, with this status.
@@ -173,9 +173,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   struct PendingWrite {
     const google::protobuf::MessageLite* message;
     absl::Cord attachment;
+    const absl::Span<const std::byte>* body;  // Not null: what is sent, and `message` is of its type.
     Done done;
-    std::optional<absl::Span<const std::byte>> body = std::nullopt;  // It is serialized; `message` is of its type.
-    bool on_loop = false;                                            // By who is on the loop's thread.
+    bool on_loop = false;  // By who is on the loop's thread.
   };
 
   // Does `operation` on the loop: at once, or by a task of it. Completions run behind the operation, not within it: its

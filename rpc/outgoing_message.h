@@ -24,7 +24,7 @@ class MessageStream::Outgoing : public transport::PayloadSource {
 
   // `attachment_bytes` travel beside it.
   void Begin(PendingWrite write, size_t attachment_bytes) {
-    bytes_ = write.body.has_value() ? write.body->size() : write.message->ByteSizeLong();
+    bytes_ = write.body != nullptr ? write.body->size() : write.message->ByteSizeLong();
     attachment_bytes_ = attachment_bytes;
     on_loop_ = write.on_loop;
     write_ = std::move(write);
@@ -36,7 +36,7 @@ class MessageStream::Outgoing : public transport::PayloadSource {
       std::memset(to, 0, bytes_);
       return;
     }
-    if (!write_->body.has_value()) {
+    if (write_->body == nullptr) {
       WriteMeasured(*write_->message, to);
     } else if (bytes_ > 0) {
       std::memcpy(to, write_->body->data(), bytes_);

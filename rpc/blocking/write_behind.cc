@@ -110,7 +110,8 @@ void WriteBehind::SendNext() {
   if (awaited != nullptr) {
     stream().Write(awaited->message, std::move(awaited->attachment), Next());
   } else if (!leaving_.empty()) {
-    stream().WriteBody(leaving_.Take().body, kind_.get(), Next());
+    body_ = leaving_.Take().body;
+    stream().WriteBody(&body_, kind_.get(), Next());
   } else if (end) {
     stream().EndWrites();
   }

@@ -61,6 +61,7 @@ class WriteBehind final : public StreamPump {
 
   // The loop's.
   MessageBatch leaving_;
+  absl::Span<const std::byte> body_;  // Of the message that is on its way out.
 
   MessageBatch written_ ABSL_GUARDED_BY(mu_);
   Awaited* awaited_ ABSL_GUARDED_BY(mu_) = nullptr;  // Behind what was written. Null: none.
