@@ -1,7 +1,7 @@
 // What one call costs, for tools that count: both ends on one thread and one event loop, so that the counts are the
 // same in each run. Under callgrind only the measured calls are collected (counts.py).
 //
-//   call_cost [--payload=64] [--in_flight=1] [--connections=1] [--calls=2000]
+//   call_cost [--payload=64] [--in_flight=1] [--connections=1] [--streaming] [--calls=2000]
 //
 // Prints how many seconds the measured calls took, for what is done by the clock meanwhile, and for how many of them
 // the thread was kept waiting for a processor.
@@ -30,11 +30,13 @@
 #include "rpc/client_context.h"
 #include "rpc/device_network.h"
 #include "rpc/method_registry.h"
+#include "rpc/reactors.h"
 #include "rpc/server_loop.h"
 
 ABSL_FLAG(size_t, payload, 64, "Bytes of the request's and of the reply's payload field.");
 ABSL_FLAG(size_t, in_flight, 1, "Calls in flight.");
 ABSL_FLAG(size_t, connections, 1, "Connections, used in turn.");
+ABSL_FLAG(bool, streaming, false, "Messages over one stream, echoed, and no calls.");
 ABSL_FLAG(size_t, calls, 2000, "Calls that are counted. Twice as many before them are not.");
 
 namespace verbena::benchmarks {
@@ -53,12 +55,27 @@ double SecondsKeptWaiting() {
   return waited / 1e9;
 }
 
+class EchoReactor final : public ServerBidiReactor<Bytes, Bytes> {
+ public:
+  EchoReactor() { StartRead(&message_); }
+
+ private:
+  void OnReadDone(bool ok) override { ok ? StartWrite(&message_) : Finish(absl::OkStatus()); }
+  void OnWriteDone(bool ok) override {
+    ok ? StartRead(&message_) : Finish(absl::CancelledError("the caller has gone"));
+  }
+  void OnDone() override { delete this; }
+
+  Bytes message_;
+};
+
 class EchoService final : public Bench::CallbackService {
  public:
   void Echo(ServerContext*, const Bytes* request, Bytes* reply, Responder done) override {
     reply->set_payload(request->payload());
     done(absl::OkStatus());
   }
+  ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext*) override { return new EchoReactor; }
 };
 
 // Runs what waits for the loop on another thread, and drives the loop meanwhile.
@@ -111,15 +128,22 @@ class LoopServer {
   std::unique_ptr<transport::Listener> listener_;
 };
 
-// So many calls at once, each made again when it is done, until all have been made.
 class Load {
  public:
-  Load(std::shared_ptr<Channel> channel, size_t in_flight, size_t payload_bytes)
+  virtual ~Load() = default;
+  // So many calls or messages.
+  virtual absl::Status Run(size_t count, EventLoop* loop) = 0;
+};
+
+// So many calls at once, each made again when it is done, until all have been made.
+class CallLoad final : public Load {
+ public:
+  CallLoad(std::shared_ptr<Channel> channel, size_t in_flight, size_t payload_bytes)
       : stub_(std::move(channel)), calls_(in_flight) {
     for (Call& call : calls_) call.request.set_payload(std::string(payload_bytes, 'v'));
   }
 
-  absl::Status Run(size_t calls, EventLoop* loop) {
+  absl::Status Run(size_t calls, EventLoop* loop) override {
     left_ = calls;
     // Within the loop, as a program that does everything on its loop makes them.
     loop->Post([this] {
@@ -155,6 +179,75 @@ class Load {
   absl::Status status_;
 };
 
+// So many messages on their way, each followed by another when it is back, over a stream that stays.
+class StreamLoad final : public Load, private ClientBidiReactor<Bytes, Bytes> {
+ public:
+  StreamLoad(std::shared_ptr<Channel> channel, size_t in_flight, size_t payload_bytes, EventLoop* loop)
+      : stub_(std::move(channel)), loop_(*loop), in_flight_max_(in_flight) {
+    request_.set_payload(std::string(payload_bytes, 'v'));
+    loop_.Post([this] {
+      stub_.async()->EchoStream(&context_, this);
+      StartRead(&reply_);
+      StartCall();
+    });
+  }
+  ~StreamLoad() override {
+    loop_.Post([this] { StartWritesDone(); });
+    loop_.RunUntil([this] { return ended_; });
+  }
+
+  absl::Status Run(size_t messages, EventLoop* loop) override {
+    left_ = messages;
+    loop->Post([this] { WriteIfRoom(); });
+    loop->RunUntil([this] { return ended_ || (left_ == 0 && in_flight_ == 0); });
+    return status_;
+  }
+
+ private:
+  void WriteIfRoom() {
+    if (writing_ || left_ == 0 || in_flight_ == in_flight_max_) return;
+    writing_ = true;
+    --left_;
+    ++in_flight_;
+    StartWrite(&request_);
+  }
+  void OnWriteDone(bool ok) override {
+    writing_ = false;
+    if (ok) WriteIfRoom();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    --in_flight_;
+    StartRead(&reply_);
+    WriteIfRoom();
+  }
+  void OnDone(const absl::Status& status) override {
+    status_ = status;
+    ended_ = true;
+  }
+
+  Bench::Stub stub_;
+  EventLoop& loop_;
+  const size_t in_flight_max_;
+  ClientContext context_;
+  Bytes request_;
+  Bytes reply_;
+  size_t left_ = 0;
+  size_t in_flight_ = 0;
+  bool writing_ = false;
+  bool ended_ = false;
+  absl::Status status_;
+};
+
+std::unique_ptr<Load> MakeLoad(std::shared_ptr<Channel> channel, EventLoop* loop) {
+  const size_t in_flight = absl::GetFlag(FLAGS_in_flight);
+  const size_t payload_bytes = absl::GetFlag(FLAGS_payload);
+  if (!absl::GetFlag(FLAGS_streaming)) {
+    return std::make_unique<CallLoad>(std::move(channel), in_flight, payload_bytes);
+  }
+  return std::make_unique<StreamLoad>(std::move(channel), in_flight, payload_bytes, loop);
+}
+
 absl::Status Run() {
   EventLoopOptions loop_options;
   loop_options.wait = WaitPolicy::kBusy;
@@ -180,14 +273,14 @@ absl::Status Run() {
   (*loop)->RunUntil([settled] { return absl::Now() >= settled; });
 
   const size_t calls = absl::GetFlag(FLAGS_calls);
-  Load load(*std::move(channel), absl::GetFlag(FLAGS_in_flight), absl::GetFlag(FLAGS_payload));
+  const std::unique_ptr<Load> load = MakeLoad(*std::move(channel), loop->get());
   for (int run = 0; run < kWarmUpRuns; ++run) {
-    if (absl::Status warm = load.Run(calls, loop->get()); !warm.ok()) return warm;
+    if (absl::Status warm = load->Run(calls, loop->get()); !warm.ok()) return warm;
   }
   const double waited_before = SecondsKeptWaiting();
   const absl::Time begin = absl::Now();
   CALLGRIND_START_INSTRUMENTATION;
-  absl::Status measured = load.Run(calls, loop->get());
+  absl::Status measured = load->Run(calls, loop->get());
   CALLGRIND_STOP_INSTRUMENTATION;
   std::cout << absl::ToDoubleSeconds(absl::Now() - begin) << " " << SecondsKeptWaiting() - waited_before << std::endl;
   return measured;

@@ -3,7 +3,7 @@
 doorbells.
 
   bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1]
-    [--connections=1] [--functions=N]
+    [--connections=1] [--streaming] [--functions=N]
 """
 
 import argparse
@@ -33,11 +33,13 @@ def main():
     parser.add_argument("--payload", type=int, default=64)
     parser.add_argument("--in_flight", type=int, default=1)
     parser.add_argument("--connections", type=int, default=1)
+    parser.add_argument("--streaming", action="store_true", help="messages of a stream in place of calls")
     parser.add_argument("--functions", type=int, default=0, help="how many of the dearest functions to list")
     options = parser.parse_args()
     try:
         measured = counts.measure(_PROGRAM, f"--payload={options.payload}", f"--in_flight={options.in_flight}",
-                                  f"--connections={options.connections}")
+                                  f"--connections={options.connections}",
+                                  f"--streaming={str(options.streaming).lower()}")
     except RuntimeError as error:
         sys.exit(str(error))
     print_counts(measured, options.functions)
