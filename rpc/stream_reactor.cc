@@ -11,38 +11,29 @@ using google::protobuf::MessageLite;
 StreamReactor::StreamReactor() = default;
 StreamReactor::~StreamReactor() = default;
 
+// Null: not yet, and `note` was called with the lock.
+template <typename Note>
+MessageStream* StreamReactor::BoundOr(Note note) {
+  if (MessageStream* const stream = bound_.load(std::memory_order_acquire)) return stream;
+  const std::lock_guard lock(mu_);
+  if (stream_ == nullptr) note();
+  return stream_.get();
+}
+
 void StreamReactor::StartReadMessage(MessageLite* into, absl::Cord* attachment) {
   const Reading read = {into, attachment};
-  Hold();
-  std::shared_ptr<MessageStream> stream;
-  {
-    const std::lock_guard lock(mu_);
-    stream = stream_;
-    if (stream == nullptr) read_ = read;
-  }
-  if (stream != nullptr) ReadNow(*stream, read);
+  HoldForOperation();
+  if (MessageStream* const stream = BoundOr([&] { read_ = read; })) ReadNow(*stream, read);
 }
 
 void StreamReactor::StartWriteMessage(const MessageLite* message, absl::Cord attachment) {
   Writing write = {message, std::move(attachment)};
-  Hold();
-  std::shared_ptr<MessageStream> stream;
-  {
-    const std::lock_guard lock(mu_);
-    stream = stream_;
-    if (stream == nullptr) write_ = std::move(write);
-  }
-  if (stream != nullptr) WriteNow(*stream, std::move(write));
+  HoldForOperation();
+  if (MessageStream* const stream = BoundOr([&] { write_ = std::move(write); })) WriteNow(*stream, std::move(write));
 }
 
 void StreamReactor::EndWrites() {
-  std::shared_ptr<MessageStream> stream;
-  {
-    const std::lock_guard lock(mu_);
-    stream = stream_;
-    writes_ended_ = true;
-  }
-  if (stream != nullptr) stream->EndWrites();
+  if (MessageStream* const stream = BoundOr([this] { writes_ended_ = true; })) stream->EndWrites();
 }
 
 void StreamReactor::BindStream(std::shared_ptr<MessageStream> stream) {
@@ -51,20 +42,16 @@ void StreamReactor::BindStream(std::shared_ptr<MessageStream> stream) {
   if (write_.message != nullptr) WriteNow(*stream, std::move(write_));
   if (writes_ended_) stream->EndWrites();
   stream_ = std::move(stream);
+  bound_.store(stream_.get(), std::memory_order_release);
 }
 
 void StreamReactor::ReadNow(MessageStream& stream, const Reading& read) {
-  stream.Read(read.into, read.attachment, [this](absl::Status status) {
-    OnReadDone(status.ok());
-    Release();
-  });
+  stream.Read(read.into, read.attachment, [this](absl::Status status) { React([&] { OnReadDone(status.ok()); }); });
 }
 
 void StreamReactor::WriteNow(MessageStream& stream, Writing write) {
-  stream.Write(write.message, std::move(write.attachment), [this](absl::Status status) {
-    OnWriteDone(status.ok());
-    Release();
-  });
+  stream.Write(write.message, std::move(write.attachment),
+               [this](absl::Status status) { React([&] { OnWriteDone(status.ok()); }); });
 }
 
 void StreamReactor::Release() {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -40,12 +41,41 @@ class StreamReactor {
   // An operation of the derived's is in flight, until Release.
   void Hold() { to_come_.fetch_add(1, std::memory_order_relaxed); }
   void Release();
+  // The end of an operation: runs `reaction`, which may start another one in its place.
+  template <typename Reaction>
+  void React(Reaction reaction) {
+    ReactionScope scope(this);
+    reaction();
+    if (scope.TakeHold()) Release();
+  }
   // The end is known; OnAllDone follows when no operation is in flight. Once.
   void OnEndKnown() { Release(); }
   // Nothing follows: may destroy this.
   virtual void OnAllDone() = 0;
 
  private:
+  // Of a reaction, on its stack: the operation whose end it is still counts, until another takes its place.
+  class ReactionScope {
+   public:
+    explicit ReactionScope(StreamReactor* reactor) : reactor_(reactor), outer_(std::exchange(current_, this)) {}
+    ~ReactionScope() { current_ = outer_; }
+    ReactionScope(const ReactionScope&) = delete;
+    ReactionScope& operator=(const ReactionScope&) = delete;
+
+    // True once.
+    bool TakeHold() { return std::exchange(reactor_, nullptr) != nullptr; }
+    // Whether the calling thread is in a reaction of `reactor` whose place is to be had, and now is taken.
+    static bool TakePlace(const StreamReactor* reactor) {
+      return current_ != nullptr && current_->reactor_ == reactor && current_->TakeHold();
+    }
+
+   private:
+    static constinit inline thread_local ReactionScope* current_ = nullptr;
+
+    StreamReactor* reactor_;  // Null: the place is taken.
+    ReactionScope* const outer_;
+  };
+
   struct Reading {
     google::protobuf::MessageLite* into = nullptr;  // Null: none.
     absl::Cord* attachment = nullptr;
@@ -55,13 +85,22 @@ class StreamReactor {
     absl::Cord attachment;
   };
 
+  // An operation is in flight until its reaction.
+  void HoldForOperation() {
+    if (!ReactionScope::TakePlace(this)) Hold();
+  }
+  template <typename Note>
+  MessageStream* BoundOr(Note note);
   void ReadNow(MessageStream& stream, const Reading& read);
   void WriteNow(MessageStream& stream, Writing write);
 
   std::atomic<int> to_come_ = 1;  // Operations in flight, and the end.
 
+  // stream_, once what was started before it was there has been handed to it. Null: not yet.
+  std::atomic<MessageStream*> bound_ = nullptr;
+
   std::mutex mu_;
-  std::shared_ptr<MessageStream> stream_ ABSL_GUARDED_BY(mu_);  // Null: not yet.
+  std::shared_ptr<MessageStream> stream_ ABSL_GUARDED_BY(mu_);  // Null: not yet. Constant from then on.
   // Started before there was a stream.
   Reading read_ ABSL_GUARDED_BY(mu_);
   Writing write_ ABSL_GUARDED_BY(mu_);
