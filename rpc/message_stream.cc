@@ -47,18 +47,24 @@ void MessageStream::PostOperation(absl::AnyInvocable<void()> operation) {
 }
 
 void MessageStream::Read(google::protobuf::MessageLite* into, absl::Cord* attachment, Done done) {
-  OnLoop([this, read = PendingRead{into, attachment, std::move(done)}]() mutable { StartRead(std::move(read)); });
+  BeginRead({into, attachment, std::move(done)});
 }
 
 void MessageStream::Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done) {
-  OnLoop([this, write = PendingWrite{message, std::move(attachment), nullptr, std::move(done)}]() mutable {
-    StartWrite(std::move(write));
-  });
+  BeginWrite({message, std::move(attachment), nullptr, std::move(done)});
 }
 
 void MessageStream::WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind,
                               Done done) {
-  OnLoop([this, write = PendingWrite{kind, {}, body, std::move(done)}]() mutable { StartWrite(std::move(write)); });
+  BeginWrite({kind, {}, body, std::move(done)});
+}
+
+void MessageStream::BeginWrite(PendingWrite&& write) {
+  if (!loop_->IsHere()) {
+    return PostOperation([this, write = std::move(write)]() mutable { StartWrite(std::move(write)); });
+  }
+  StartWrite(std::move(write));
+  RunCompletionsLater();
 }
 
 void MessageStream::PostTurn(Done turn) {
@@ -128,13 +134,13 @@ absl::Status MessageStream::CheckMessage(const google::protobuf::MessageLite& me
   return CheckMessageBytes("message", message.ByteSizeLong(), attachment_bytes, options_.message_bytes_max);
 }
 
-void MessageStream::StartWrite(PendingWrite write) {
+void MessageStream::StartWrite(PendingWrite&& write) {
   write.on_loop = !in_posted_operation_;
   if (absl::Status checked = CheckWrite(write); !checked.ok()) {
     return Complete(std::move(write.done), std::move(checked));
   }
+  if (writes_open_ && wire_ != nullptr && sender_.may_send()) return Send(std::move(write));
   write_ = std::move(write);
-  AdvanceWrites();
 }
 
 bool MessageStream::Restart() {
@@ -154,12 +160,14 @@ void MessageStream::AdvanceWrites() {
   if (!writes_open_ || wire_ == nullptr) return;
   if (write_.has_value()) {
     if (!sender_.may_send()) return;
-    Send(*std::exchange(write_, std::nullopt));
+    PendingWrite write = *std::move(write_);
+    write_.reset();
+    Send(std::move(write));
   }
   if (writes_ended_ && !std::exchange(end_sent_, true)) wire_->SendEnd(sender_.count());
 }
 
-void MessageStream::Send(PendingWrite write) {
+void MessageStream::Send(PendingWrite&& write) {
   if (observer_ != nullptr) Observe(write);
   Outgoing* const outgoing = TakeOutgoing();
   absl::Cord attachment = std::move(write.attachment);
@@ -210,16 +218,18 @@ MessageStream::Outgoing* MessageStream::TakeOutgoing() {
   return outgoing;
 }
 
-std::optional<MessageStream::Done> MessageStream::TakeDone(Outgoing& outgoing) {
+bool MessageStream::CompleteWrite(Outgoing& outgoing, absl::Status status) {
   if (unserialized_ == &outgoing) unserialized_ = nullptr;
-  return outgoing.TakeDone();
+  if (!outgoing.has_write()) return false;
+  Complete(outgoing.TakeDone(), std::move(status));
+  outgoing.ForgetWrite();
+  return true;
 }
 
 void MessageStream::OnSerialized(Outgoing& outgoing) {
-  std::optional<Done> done = TakeDone(outgoing);
-  if (!done.has_value()) return;
-  Complete(*std::move(done), absl::OkStatus());  // Run by OnWritten: the transport is in the midst of something.
-  if (closed_) RunCompletionsLater();            // No write follows; and the connection may end before it can tell.
+  if (!CompleteWrite(outgoing, absl::OkStatus())) return;
+  // It is run by OnWritten: the transport is in the midst of something.
+  if (closed_) RunCompletionsLater();  // No write follows; and the connection may end before it can tell.
   TellFinished();
 }
 
@@ -234,10 +244,7 @@ void MessageStream::OnWritten(const Outgoing& outgoing) {
 
 void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
   auto& outgoing = static_cast<Outgoing&>(*payload);
-  if (std::optional<Done> done = TakeDone(outgoing)) {
-    Complete(*std::move(done), CallIsOver());
-    OnLost(WhyLost(outcome));
-  }
+  if (CompleteWrite(outgoing, CallIsOver())) OnLost(WhyLost(outcome));
   Release(outgoing);
   RunCompletions();
 }
@@ -260,7 +267,7 @@ void MessageStream::Close(Unread unread) {
   wire_ = finishing_ = nullptr;
   for (const std::unique_ptr<Outgoing>& outgoing : outgoing_) {
     if (!outgoing->in_use()) continue;
-    if (std::optional<Done> done = TakeDone(*outgoing)) Complete(*std::move(done), CallIsOver());
+    CompleteWrite(*outgoing, CallIsOver());
     if (wire != nullptr) wire->CancelSend(outgoing->send_id());
   }
   DropWrite();

@@ -209,10 +209,12 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     const CallbackScope scope(this);
     work();
   }
-  void StartRead(PendingRead read);
+  void BeginRead(PendingRead&& read);  // On the loop.
+  void BeginWrite(PendingWrite&& write);
+  void StartRead(PendingRead&& read);
   // The message that the reader waits for, which the receiver counts as taken.
   void FinishRead(const ReceivedMessage& message);
-  void StartWrite(PendingWrite write);
+  void StartWrite(PendingWrite&& write);
   absl::Status CheckWrite(const PendingWrite& write) const;
   void Observe(const PendingWrite& write);  // There is somebody who does.
   absl::Status OnMessage(const StreamHeader& header, transport::ReceivedPayload& payload);
@@ -226,9 +228,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void TellWindow();  // If it is worth a message.
   void AdvanceWrites();
   void DropWrite();  // The one that waits for the window, if there is one.
-  void Send(PendingWrite write);
+  void Send(PendingWrite&& write);
   Outgoing* TakeOutgoing();
-  std::optional<Done> TakeDone(Outgoing& outgoing);
+  // Completes the write, if that is still to be done: false if not.
+  bool CompleteWrite(Outgoing& outgoing, absl::Status status);
   void OnSerialized(Outgoing& outgoing);
   void Release(Outgoing& outgoing);
   void BeginRow();
@@ -239,7 +242,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void OnLost(absl::Status why);
   void TellFinished();
   absl::Status JudgeSize(uint64_t payload_bytes) const;
-  void Complete(Done done, absl::Status status) { completions_.emplace_back(std::move(done), std::move(status)); }
+  void Complete(Done&& done, absl::Status status) { completions_.emplace_back(std::move(done), std::move(status)); }
   void RunCompletionsLater();
 
   // Constant after construction.

@@ -13,14 +13,22 @@ absl::Status MessageStream::Unreadable() {
 }
 
 void MessageStream::ReadTo(MessageSink* sink, google::protobuf::MessageLite* scratch, Done done) {
-  OnLoop([this, read = PendingRead{scratch, nullptr, std::move(done), sink}]() mutable { StartRead(std::move(read)); });
+  BeginRead({scratch, nullptr, std::move(done), sink});
+}
+
+void MessageStream::BeginRead(PendingRead&& read) {
+  if (!loop_->IsHere()) {
+    return PostOperation([this, read = std::move(read)]() mutable { StartRead(std::move(read)); });
+  }
+  StartRead(std::move(read));
+  RunCompletionsLater();
 }
 
 void MessageStream::RefuseTaken() {
   PostOperation([this] { OnUnreadable(); });
 }
 
-void MessageStream::StartRead(PendingRead read) {
+void MessageStream::StartRead(PendingRead&& read) {
   if (read_.has_value()) {
     return Complete(std::move(read.done), absl::FailedPreconditionError("another read of this stream is under way"));
   }
@@ -29,7 +37,7 @@ void MessageStream::StartRead(PendingRead read) {
 }
 
 void MessageStream::AdvanceReads() {
-  AdvanceBeginning();
+  if (beginning_.has_value()) AdvanceBeginning();
   if (!read_.has_value()) return;
   if (receiver_.has_next()) {
     Incoming incoming = receiver_.TakeNext();
@@ -49,14 +57,16 @@ void MessageStream::AdvanceReads() {
 void MessageStream::FinishRead(const ReceivedMessage& message) {
   const bool parsed_here = read_->sink == nullptr || observer_ != nullptr;
   if (parsed_here && !ParseMessage(message.body, read_->into)) return OnUnreadable();
-  PendingRead read = *std::exchange(read_, std::nullopt);
+  PendingRead& read = *read_;
   if (read.sink != nullptr) {
     read.sink->Take(message);
   } else if (read.attachment != nullptr) {
     *read.attachment = message.share(message.body.size());
   }
-  if (observer_ != nullptr) observer_->OnReceived(*read.into);
   Complete(std::move(read.done), absl::OkStatus());
+  const google::protobuf::MessageLite& into = *read.into;
+  read_.reset();
+  if (observer_ != nullptr) observer_->OnReceived(into);
   TellWindow();
 }
 

@@ -23,7 +23,7 @@ class MessageStream::Outgoing : public transport::PayloadSource {
   explicit Outgoing(MessageStream* stream) : stream_(*stream) {}
 
   // `attachment_bytes` travel beside it.
-  void Begin(PendingWrite write, size_t attachment_bytes) {
+  void Begin(PendingWrite&& write, size_t attachment_bytes) {
     bytes_ = write.body != nullptr ? write.body->size() : write.message->ByteSizeLong();
     attachment_bytes_ = attachment_bytes;
     on_loop_ = write.on_loop;
@@ -45,13 +45,10 @@ class MessageStream::Outgoing : public transport::PayloadSource {
   }
   void OnWritten() override { stream_.OnWritten(*this); }
 
-  // The user's part; null: he has it already.
-  std::optional<Done> TakeDone() {
-    std::optional<Done> done;
-    if (write_.has_value()) done = std::move(write_->done);
-    write_.reset();
-    return done;
-  }
+  // The user's part. No: he has it already.
+  bool has_write() const { return write_.has_value(); }
+  Done&& TakeDone() { return std::move(write_->done); }
+  void ForgetWrite() { write_.reset(); }
   void Free() { in_use_ = false; }
   bool in_use() const { return in_use_; }
   bool on_loop() const { return on_loop_; }
