@@ -1,6 +1,7 @@
 #include "rpc/blocking/read_ahead.h"
 
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "rpc/protobuf_bytes.h"
@@ -43,8 +44,8 @@ bool ReadAhead::Refill() {
   reading_.Clear();
   while (true) {
     {
-      const absl::MutexLock lock(&mu_);
-      if (!idle_) WaitUntil([this] { return !arrived_.empty() || ended_; });
+      std::unique_lock lock(mu_);
+      if (!idle_) WaitUntil(lock, [this] { return !arrived_.empty() || ended_; });
       std::swap(reading_, arrived_);
       if (ended_) return !reading_.empty();
       if (!std::exchange(idle_, false)) return true;
@@ -60,7 +61,7 @@ void ReadAhead::Advance(const absl::Status& status) {
     return WakeLater();
   }
   {
-    const absl::MutexLock lock(&mu_);
+    const std::lock_guard lock(mu_);
     if (arrived_.charge() >= kReadAheadBytes) {
       idle_ = true;
       return;
@@ -70,12 +71,12 @@ void ReadAhead::Advance(const absl::Status& status) {
 }
 
 void ReadAhead::End(const absl::Status&) {
-  const absl::MutexLock lock(&mu_);
+  const std::lock_guard lock(mu_);
   ended_ = true;
 }
 
 void ReadAhead::Take(const ReceivedMessage& message) {
-  absl::ReleasableMutexLock lock(&mu_);
+  std::unique_lock lock(mu_);
   if (message.payload_bytes == message.body.size() && message.body.size() <= kCopiedBytesMax) {
     std::byte* const to = arrived_.Append(message.body.size());
     if (!message.body.empty()) std::memcpy(to, message.body.data(), message.body.size());
@@ -83,7 +84,7 @@ void ReadAhead::Take(const ReceivedMessage& message) {
     arrived_.Append(message.share(0), message.body.size());
   }
   const bool wake = TakeSleeper();
-  lock.Release();
+  lock.unlock();
   if (wake) WakeLater();
 }
 

@@ -4,19 +4,19 @@
 
 namespace verbena::rpc {
 
-void StreamPump::WaitUntil(absl::FunctionRef<bool()> ready) {
+void StreamPump::WaitUntil(std::unique_lock<std::mutex>& lock, absl::FunctionRef<bool()> ready) {
   if (ready()) return;
   if (CooperativeThread* thread = CooperativeThread::current()) {
-    mu_.Unlock();
+    lock.unlock();
     thread->YieldUntil([&] {
-      const absl::MutexLock lock(&mu_);
+      const std::lock_guard asking(mu_);
       return ready();
     });
-    mu_.Lock();
+    lock.lock();
   }
   while (!ready()) {
     sleeping_ = true;
-    changed_.Wait(&mu_);
+    changed_.wait(lock);
   }
   sleeping_ = false;
 }

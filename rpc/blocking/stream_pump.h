@@ -6,13 +6,14 @@
 #ifndef VERBENA_RPC_BLOCKING_STREAM_PUMP_H_
 #define VERBENA_RPC_BLOCKING_STREAM_PUMP_H_
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "rpc/message_stream.h"
 
 namespace verbena::rpc {
@@ -37,8 +38,8 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
   // Any thread, but not with the lock.
   void AskForTurn() { stream_->PostTurn(Next()); }
 
-  // Until `ready`, which is asked with the lock. The thread elsewhere.
-  void WaitUntil(absl::FunctionRef<bool()> ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Until `ready`, which is asked with the lock, `lock` of mu_. The thread elsewhere.
+  void WaitUntil(std::unique_lock<std::mutex>& lock, absl::FunctionRef<bool()> ready);
   // Something changed that WaitUntil may wait for. True: WakeLater is to be called, without the lock.
   bool TakeSleeper() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return std::exchange(sleeping_, false); }
   // Behind what the loop is in the midst of: who is woken might take its processor.
@@ -46,7 +47,7 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
 
   MessageStream& stream() { return *stream_; }
 
-  absl::Mutex mu_;
+  std::mutex mu_;
 
  private:
   class Turn {
@@ -76,13 +77,10 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
     std::shared_ptr<StreamPump> pump_;
   };
 
-  void Wake() {
-    const absl::MutexLock lock(&mu_);
-    changed_.Signal();
-  }
+  void Wake() { changed_.notify_one(); }
 
   const std::shared_ptr<MessageStream> stream_;
-  absl::CondVar changed_;
+  std::condition_variable changed_;             // Whatever WaitUntil may wait for.
   bool sleeping_ ABSL_GUARDED_BY(mu_) = false;  // And nobody is about to wake him.
 };
 

@@ -1,5 +1,6 @@
 #include "rpc/blocking/write_behind.h"
 
+#include <mutex>
 #include <utility>
 
 #include "rpc/protobuf_bytes.h"
@@ -24,8 +25,8 @@ absl::Status WriteBehind::Copy(const google::protobuf::MessageLite& message, siz
   if (kind_ == nullptr) kind_.reset(message.New());
   bool ask = false;
   {
-    const absl::MutexLock lock(&mu_);
-    WaitUntil([this] { return written_.charge() < kWriteBehindBytes || !ended_.ok(); });
+    std::unique_lock lock(mu_);
+    WaitUntil(lock, [this] { return written_.charge() < kWriteBehindBytes || !ended_.ok(); });
     if (absl::Status open = CheckOpen(); !open.ok()) return open;
     WriteMeasured(message, written_.Append(bytes));
     ask = std::exchange(idle_, false);
@@ -38,14 +39,14 @@ absl::Status WriteBehind::Await(const google::protobuf::MessageLite& message, ab
   Awaited awaited{&message, std::move(attachment)};
   bool ask = false;
   {
-    const absl::MutexLock lock(&mu_);
+    const std::lock_guard lock(mu_);
     if (absl::Status open = CheckOpen(); !open.ok()) return open;
     awaited_ = &awaited;
     ask = std::exchange(idle_, false);
   }
   if (ask) AskForTurn();
-  const absl::MutexLock lock(&mu_);
-  WaitUntil([&awaited] { return awaited.done; });
+  std::unique_lock lock(mu_);
+  WaitUntil(lock, [&awaited] { return awaited.done; });
   return awaited.status;
 }
 
@@ -57,7 +58,7 @@ absl::Status WriteBehind::CheckOpen() const {
 
 void WriteBehind::EndWrites() {
   {
-    const absl::MutexLock lock(&mu_);
+    const std::lock_guard lock(mu_);
     end_asked_ = true;
     if (!std::exchange(idle_, false)) return;
   }
@@ -65,15 +66,15 @@ void WriteBehind::EndWrites() {
 }
 
 void WriteBehind::Flush() {
-  const absl::MutexLock lock(&mu_);
-  WaitUntil([this] { return idle_ || !ended_.ok(); });
+  std::unique_lock lock(mu_);
+  WaitUntil(lock, [this] { return idle_ || !ended_.ok(); });
 }
 
 void WriteBehind::Advance(const absl::Status& status) {
   bool was_awaited = false;
   bool wake = false;
   {
-    const absl::MutexLock lock(&mu_);
+    const std::lock_guard lock(mu_);
     was_awaited = awaited_ != nullptr && awaited_->begun;
     if (was_awaited) {
       FinishAwaited(status);
@@ -92,7 +93,7 @@ void WriteBehind::SendNext() {
   bool end = false;
   bool wake = false;
   if (leaving_.empty()) {
-    const absl::MutexLock lock(&mu_);
+    const std::lock_guard lock(mu_);
     if (!written_.empty()) {
       leaving_.Clear();
       std::swap(leaving_, written_);
@@ -124,7 +125,7 @@ void WriteBehind::FinishAwaited(const absl::Status& status) {
 }
 
 void WriteBehind::End(const absl::Status& status) {
-  const absl::MutexLock lock(&mu_);
+  const std::lock_guard lock(mu_);
   if (awaited_ != nullptr) FinishAwaited(status);
   ended_ = status;
 }
