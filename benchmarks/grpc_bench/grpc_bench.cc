@@ -22,7 +22,8 @@
 #include "benchmarks/yardstick/peer_bench.h"
 
 ABSL_FLAG(bool, callers, false,
-          "Blocking calls of --in_flight threads, each one after the other, over one connection.");
+          "Blocking calls of --in_flight threads, each one after the other, over one connection; with --streaming a "
+          "thread that writes and one that reads.");
 
 namespace verbena::benchmarks {
 namespace {
@@ -72,9 +73,7 @@ absl::Status Serve(const std::string& transport, const LoadShape&) {
 
 absl::Status Check(const LoadShape& shape) {
   if (!absl::GetFlag(FLAGS_callers)) return absl::OkStatus();
-  if (shape.streaming || shape.connections > 1) {
-    return absl::InvalidArgumentError("--callers make unary calls over one connection");
-  }
+  if (shape.connections > 1) return absl::InvalidArgumentError("--callers make calls over one connection");
   if (shape.in_flight > kCallersMax) {
     return absl::InvalidArgumentError(absl::StrCat("--callers are at most ", kCallersMax));
   }
@@ -93,7 +92,9 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
       return absl::UnavailableError(absl::StrCat("gRPC made ", i, " of ", shape.connections, " connections"));
     }
   }
-  if (absl::GetFlag(FLAGS_callers)) return RunGrpcCallers(channels.front(), shape);
+  if (absl::GetFlag(FLAGS_callers)) {
+    return shape.streaming ? RunGrpcBlockingStream(channels.front(), shape) : RunGrpcCallers(channels.front(), shape);
+  }
   if (shape.streaming) return GrpcStreamLoad(channels.front(), shape).Run();
   return GrpcLoad(std::move(channels), shape).Run();
 }

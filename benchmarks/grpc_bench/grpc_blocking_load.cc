@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "benchmarks/rpc_bench/bench.grpc.pb.h"
+#include "benchmarks/yardstick/blocking_echo.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -27,6 +28,10 @@ grpc::Status CallUntilOver(Bench::Stub& stub, const LoadShape& shape, const Load
   return grpc::Status::OK;
 }
 
+absl::Status StatusOf(const grpc::Status& status) {
+  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+}
+
 }  // namespace
 
 absl::StatusOr<LoadFigures> RunGrpcCallers(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape) {
@@ -41,12 +46,30 @@ absl::StatusOr<LoadFigures> RunGrpcCallers(std::shared_ptr<grpc::Channel> channe
   for (std::thread& caller : callers) caller.join();
   LatencyHistogram all;
   for (size_t i = 0; i < shape.in_flight; ++i) {
-    if (!statuses[i].ok()) {
-      return absl::Status(static_cast<absl::StatusCode>(statuses[i].error_code()), statuses[i].error_message());
-    }
+    if (!statuses[i].ok()) return StatusOf(statuses[i]);
     all.Add(latencies[i]);
   }
   return LoadFigures(std::move(all), shape);
+}
+
+absl::StatusOr<LoadFigures> RunGrpcBlockingStream(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape) {
+  const std::unique_ptr<Bench::Stub> stub = Bench::NewStub(std::move(channel));
+  grpc::ClientContext context;
+  Bytes message;
+  message.set_payload(std::string(shape.payload_bytes, 'v'));
+  Bytes reply;
+  const LoadWindow window(shape, Clock::now());
+  LatencyHistogram latencies;
+  const auto stream = stub->EchoStream(&context);
+  const auto write = [&] { return stream->Write(message); };
+  const auto read = [&] { return stream->Read(&reply); };
+  const auto writes_done = [&] { stream->WritesDone(); };
+  RunBlockingEcho({write, read, writes_done}, shape.in_flight, [&](Clock::time_point start, Clock::time_point now) {
+    window.Count(start, now, &latencies);
+    return window.IsOver(now);
+  });
+  if (const grpc::Status status = stream->Finish(); !status.ok()) return StatusOf(status);
+  return LoadFigures(std::move(latencies), shape);
 }
 
 }  // namespace verbena::benchmarks

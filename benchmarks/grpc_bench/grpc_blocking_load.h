@@ -17,6 +17,9 @@ namespace verbena::benchmarks {
 // `shape.in_flight` threads share the channel. The error of a call that failed.
 absl::StatusOr<LoadFigures> RunGrpcCallers(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape);
 
+// Messages of one stream, echoed, `shape.in_flight` of them on their way. The stream's error.
+absl::StatusOr<LoadFigures> RunGrpcBlockingStream(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape);
+
 }  // namespace verbena::benchmarks
 
 #endif  // VERBENA_BENCHMARKS_GRPC_BENCH_GRPC_BLOCKING_LOAD_H_

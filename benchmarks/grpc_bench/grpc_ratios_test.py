@@ -60,8 +60,7 @@ class GrpcRatios(RatioTest):
 class Refusals(unittest.TestCase):
     def test_callers_are_refused_in_words_what_they_do_not_do(self):
         for flags, words in (
-            (["--streaming"], "unary calls over one connection"),
-            (["--connections=2"], "unary calls over one connection"),
+            (["--connections=2"], "calls over one connection"),
             (["--in_flight=1025"], "--callers are at most 1024"),
         ):
             with self.subTest(flags=flags):

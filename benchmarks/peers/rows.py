@@ -7,7 +7,7 @@ _IN_FLIGHT = (1, 16, 64, 256)
 _BYTES_IN_FLIGHT_MAX = 256 << 20  # Each end has copies of them: memory.
 
 # Threads of the user's beside the loops, which have one of their own.
-CALLERS = "blocking callers"  # As many as calls in flight.
+CALLERS = "blocking callers"  # As many as calls in flight; of a stream one that writes and one that reads.
 ISSUER = "issuing thread"  # One, which makes all calls; their callbacks run on the loop.
 HANDLERS = "blocking handlers"  # The server's, which may block.
 
@@ -53,6 +53,8 @@ _OTHER_WAYS = (
     *(Row(payload, 64, streaming=True) for payload in (64, 8 << 10)),
     *(Row(payload, in_flight, attached=True) for payload, in_flight in ((64 << 10, 16), (1 << 20, 16), (64 << 20, 1))),
     *(Row(64, in_flight, "adaptive", threads=CALLERS) for in_flight in (1, 16, 64)),
+    *(Row(payload, in_flight, "adaptive", streaming=True, threads=CALLERS)
+      for payload, in_flight in ((64, 1), (64, 64), (8 << 10, 64))),
     *(Row(64, in_flight, "adaptive", threads=threads) for threads in (ISSUER, HANDLERS) for in_flight in (1, 64)),
     *(Row(64, 256, wait, rate=rate) for wait in ("busy", "adaptive") for rate in (10_000, 100_000)),
 )

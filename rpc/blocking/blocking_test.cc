@@ -318,6 +318,19 @@ TEST_F(BlockingTest, WindowThatOpensLetsTheWriterGoOn) {
   writer.join();
 }
 
+TEST_F(BlockingTest, SecondReaderAndSecondWriterAreRefused) {
+  std::thread reader([this] { EXPECT_EQ(Next(), "for the first"); });
+  std::thread writer([this] { EXPECT_EQ(Write("the first's"), absl::OkStatus()); });
+  while (loop_->posted() < 3) std::this_thread::yield();  // Both are at it, and the loop does not run.
+  EXPECT_EQ(Next(), "-");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Write("the second's")));
+  OnLoop([this] { Deliver("for the first"); });
+  loop_->DriveUntil([this] { return wire_.sent.size() == 1; });
+  loop_->RunUntilIdle();
+  reader.join();
+  writer.join();
+}
+
 TEST_F(BlockingTest, WriterLearnsThatTheCallIsOver) {
   Beside([this] { EXPECT_EQ(Write("0"), absl::OkStatus()); });
   WithoutLoop([this] { EXPECT_EQ(Write("copied, but never sent"), absl::OkStatus()); });

@@ -15,7 +15,8 @@ constexpr size_t kCopiedBytesMax = 2048;
 }  // namespace
 
 bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
-  if (unreadable_) return false;
+  const Operation operation(this);
+  if (!operation.only() || unreadable_) return false;
   if (scratch_ == nullptr) scratch_.reset(message->New());
   if (reading_.empty() && !Refill()) return false;
   MessageBatch::Message next = reading_.Take();

@@ -9,6 +9,7 @@
 #ifndef VERBENA_RPC_BLOCKING_READ_AHEAD_H_
 #define VERBENA_RPC_BLOCKING_READ_AHEAD_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
@@ -28,10 +29,10 @@ class ReadAhead final : public StreamPump, private MessageSink {
  public:
   using StreamPump::StreamPump;
 
-  // The next message, and what came beside it (null: nobody wants that). Waits for it. False: there is none any more,
-  // or it is none (unreadable()), which ends the call. The reader's thread, which is not the loop's.
+  // The next message, and what came beside it (null: nobody wants that). Waits for it. False: there is none any more;
+  // or it is none (unreadable()), which ends the call; or another thread is in here. Any thread but the loop's.
   bool Read(google::protobuf::MessageLite* message, absl::Cord* attachment);
-  bool unreadable() const { return unreadable_; }
+  bool unreadable() const { return unreadable_; }  // Any thread.
 
  private:
   void Advance(const absl::Status& status) override;
@@ -40,9 +41,10 @@ class ReadAhead final : public StreamPump, private MessageSink {
   bool Refill();
   bool Unreadable();
 
+  std::atomic<bool> unreadable_ = false;
+
   // The reader's.
   MessageBatch reading_;
-  bool unreadable_ = false;
   std::unique_ptr<google::protobuf::MessageLite> scratch_;  // Set before the first turn, then the loop's.
 
   MessageBatch arrived_ ABSL_GUARDED_BY(mu_);

@@ -6,6 +6,7 @@
 #ifndef VERBENA_RPC_BLOCKING_STREAM_PUMP_H_
 #define VERBENA_RPC_BLOCKING_STREAM_PUMP_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,23 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
 
   MessageStream& stream() { return *stream_; }
 
+  // One operation of the thread elsewhere; a second one beside it is refused.
+  class Operation {
+   public:
+    explicit Operation(StreamPump* pump) : under_way_(pump->under_way_), only_(!under_way_.test_and_set()) {}
+    ~Operation() {
+      if (only_) under_way_.clear();
+    }
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
+
+    bool only() const { return only_; }
+
+   private:
+    std::atomic_flag& under_way_;
+    const bool only_;
+  };
+
   std::mutex mu_;
 
  private:
@@ -77,9 +95,10 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
     std::shared_ptr<StreamPump> pump_;
   };
 
-  void Wake() { changed_.notify_one(); }
+  void Wake() { changed_.notify_all(); }
 
   const std::shared_ptr<MessageStream> stream_;
+  std::atomic_flag under_way_;
   std::condition_variable changed_;             // Whatever WaitUntil may wait for.
   bool sleeping_ ABSL_GUARDED_BY(mu_) = false;  // And nobody is about to wake him.
 };

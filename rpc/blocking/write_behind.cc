@@ -14,6 +14,8 @@ constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 }  // namespace
 
 absl::Status WriteBehind::Write(const google::protobuf::MessageLite& message, absl::Cord attachment) {
+  const Operation operation(this);
+  if (!operation.only()) return absl::FailedPreconditionError("another write of this stream is under way");
   if (stream().over()) return MessageStream::CallIsOver();
   if (absl::Status checked = stream().CheckMessage(message, attachment.size()); !checked.ok()) return checked;
   const auto bytes = static_cast<size_t>(message.GetCachedSize());

@@ -29,9 +29,9 @@ class WriteBehind final : public StreamPump {
   using StreamPump::StreamPump;
 
   // As MessageStream::Write, but that the call may end, with a status that says so, before what OK was said to has
-  // left. The writer's thread, which is not the loop's.
+  // left. Any thread but the loop's.
   absl::Status Write(const google::protobuf::MessageLite& message, absl::Cord attachment);
-  // No write follows. The writer's thread.
+  // No write follows. Any thread.
   void EndWrites();
   // Waits until all that was written is in the memory that it is sent from, or never will be. Any thread but the
   // loop's.
