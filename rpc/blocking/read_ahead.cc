@@ -9,8 +9,8 @@
 namespace verbena::rpc {
 namespace {
 
-// Longer ones stay where they came: a Cord's node costs about what copying so many bytes does.
-constexpr size_t kCopiedBytesMax = 2048;
+// Longer ones stay where they came.
+constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 
 }  // namespace
 

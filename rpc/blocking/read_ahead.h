@@ -23,7 +23,7 @@
 
 namespace verbena::rpc {
 
-inline constexpr size_t kReadAheadBytes = size_t{32} << 10;
+inline constexpr size_t kReadAheadBytes = size_t{64} << 10;
 
 class ReadAhead final : public StreamPump, private MessageSink {
  public:
