@@ -1,12 +1,14 @@
 #include "rpc/blocking/read_ahead.h"
 #include "rpc/blocking/write_behind.h"
 #include "rpc/blocking_stream.h"
+#include "rpc/certainty.h"
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
 #include "rpc/client_context.h"
 #include "rpc/completion_waiter.h"
 #include "rpc/message_stream.h"
 #include "rpc/protobuf_bytes.h"
+#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 
@@ -81,7 +83,9 @@ absl::Status BlockingClientStream::Finish() {
   finish_called_ = true;
   absl::Status status = channel_->core().Await(*finished_);
   // What was read last may have shown itself to be none when the call had ended well.
-  if (status.ok() && reads_ != nullptr && reads_->unreadable()) return MessageStream::Unreadable();
+  if (status.ok() && reads_ != nullptr && reads_->unreadable()) {
+    return WithCertainty(MalformedByServer(MessageStream::Unreadable()), Certainty::kOutcomeUnknown);
+  }
   return status;
 }
 

@@ -57,11 +57,7 @@ void ClientConnection::OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t 
 }
 
 void ClientConnection::FailStream(uint64_t call_id, const absl::Status& why) {
-  session_.Fail(call_id,
-                absl::IsInvalidArgument(why)
-                    ? absl::InternalError(absl::StrCat("the server's stream is malformed: ", why.message()))
-                    : why,
-                loop_.Now());
+  session_.Fail(call_id, absl::IsInvalidArgument(why) ? MalformedByServer(why) : why, loop_.Now());
 }
 
 // A response overtakes large messages of the stream that are being fetched still: they were written before it.

@@ -188,7 +188,8 @@ void MessageStream::Send(PendingWrite&& write) {
 void MessageStream::Observe(const PendingWrite& write) {
   if (write.body == nullptr) return observer_->OnSend(*write.message);
   const std::unique_ptr<google::protobuf::MessageLite> message(write.message->New());
-  if (ParseMessage(*write.body, message.get())) observer_->OnSend(*message);
+  ParseMessage(*write.body, message.get());  // Where that fails he sees as much as the peer could.
+  observer_->OnSend(*message);
 }
 
 void MessageStream::Release(Outgoing& outgoing) {
@@ -271,8 +272,12 @@ void MessageStream::Close(Unread unread) {
     if (wire != nullptr) wire->CancelSend(outgoing->send_id());
   }
   DropWrite();
-  if (unread == Unread::kDrop) receiver_.Drop();
+  if (unread == Unread::kDrop) {
+    dropped_ = true;
+    receiver_.Drop();
+  }
   AdvanceReads();
+  AdvanceRefusal();
   RunCompletionsLater();
 }
 
@@ -295,6 +300,7 @@ bool MessageStream::Finish() {
   if (unserialized_ != nullptr) finishing_ = wire;
   DropWrite();
   AdvanceReads();
+  AdvanceRefusal();
   RunCompletionsLater();
   return finishing_ == nullptr;
 }

@@ -62,7 +62,7 @@ class StreamWire {
 struct ReceivedMessage {
   absl::Span<const std::byte> body;
   size_t payload_bytes;                         // The body's and, behind it, the attachment's.
-  absl::FunctionRef<absl::Cord(size_t)> share;  // The payload from a byte on, for as long as wanted. Once.
+  absl::FunctionRef<absl::Cord(size_t)> share;  // The payload from a byte on, for as long as wanted, anywhere. Once.
 };
 
 // Takes messages as they came, for who parses them on a thread of his own. The loop's thread.
@@ -98,8 +98,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void Write(const google::protobuf::MessageLite* message, absl::Cord attachment, Done done);
   // No write follows; the peer reads its end behind those that were made.
   void EndWrites();
-  // Whether a write would be refused since the call is over.
+  // Whether a write would be refused since the call is over; whether nothing is to be read any more, although it is
+  // here.
   bool over() const { return closed_; }
+  bool dropped() const { return dropped_; }
   // Why Write would refuse this message, whatever the stream's state.
   absl::Status CheckMessage(const google::protobuf::MessageLite& message, size_t attachment_bytes) const;
   // At the server: its initial metadata leaves, without waiting for the first message, which carries it, too.
@@ -116,8 +118,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind, Done done);
   // Has `turn` run on the loop as completions are: the operations that it and its like begin complete in place.
   void PostTurn(Done turn);
-  // What a sink took is no message: the call is to end, with this status.
-  void RefuseTaken();
+  // What a sink took is no message: the call is to end, with this status. `done` when it is over: whose message it was
+  // must not take it for the end of the stream. Once.
+  void RefuseTaken(Done done);
   static absl::Status Unreadable();
   static absl::Status CallIsOver();  // CANCELLED.
 
@@ -129,7 +132,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool Restart();
   // Where the client wants the initial metadata that comes ahead of the response; it lives until the call's end.
   void set_initial_metadata(Metadata* into) { initial_metadata_ = into; }
-  // `observer` sees each message that is sent, and each that the user gets.
+  // `observer` sees each message that is sent, and each that is handed to the user or to his thread.
   void set_observer(std::shared_ptr<MessageObserver> observer) { observer_ = std::move(observer); }
   // What is written is sent from here on.
   void OpenWrites();
@@ -225,6 +228,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void AdvanceReads();
   void AdvanceBeginning();
   void OnUnreadable();
+  void AdvanceRefusal();
   void TellWindow();  // If it is worth a message.
   void AdvanceWrites();
   void DropWrite();  // The one that waits for the window, if there is one.
@@ -263,6 +267,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   Metadata* initial_metadata_ = nullptr;  // Null: the server's end.
   bool has_initial_metadata_ = false;
   std::optional<Done> beginning_;  // Waits for the initial metadata.
+  std::optional<Done> refusing_;   // Waits for the end of the call.
   std::optional<PendingRead> read_;
   std::optional<PendingWrite> write_;  // Waits for the window, or for the call to be there.
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
@@ -280,7 +285,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool completions_posted_ = false;
 
   // Any thread.
-  std::atomic<bool> closed_ = false;  // Set by the loop's.
+  std::atomic<bool> closed_ = false;  // Set by the loop's, both.
+  std::atomic<bool> dropped_ = false;
   // Once the loop is gone, what was its thread's is theirs.
   SerialTasks after_loop_;
 };

@@ -24,8 +24,16 @@ void MessageStream::BeginRead(PendingRead&& read) {
   RunCompletionsLater();
 }
 
-void MessageStream::RefuseTaken() {
-  PostOperation([this] { OnUnreadable(); });
+void MessageStream::RefuseTaken(Done done) {
+  PostOperation([this, done = std::move(done)]() mutable {
+    refusing_ = std::move(done);
+    OnUnreadable();
+    AdvanceRefusal();
+  });
+}
+
+void MessageStream::AdvanceRefusal() {
+  if (closed_ && refusing_.has_value()) Complete(*std::exchange(refusing_, std::nullopt), absl::OkStatus());
 }
 
 void MessageStream::StartRead(PendingRead&& read) {
@@ -58,10 +66,11 @@ void MessageStream::FinishRead(const ReceivedMessage& message) {
   const bool parsed_here = read_->sink == nullptr || observer_ != nullptr;
   if (parsed_here && !ParseMessage(message.body, read_->into)) return OnUnreadable();
   PendingRead& read = *read_;
+  absl::Cord former;  // Whatever releases it runs when this read is done.
   if (read.sink != nullptr) {
     read.sink->Take(message);
   } else if (read.attachment != nullptr) {
-    *read.attachment = message.share(message.body.size());
+    former = std::exchange(*read.attachment, message.share(message.body.size()));
   }
   Complete(std::move(read.done), absl::OkStatus());
   const google::protobuf::MessageLite& into = *read.into;

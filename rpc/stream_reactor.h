@@ -54,7 +54,8 @@ class StreamReactor {
   virtual void OnAllDone() = 0;
 
  private:
-  // Of a reaction, on its stack: the operation whose end it is still counts, until another takes its place.
+  // Of a reaction, on its stack: the operation whose end it is still counts, until another takes its place. Which ends
+  // behind the reaction, never within it (MessageStream), so that the reactor stays.
   class ReactionScope {
    public:
     explicit ReactionScope(StreamReactor* reactor) : reactor_(reactor), outer_(std::exchange(current_, this)) {}

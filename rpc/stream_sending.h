@@ -64,6 +64,11 @@ inline std::array<std::byte, kStreamHeaderBytes> Encoded(const StreamHeader& hea
   return bytes;
 }
 
+// Why a call ends whose server does not keep to the protocol of streams, or writes what is not the method's message.
+inline absl::Status MalformedByServer(const absl::Status& why) {
+  return absl::InternalError(absl::StrCat("the server's stream is malformed: ", why.message()));
+}
+
 // Why a call ends one of whose stream's messages was not fetched.
 inline absl::Status StreamNotFetched(const absl::Status& status) {
   const absl::StatusCode code =

@@ -167,6 +167,39 @@ TEST_F(StreamThreadsTest, ServersEndFreesWhoReadsAndWhoWrites) {
   EXPECT_TRUE(absl::IsCancelled(stream.Write(TextOf("b"))));
 }
 
+// Whether it is the last or not: the handler is not to take it for the end of what it was sent.
+TEST_F(StreamThreadsTest, HandlerWhoseRequestIsNoMessageKnowsThatItsCallIsOver) {
+  Start();
+  constexpr int kCalls = 100;
+  for (int i = 0; i < kCalls; ++i) {
+    ClientContext context;
+    Stream stream(channel_, kListen, &context);
+    EXPECT_TRUE(stream.Write(TextOf("\xff")).ok());
+    if (i % 2 == 0) stream.Write(TextOf("good")).IgnoreError();
+    stream.WritesDone();
+    EXPECT_TRUE(absl::IsInvalidArgument(stream.Finish()));
+  }
+  server_.reset();  // Whose handlers have returned then.
+  EXPECT_EQ(cancelled_, kCalls);
+}
+
+// Whether the response is here by then or not.
+TEST_F(StreamThreadsTest, ReplyThatIsNoMessageEndsTheCallInOneWay) {
+  service_.AddBlockingStream("Bad", [](ServerContext*, auto& stream) { return stream.Write(TextOf("\xff")); });
+  Start();
+  static constexpr rpc::StreamingMethod kBad = {"test.Lambda/Bad", MethodKind::kBidiStreaming};
+  for (int i = 0; i < 100; ++i) {
+    ClientContext context;
+    Stream stream(channel_, kBad, &context);
+    Text text;
+    if (i % 2 == 0) std::this_thread::yield();
+    EXPECT_FALSE(stream.Read(&text));
+    const absl::Status status = stream.Finish();
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+    EXPECT_EQ(GetCertainty(status), Certainty::kOutcomeUnknown);
+  }
+}
+
 TEST_F(StreamThreadsTest, StreamOnALoopsThreadIsRefusedInWords) {
   Start();
   std::promise<absl::Status> status;

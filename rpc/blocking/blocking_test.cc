@@ -227,6 +227,28 @@ TEST_F(BlockingTest, ReaderWhoFallsBehindHoldsUpTheSender) {
   EXPECT_GE(wire_.window, StreamOptions().window_bytes + StreamOptions().window_bytes / 2);
 }
 
+TEST_F(BlockingTest, LargeMessagesAreTakenWhenTheReaderComesForThem) {
+  const std::string large(100000, 'x');
+  OnLoop([this] { Deliver("small"); });
+  Beside([this] { EXPECT_EQ(Next(), "small"); });
+  OnLoop([this, &large] {
+    for (int i = 0; i < 2; ++i) Deliver(large);
+  });
+  const size_t posted = loop_->posted();
+  Beside([this, &large] { EXPECT_EQ(Next(), large); });
+  EXPECT_LE(loop_->posted(), posted + 1) << "the thread's own end: the second one is left where it is";
+  Beside([this, &large] { EXPECT_EQ(Next(), large); });
+}
+
+TEST_F(BlockingTest, NothingIsReadThatWasDropped) {
+  OnLoop([this] {
+    for (int i = 0; i < 3; ++i) Deliver(absl::StrCat(i));
+  });
+  Beside([this] { EXPECT_EQ(Next(), "0"); });
+  Close();
+  WithoutLoop([this] { EXPECT_EQ(Next(), "-"); });
+}
+
 TEST_F(BlockingTest, MessageThatIsNoneEndsTheCall) {
   OnLoop([this] {
     Deliver("good");

@@ -45,7 +45,9 @@ class MessageBatch {
     return {absl::MakeConstSpan(buffer_).subspan(begin, entry.body_bytes), {}, entry.body_bytes};
   }
   bool empty() const { return next_ == entries_.size(); }  // All were taken.
-  size_t charge() const { return charge_; }                // Of all that were appended, as a stream's window counts.
+  // The last message stands in the memory that it came in.
+  bool ends_with_lent() const { return !entries_.empty() && !entries_.back().payload.empty(); }
+  size_t charge() const { return charge_; }  // Of all that were appended, as a stream's window counts.
   void Clear() {
     buffer_.clear();
     entries_.clear();

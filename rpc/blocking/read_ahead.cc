@@ -1,9 +1,11 @@
 #include "rpc/blocking/read_ahead.h"
 
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
+#include "rpc/completion_waiter.h"
 #include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {
@@ -16,17 +18,17 @@ constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 
 bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
   const Operation operation(this);
-  if (!operation.only() || unreadable_) return false;
+  if (!operation.only() || unreadable_ || stream().dropped()) return false;
   if (scratch_ == nullptr) scratch_.reset(message->New());
   if (reading_.empty() && !Refill()) return false;
   MessageBatch::Message next = reading_.Take();
   if (next.payload.empty()) {
     if (attachment != nullptr) attachment->Clear();
-    return ParseMessage(next.body, message) || Unreadable();
+    return ParseMessage(next.body, message) || Refuse();
   }
   absl::Cord body = next.payload.Subcord(0, next.body_bytes);
   const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
-  if (!ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message)) return Unreadable();
+  if (!ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message)) return Refuse();
   if (attachment != nullptr) {
     next.payload.RemovePrefix(next.body_bytes);
     *attachment = std::move(next.payload);
@@ -34,9 +36,12 @@ bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachm
   return true;
 }
 
-bool ReadAhead::Unreadable() {
+// When the call is over: false is not to be taken for the stream's end.
+bool ReadAhead::Refuse() {
   unreadable_ = true;
-  stream().RefuseTaken();
+  const auto over = std::make_shared<CompletionWaiter>();
+  stream().RefuseTaken(SharedCompletion(over));
+  over->Wait().IgnoreError();
   return false;
 }
 
@@ -48,7 +53,7 @@ bool ReadAhead::Refill() {
       std::unique_lock lock(mu_);
       if (!idle_) WaitUntil(lock, [this] { return !arrived_.empty() || ended_; });
       std::swap(reading_, arrived_);
-      if (ended_) return !reading_.empty();
+      if (ended_ || (idle_ && reading_.ends_with_lent())) return !reading_.empty();
       if (!std::exchange(idle_, false)) return true;
     }
     AskForTurn();
@@ -63,7 +68,7 @@ void ReadAhead::Advance(const absl::Status& status) {
   }
   {
     const std::lock_guard lock(mu_);
-    if (arrived_.charge() >= kReadAheadBytes) {
+    if (arrived_.charge() >= kReadAheadBytes || arrived_.ends_with_lent()) {
       idle_ = true;
       return;
     }
@@ -71,7 +76,8 @@ void ReadAhead::Advance(const absl::Status& status) {
   stream().ReadTo(this, scratch_.get(), Next());
 }
 
-void ReadAhead::End(const absl::Status&) {
+void ReadAhead::End(const absl::Status& status) {
+  if (absl::IsInvalidArgument(status)) unreadable_ = true;  // Found out by the loop, for who observes.
   const std::lock_guard lock(mu_);
   ended_ = true;
 }

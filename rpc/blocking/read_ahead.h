@@ -1,8 +1,9 @@
 // Reads a stream for a thread that waits for its messages: the loop hands over what has come, serialized, and the
 // reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
 //
-// What is read ahead is little (kReadAheadBytes twice, or a message twice): a reader who falls behind leaves the rest
-// to the stream, whose window then holds up the sender.
+// What is read ahead is little (kReadAheadBytes twice), and in memory of its own: a reader who falls behind leaves the
+// rest to the stream, whose window then holds up the sender. One that stands in memory of the transport's, since it is
+// long or has an attachment, is the last until the reader comes for the next.
 //
 // Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
 
@@ -39,7 +40,7 @@ class ReadAhead final : public StreamPump, private MessageSink {
   void End(const absl::Status& status) override;
   void Take(const ReceivedMessage& message) override;
   bool Refill();
-  bool Unreadable();
+  bool Refuse();
 
   std::atomic<bool> unreadable_ = false;
 

@@ -1,6 +1,14 @@
 // What one direction of a blocking stream has on its loop: one operation of the stream after the other, on behalf of a
 // thread elsewhere, who sleeps only when there is nothing that he could do.
 //
+// A turn is a call of Advance, which begins the stream's next operation with Next() as its completion: that brings the
+// next turn. Where there is nothing to begin the pump is idle, and the thread elsewhere asks for the next turn.
+//
+//   AskForTurn() -> [loop] Advance -> stream().ReadTo(…, Next()) -> [a message] Advance -> … -> idle
+//
+// Until it has ended, the stream keeps the pump in that completion, and the pump the stream: each call closes its
+// stream, and runs what completes by that.
+//
 // Owner: shared by that thread's end and by what is under way on the loop. Thread: as each part says.
 
 #ifndef VERBENA_RPC_BLOCKING_STREAM_PUMP_H_

@@ -43,7 +43,7 @@ class WriteBehind final : public StreamPump {
     const google::protobuf::MessageLite* message;
     absl::Cord attachment;
     absl::Status status = absl::OkStatus();
-    bool begun = false;  // On the loop.
+    bool begun = false;  // On the loop: what ends there next is this.
     bool done = false;
   };
 
@@ -57,7 +57,7 @@ class WriteBehind final : public StreamPump {
 
   // The writer's.
   bool has_written_ = false;
-  std::unique_ptr<google::protobuf::MessageLite> kind_;  // Set before the first turn, then the loop's.
+  std::unique_ptr<google::protobuf::MessageLite> kind_;  // Set before the first copy is written, then the loop's.
 
   // The loop's.
   MessageBatch leaving_;
