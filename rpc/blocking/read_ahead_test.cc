@@ -1,0 +1,149 @@
+// A thread that reads ahead of itself, and the loop beside it.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rpc/blocking/testing/blocking_fixture.h"
+
+namespace verbena::rpc {
+namespace {
+
+using ReadAheadTest = BlockingFixture;
+
+TEST_F(ReadAheadTest, WhatIsThereIsReadWithoutTheLoop) {
+  OnLoop([this] { Deliver("0"); });
+  Beside([this] { EXPECT_EQ(Next(), "0"); });
+  OnLoop([this] {
+    for (int i = 1; i < 100; ++i) Deliver(absl::StrCat(i));
+    DeliverEnd();
+  });
+  const size_t posted = loop_->posted();
+  WithoutLoop([this] {
+    for (int i = 1; i < 100; ++i) EXPECT_EQ(Next(), absl::StrCat(i));
+    EXPECT_EQ(Next(), "-");
+    EXPECT_EQ(Next(), "-");
+  });
+  EXPECT_EQ(loop_->posted(), posted);
+  EXPECT_FALSE(reads_->unreadable());
+}
+
+TEST_F(ReadAheadTest, ReaderSleepsUntilAMessageComes) {
+  std::thread reader([this] { EXPECT_EQ(Next(), "late"); });
+  while (loop_->posted() < 2) std::this_thread::yield();  // It has begun.
+  OnLoop([this] { Deliver("late"); });
+  loop_->RunUntilIdle();
+  reader.join();
+}
+
+TEST_F(ReadAheadTest, AttachmentsComeWithTheirMessageAndAreClearedWhereThereIsNone) {
+  const std::string large(10000, 'x');
+  OnLoop([this, &large] {
+    Deliver("a", "beside a");
+    Deliver("b");
+    Deliver(large);
+    Deliver("");
+  });
+  Beside([this, &large] {
+    EXPECT_EQ(Next(), "a");
+    EXPECT_EQ(attachment_, "beside a");
+    EXPECT_EQ(Next(), "b");
+    EXPECT_EQ(attachment_, "");
+    EXPECT_EQ(Next(), large);
+    EXPECT_EQ(attachment_, "");
+    EXPECT_EQ(Next(), "");
+  });
+}
+
+TEST_F(ReadAheadTest, ReaderWhoFallsBehindHoldsUpTheSender) {
+  static constexpr size_t kBytes = 1000;
+  OnLoop([this] { Deliver(std::string(kBytes, '.')); });
+  Beside([this] { EXPECT_EQ(Next().size(), kBytes); });
+  const uint64_t messages = StreamOptions().window_bytes / (kBytes + 100);
+  OnLoop([this, messages] {
+    for (uint64_t i = 1; i < messages; ++i) Deliver(std::string(kBytes, '.'));
+  });
+  EXPECT_LE(wire_.window, StreamOptions().window_bytes + 2 * kReadAheadBytes) << "what was taken from the window";
+  Beside([this, messages] {
+    for (uint64_t i = 1; i < messages; ++i) ASSERT_EQ(Next().size(), kBytes) << i;
+  });
+  EXPECT_GE(wire_.window, StreamOptions().window_bytes + StreamOptions().window_bytes / 2);
+}
+
+TEST_F(ReadAheadTest, LargeMessagesAreTakenWhenTheReaderComesForThem) {
+  const std::string large(100000, 'x');
+  OnLoop([this] { Deliver("small"); });
+  Beside([this] { EXPECT_EQ(Next(), "small"); });
+  OnLoop([this, &large] {
+    for (int i = 0; i < 2; ++i) Deliver(large);
+  });
+  const size_t posted = loop_->posted();
+  Beside([this, &large] { EXPECT_EQ(Next(), large); });
+  EXPECT_LE(loop_->posted(), posted + 1) << "the thread's own end: the second one is left where it is";
+  Beside([this, &large] { EXPECT_EQ(Next(), large); });
+}
+
+TEST_F(ReadAheadTest, NothingIsReadThatWasDropped) {
+  OnLoop([this] {
+    for (int i = 0; i < 3; ++i) Deliver(absl::StrCat(i));
+  });
+  Beside([this] { EXPECT_EQ(Next(), "0"); });
+  Close();
+  WithoutLoop([this] { EXPECT_EQ(Next(), "-"); });
+}
+
+TEST_F(ReadAheadTest, MessageThatIsNoneEndsTheCall) {
+  OnLoop([this] {
+    Deliver("good");
+    DeliverBody("\xff\xff\xff");
+    Deliver("never seen");
+  });
+  Beside([this] {
+    EXPECT_EQ(Next(), "good");
+    EXPECT_EQ(Next(), "-");
+    EXPECT_EQ(Next(), "-");
+  });
+  EXPECT_TRUE(reads_->unreadable());
+  EXPECT_TRUE(absl::IsInvalidArgument(wire_.failure)) << wire_.failure;
+}
+
+TEST_F(ReadAheadTest, EndOfTheCallWakesTheReader) {
+  std::thread reader([this] { EXPECT_EQ(Next(), "-"); });
+  while (loop_->posted() < 2) std::this_thread::yield();  // It has begun.
+  Close();
+  reader.join();
+}
+
+TEST_F(ReadAheadTest, MessageThatIsNoneIsNoneToTheObserverEither) {
+  const auto observer = std::make_shared<SeenMessages>();
+  OnLoop([this, &observer] {
+    stream_->set_observer(observer);
+    Deliver("good");
+    DeliverBody("\xff\xff\xff");
+  });
+  Beside([this] {
+    EXPECT_EQ(Next(), "good");
+    EXPECT_EQ(Next(), "-");
+  });
+  EXPECT_TRUE(absl::IsInvalidArgument(wire_.failure)) << wire_.failure;
+  EXPECT_EQ(observer->received, std::vector<std::string>{"good"});
+}
+
+// The loop reads what is left when the call has ended well.
+TEST_F(ReadAheadTest, MessageThatIsNoneIsKnownWhenTheCallHasEndedBefore) {
+  OnLoop([this] {
+    stream_->set_observer(std::make_shared<SeenMessages>());
+    DeliverBody("\xff\xff\xff");
+    DeliverEnd();
+    stream_->Close(MessageStream::Unread::kKeep);
+  });
+  Beside([this] { EXPECT_EQ(Next(), "-"); });
+  EXPECT_TRUE(reads_->unreadable());
+}
+
+}  // namespace
+}  // namespace verbena::rpc
