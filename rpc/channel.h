@@ -97,7 +97,7 @@ struct ChannelOptions {
   // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.
   uint32_t calls_in_flight_max = 16384;
   // What a stream of replies may have here unread, but for the last message, before its server must wait; at least
-  // 64 KiB. A thread that blocks has up to 128 KiB of small ones ahead of it beside that.
+  // 64 KiB.
   uint64_t stream_window_bytes = uint64_t{256} << 10;
 };
 

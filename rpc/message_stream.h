@@ -112,8 +112,12 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
 
   // --- For threads that parse and serialize themselves (rpc/blocking): as Read and Write.
 
-  // The next message to `sink`, and then `done`. `scratch`, of the method's type, is for who observes the call.
+  // The next message to `sink`, and then `done`. `scratch`, of the method's type, is for who observes the call. What
+  // the sink took counts as unread until OnRead, which may wait until it is half of the window.
   void ReadTo(MessageSink* sink, google::protobuf::MessageLite* scratch, Done done);
+  // So much of what a sink took has been read, each message's overhead (kStreamMessageOverhead) included.
+  void OnRead(uint64_t charge);
+  uint64_t window_bytes() const { return options_.window_bytes; }
   // `*body` is what CheckMessage found good, serialized; `kind` any message of its type. All live until then.
   void WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind, Done done);
   // Has `turn` run on the loop as completions are: the operations that it and its like begin complete in place.

@@ -24,6 +24,13 @@ void MessageStream::BeginRead(PendingRead&& read) {
   RunCompletionsLater();
 }
 
+void MessageStream::OnRead(uint64_t charge) {
+  PostOperation([this, charge] {
+    receiver_.OnRead(charge);
+    TellWindow();
+  });
+}
+
 void MessageStream::RefuseTaken(Done done) {
   PostOperation([this, done = std::move(done)]() mutable {
     refusing_ = std::move(done);
@@ -68,6 +75,7 @@ void MessageStream::FinishRead(const ReceivedMessage& message) {
   PendingRead& read = *read_;
   absl::Cord former;  // Whatever releases it runs when this read is done.
   if (read.sink != nullptr) {
+    receiver_.Defer(message.payload_bytes);
     read.sink->Take(message);
   } else if (read.attachment != nullptr) {
     former = std::exchange(*read.attachment, message.share(message.body.size()));

@@ -1,5 +1,6 @@
 #include "rpc/blocking/read_ahead.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@ namespace {
 
 // Longer ones stay where they came.
 constexpr size_t kCopiedBytesMax = size_t{16} << 10;
+constexpr uint64_t kReportsPerWindow = 8;
 
 }  // namespace
 
@@ -22,6 +24,7 @@ bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachm
   if (scratch_ == nullptr) scratch_.reset(message->New());
   if (reading_.empty() && !Refill()) return false;
   MessageBatch::Message next = reading_.Take();
+  Count(std::max(next.payload.size(), next.body_bytes));
   if (next.payload.empty()) {
     if (attachment != nullptr) attachment->Clear();
     return ParseMessage(next.body, message) || Refuse();
@@ -34,6 +37,12 @@ bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachm
     *attachment = std::move(next.payload);
   }
   return true;
+}
+
+// The sender is to go on before half of his window has been read unseen (StreamReceiver::TakeWindowUpdate).
+void ReadAhead::Count(size_t payload_bytes) {
+  unreported_ += payload_bytes + kStreamMessageOverhead;
+  if (unreported_ >= stream().window_bytes() / kReportsPerWindow) stream().OnRead(std::exchange(unreported_, 0));
 }
 
 // When the call is over: false is not to be taken for the stream's end.

@@ -1,8 +1,8 @@
 // Reads a stream for a thread that waits for its messages: the loop hands over what has come, serialized, and the
 // reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
 //
-// What is read ahead is little (kReadAheadBytes twice), and in memory of its own: a reader who falls behind leaves the
-// rest to the stream, whose window then holds up the sender. One that stands in memory of the transport's, since it is
+// What is read ahead is little (kReadAheadBytes twice), in memory of its own, and counts as unread: the window holds up
+// the sender of a reader who falls behind. One that stands in memory of the transport's, since it is
 // long or has an attachment, is the last until the reader comes for the next.
 //
 // Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -41,11 +42,13 @@ class ReadAhead final : public StreamPump, private MessageSink {
   void Take(const ReceivedMessage& message) override;
   bool Refill();
   bool Refuse();
+  void Count(size_t payload_bytes);
 
   std::atomic<bool> unreadable_ = false;
 
   // The reader's.
   MessageBatch reading_;
+  uint64_t unreported_ = 0;  // What he has read that the stream does not know of, as its window counts.
   std::unique_ptr<google::protobuf::MessageLite> scratch_;  // Set before the first turn, then the loop's.
 
   MessageBatch arrived_ ABSL_GUARDED_BY(mu_);

@@ -85,6 +85,26 @@ TEST(StreamReceiver, OpensTheWindowAlsoByWhatWasHandedOverAtOnce) {
   EXPECT_EQ(receiver.TakeWindowUpdate(), taken_bytes + kWindow);
 }
 
+TEST(StreamReceiver, OpensTheWindowByWhatIsOnItsWayToTheReaderWhenHeHasIt) {
+  Receiver receiver(kWindow);
+  constexpr uint64_t kCharge = kStreamWindowInitial + kStreamMessageOverhead;
+  ASSERT_TRUE(receiver.TakeAtOnce(0, kStreamWindowInitial));
+  receiver.Defer(kStreamWindowInitial);
+  EXPECT_EQ(receiver.TakeWindowUpdate(), kWindow);  // It is larger than the initial one.
+  EXPECT_FALSE(receiver.TakeWindowUpdate().has_value());
+  receiver.OnRead(kCharge);
+  EXPECT_EQ(receiver.TakeWindowUpdate(), kWindow + kCharge);
+}
+
+TEST(StreamReceiver, CountsWhatIsOnItsWayToTheReaderAsUnread) {
+  Receiver receiver(kWindow);
+  ASSERT_TRUE(receiver.TakeAtOnce(0, kWindow - kStreamMessageOverhead));
+  receiver.Defer(kWindow - kStreamMessageOverhead);
+  EXPECT_FALSE(receiver.OnMessage(1, 10, 0).ok());
+  receiver.OnRead(kWindow);
+  EXPECT_TRUE(receiver.OnMessage(1, 10, 0).ok());
+}
+
 TEST(StreamReceiver, EndsWhenTheLastMessageWasTaken) {
   Receiver receiver(kWindow);
   ASSERT_TRUE(receiver.OnEnd(2).ok());
@@ -164,7 +184,7 @@ TEST(StreamReceiver, SaysNothingToASenderThatHasEnded) {
 // One stream over a wire on which large messages are announced and arrive late, in any order.
 class Simulation {
  public:
-  explicit Simulation(uint32_t seed) : random_(seed), messages_(20 + random_() % 300) {}
+  explicit Simulation(uint32_t seed) : random_(seed), messages_(20 + random_() % 300), defers_(random_() % 2 == 0) {}
 
   // Steps until all was read; fails past what any schedule needs.
   void Run() {
@@ -185,13 +205,15 @@ class Simulation {
   };
 
   void Step() {
-    switch (random_() % 4) {
+    switch (random_() % 5) {
       case 0:
         return Send();
       case 1:
         return Fetch();
       case 2:
-        return Read();
+        return defers_ ? Take() : Read();
+      case 3:
+        return ReadWhatWasTaken();
       default:
         return Tell();
     }
@@ -234,6 +256,26 @@ class Simulation {
     ++read_;
   }
 
+  // For a reader elsewhere, who says what he has read now and then.
+  void Take() {
+    if (!receiver_.has_next()) return;
+    ASSERT_EQ(receiver_.TakeNext(), read_ + taken_.size());
+    taken_.push_back(sizes_[read_ + taken_.size()]);
+    receiver_.Defer(taken_.back());
+  }
+
+  void ReadWhatWasTaken() {
+    if (taken_.empty()) return;
+    const uint64_t charge = taken_.front() + kStreamMessageOverhead;
+    taken_.pop_front();
+    unread_ -= charge;
+    ++read_;
+    unreported_ += charge;
+    if (unreported_ < kWindow / 4) return;
+    receiver_.OnRead(unreported_);
+    unreported_ = 0;
+  }
+
   // Updates arrive late and in any order.
   void Tell() {
     if (const std::optional<uint64_t> limit = receiver_.TakeWindowUpdate()) {
@@ -248,11 +290,14 @@ class Simulation {
 
   std::mt19937 random_;
   const uint64_t messages_;
+  const bool defers_;
   StreamSender sender_;
   Receiver receiver_{kWindow};
   std::deque<Large> large_;
   std::vector<uint64_t> told_;
   std::vector<uint64_t> sizes_;
+  std::deque<uint64_t> taken_;  // Sizes of what is on its way to the reader.
+  uint64_t unreported_ = 0;
   uint64_t read_ = 0;
   uint64_t largest_ = 0;
   uint64_t unread_ = 0;

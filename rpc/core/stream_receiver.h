@@ -68,6 +68,17 @@ class StreamReceiver {
     return true;
   }
 
+  // What was taken last, of so many bytes, is on its way to the reader: it counts as unread until he says so.
+  void Defer(uint64_t payload_bytes) {
+    consumed_ -= payload_bytes + kStreamMessageOverhead;
+    unread_ += payload_bytes + kStreamMessageOverhead;
+  }
+  // The reader has so much of what was deferred, each message's overhead included.
+  void OnRead(uint64_t charge) {
+    consumed_ += charge;
+    unread_ -= charge;
+  }
+
   // The peer sends no more than `count` messages in all. Errors: it has sent more, or said something else before.
   absl::Status OnEnd(uint64_t count) {
     if (end_.has_value() || count < taken_ + slots_.size()) {
