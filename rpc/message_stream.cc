@@ -245,7 +245,10 @@ void MessageStream::OnWritten(const Outgoing& outgoing) {
 
 void MessageStream::OnSent(transport::PayloadSource* payload, transport::SendOutcome outcome) {
   auto& outgoing = static_cast<Outgoing&>(*payload);
-  if (CompleteWrite(outgoing, CallIsOver())) OnLost(WhyLost(outcome));
+  if (outgoing.has_write()) {
+    CompleteWrite(outgoing, CallIsOver());
+    OnLost(WhyLost(outcome));
+  }
   Release(outgoing);
   RunCompletions();
 }

@@ -142,6 +142,19 @@ TEST_F(StreamHotPathTest, AnEchoIsParsedInPlaceAndLeavesAtOnceWithoutAllocations
   EXPECT_GT(wire_.windows, windows) << "the peer may send on";
 }
 
+TEST_F(StreamHotPathTest, AMessageOfTheTurnsEndIsReportedSentWithoutAllocations) {
+  OnLoop([this] {
+    OpenWindow();
+    WriteForEver();
+  });
+  ASSERT_EQ(wire_.waiting.size(), 1u);
+  transport::PayloadSource* const first = wire_.waiting.front();
+  OnLoop([this] { EndTurn(); });
+  OnLoop([this, first] {
+    EXPECT_EQ(testing::AllocationsOf([&] { stream_->OnSent(first, transport::SendOutcome::kDelivered); }), 0u);
+  });
+}
+
 TEST_F(StreamHotPathTest, AWriterWhoDoesNotStopLetsTheTurnEnd) {
   OnLoop([this] {
     OpenWindow();
