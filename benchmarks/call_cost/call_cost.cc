@@ -26,6 +26,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
+#include "benchmarks/rpc_bench/echo_reactor.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "rpc/device_network.h"
@@ -54,20 +55,6 @@ double SecondsKeptWaiting() {
   stats >> run >> waited;
   return waited / 1e9;
 }
-
-class EchoReactor final : public ServerBidiReactor<Bytes, Bytes> {
- public:
-  EchoReactor() { StartRead(&message_); }
-
- private:
-  void OnReadDone(bool ok) override { ok ? StartWrite(&message_) : Finish(absl::OkStatus()); }
-  void OnWriteDone(bool ok) override {
-    ok ? StartRead(&message_) : Finish(absl::CancelledError("the caller has gone"));
-  }
-  void OnDone() override { delete this; }
-
-  Bytes message_;
-};
 
 class EchoService final : public Bench::CallbackService {
  public:

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "benchmarks/rpc_bench/echo_call.h"
+#include "benchmarks/rpc_bench/echo_reactor.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "rpc/attachment/attachment_reader.h"
@@ -18,20 +19,6 @@ namespace verbena::benchmarks {
 namespace {
 
 constexpr uint64_t kRoom = 4096;  // For what a message has beside payload and attachment.
-
-class EchoReactor final : public ServerBidiReactor<Bytes, Bytes> {
- public:
-  EchoReactor() { StartRead(&message_); }
-
- private:
-  void OnReadDone(bool ok) override { ok ? StartWrite(&message_) : Finish(absl::OkStatus()); }
-  void OnWriteDone(bool ok) override {
-    ok ? StartRead(&message_) : Finish(absl::CancelledError("the caller has gone"));
-  }
-  void OnDone() override { delete this; }
-
-  Bytes message_;
-};
 
 class EchoService final : public Bench::CallbackService {
  public:
