@@ -1,5 +1,6 @@
 #include "rpc/coroutine/task.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -207,6 +208,28 @@ TEST(Task, FrameIsOneAllocationAndAwaitingItNone) {
       [&] { running = StartTask(std::move(task), [&sum](absl::StatusOr<int> outcome) { sum = *outcome; }); });
   EXPECT_EQ(sum, 10);
   EXPECT_EQ(allocations, 11u);  // Ten frames, and StartTask's own.
+}
+
+// No variable in its outermost block: what gcc before 12.3 makes of it cannot run.
+Task<> MarkIf(bool* ran) {
+  if (co_await Give(1)) *ran = true;
+}
+
+TEST(Task, MiscompiledCoroutineSaysSoWhereItIsCalled) {
+  bool ran = false;
+  std::string thrown;
+  try {
+    Started<void> started(MarkIf(&ran));
+  } catch (const std::logic_error& error) {
+    thrown = error.what();
+  }
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12 && __GNUC_MINOR__ < 3
+  EXPECT_THAT(thrown, ::testing::HasSubstr("miscompiled by gcc before 12.3"));
+  EXPECT_FALSE(ran);
+#else
+  EXPECT_EQ(thrown, "");
+  EXPECT_TRUE(ran);
+#endif
 }
 
 }  // namespace
