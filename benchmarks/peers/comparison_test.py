@@ -66,7 +66,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(able[Row(64, 64, streaming=True)], peers)
         self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
         self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
-        for threads, flag in ((CALLERS, "--callers"), (ISSUER, "--issuer"), (HANDLERS, "--blocking_handler")):
+        for threads, flag in ((CALLERS, "--callers"), (ISSUER, "--issuer"), (HANDLERS, "--handler=blocking")):
             row = Row(64, 64, "adaptive", threads=threads)
             self.assertEqual(able[row], {"verbena", "grpc_unix", "grpc_tcp"})
             self.assertIn(flag, systems.SYSTEMS[0].program.command(row, 1))

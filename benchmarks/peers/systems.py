@@ -28,7 +28,7 @@ _MESSAGES_MAX = 50_000
 _SECOND_TRY_TIMES_AS_LONG = 8  # As the first, of a program that failed: it may have finished no call.
 
 # gRPC's callbacks and handlers run on threads of its own, whoever makes the calls; they are not to block.
-_OUR_THREADS = {"": [], CALLERS: ["--callers"], ISSUER: ["--issuer"], HANDLERS: ["--blocking_handler"]}
+_OUR_THREADS = {"": [], CALLERS: ["--callers"], ISSUER: ["--issuer"], HANDLERS: ["--handler=blocking"]}
 _GRPC_THREADS = {"": [], CALLERS: ["--callers"], ISSUER: [], HANDLERS: []}
 
 Way = Callable[[Row, float], Figures]  # The row, and for how many seconds.

@@ -5,6 +5,7 @@
 #include "benchmarks/rpc_bench/blocking_stream_load.h"
 #include "benchmarks/rpc_bench/bulk_calls.h"
 #include "benchmarks/rpc_bench/closed_load.h"
+#include "benchmarks/rpc_bench/coroutine_load.h"
 #include "benchmarks/rpc_bench/issued_load.h"
 #include "benchmarks/rpc_bench/open_load.h"
 #include "benchmarks/rpc_bench/rounds.h"
@@ -83,6 +84,22 @@ absl::StatusOr<CallFigures> MeasureBlockingStream(const BenchSettings& settings,
   return RunBlockingStream(client->channel, settings.payload_bytes, settings.in_flight, SpanOf(settings, server));
 }
 
+absl::StatusOr<CallFigures> MeasureCoroutines(const BenchSettings& settings, const ChildProcess& server) {
+  const PinnedThread pinned(settings.cpus.client);
+  absl::StatusOr<BenchClient> client = BenchClient::ConnectDriven(settings, server.line(), settings.wait);
+  if (!client.ok()) return client.status();
+  return RunCoroutineCalls(*client->loop, client->channel, ShapeOf(settings), settings.in_flight,
+                           SpanOf(settings, server));
+}
+
+absl::StatusOr<CallFigures> MeasureCoroutineStream(const BenchSettings& settings, const ChildProcess& server) {
+  const PinnedThread pinned(settings.cpus.client);
+  absl::StatusOr<BenchClient> client = BenchClient::ConnectDriven(settings, server.line(), settings.wait);
+  if (!client.ok()) return client.status();
+  return RunCoroutineStream(*client->loop, client->channel, settings.payload_bytes, settings.in_flight,
+                            SpanOf(settings, server));
+}
+
 // As callers that block: the issuer shares a core with its loop.
 absl::StatusOr<CallFigures> MeasureIssuer(const BenchSettings& settings, const ChildProcess& server) {
   const PinnedThread pinned(settings.cpus.client);
@@ -122,6 +139,10 @@ absl::StatusOr<CallFigures> MeasureLoad(const BenchSettings& settings, const Chi
       return MeasureCallerDrives(settings, server);
     case Load::kCallers:
       return MeasureCallers(settings, server);
+    case Load::kCoroutines:
+      return MeasureCoroutines(settings, server);
+    case Load::kCoroutineStream:
+      return MeasureCoroutineStream(settings, server);
     case Load::kIssuer:
       return MeasureIssuer(settings, server);
     case Load::kBeside:
@@ -146,6 +167,10 @@ const char* ToString(Load load) {
       return "caller drives";
     case Load::kCallers:
       return "blocking callers";
+    case Load::kCoroutines:
+      return "coroutines";
+    case Load::kCoroutineStream:
+      return "coroutine's stream";
     case Load::kIssuer:
       return "issuer";
     case Load::kBeside:

@@ -53,6 +53,21 @@ class BlockingEchoService final : public Bench::Service {
   }
 };
 
+class CoEchoService final : public Bench::CoService {
+ public:
+  Task<absl::Status> Echo(ServerContext*, const Bytes* request, Bytes* reply) override {
+    reply->set_payload(request->payload());
+    co_return absl::OkStatus();
+  }
+  Task<absl::Status> EchoStream(ServerContext*, CoServerReaderWriter<Bytes, Bytes>* stream) override {
+    Bytes message;
+    while (co_await stream->Read(&message)) {
+      if (absl::Status written = co_await stream->Write(std::move(message)); !written.ok()) co_return written;
+    }
+    co_return absl::OkStatus();
+  }
+};
+
 void AddTo(wire::Crc32c& sum, const absl::Cord& bytes) {
   for (const absl::string_view piece : bytes.Chunks()) {
     sum.Add(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(piece.data()), piece.size()));
@@ -101,8 +116,10 @@ absl::Status ServeCalls(const BenchSettings& settings) {
   EchoService echo(*std::move(attachment));
   DigestService digest(settings.digest);
   BlockingEchoService blocking_echo;
+  CoEchoService coroutine_echo;
   Service* service = &echo;
-  if (settings.blocking_handler) service = &blocking_echo;
+  if (settings.handler == Handler::kBlocking) service = &blocking_echo;
+  if (settings.handler == Handler::kCoroutine) service = &coroutine_echo;
   if (settings.digest != Digest::kNone) service = &digest;
   const std::string scheme = settings.device == "soft" ? "soft" : "rdma";
   absl::StatusOr<std::unique_ptr<Server>> server =

@@ -18,16 +18,25 @@
 namespace verbena::benchmarks {
 
 enum class Load {
-  kClosedLoop,      // Calls, each started by the completion of another.
-  kOpenLoop,        // Calls, each started when it is due.
-  kStream,          // Messages of one stream.
-  kBlockingStream,  // The same, by threads that block.
-  kCallerDrives,    // Blocking calls of a thread that drives the loop, and before that of one that does not.
-  kCallers,         // Blocking calls of as many threads as calls in flight, which do not drive the loop.
-  kIssuer,          // Asynchronous calls of one thread that is not the loop's.
-  kBeside,          // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
+  kClosedLoop,       // Calls, each started by the completion of another.
+  kOpenLoop,         // Calls, each started when it is due.
+  kStream,           // Messages of one stream.
+  kBlockingStream,   // The same, by threads that block.
+  kCallerDrives,     // Blocking calls of a thread that drives the loop, and before that of one that does not.
+  kCallers,          // Blocking calls of as many threads as calls in flight, which do not drive the loop.
+  kCoroutines,       // Calls of as many coroutines as calls in flight, of one thread that drives the loop.
+  kCoroutineStream,  // Messages of one stream, by a coroutine of such a thread.
+  kIssuer,           // Asynchronous calls of one thread that is not the loop's.
+  kBeside,           // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
 };
 const char* ToString(Load load);
+
+// How the server's handlers are written.
+enum class Handler {
+  kCallback,   // On the event loop.
+  kBlocking,   // On threads that may block.
+  kCoroutine,  // On the event loop.
+};
 
 // What the server's handler does with an attachment.
 enum class Digest {
@@ -45,7 +54,7 @@ struct BenchSettings {
   size_t payload_bytes = 64;
   size_t attachment_bytes = 0;
   Digest digest = Digest::kNone;
-  bool blocking_handler = false;  // Echo runs on a thread that may block.
+  Handler handler = Handler::kCallback;
   size_t in_flight = 1;
   int connections = 1;
   Load load = Load::kClosedLoop;

@@ -7,6 +7,7 @@
 //   rpc_bench --device=soft --wait=busy --streaming --in_flight=64    messages of a stream
 //   rpc_bench --device=soft --wait=busy --caller_drives               no hand-over between threads at the client
 //   rpc_bench --device=soft --wait=adaptive --callers --in_flight=16  threads that block
+//   rpc_bench --device=soft --wait=busy --coroutines --handler=coroutine  coroutines at both ends
 //   rpc_bench --device=soft --wait=adaptive --issuer --in_flight=64   a thread that calls and does not wait
 //   rpc_bench --device=soft --wait=busy --beside_attachment=1073741824  a small call behind a large one
 //
@@ -37,8 +38,9 @@ ABSL_FLAG(int64_t, attachment, 0, "Bytes attached to the request, in registered 
 ABSL_FLAG(std::string, digest, "none",
           "What the server's handler does with an attachment: none, nothing; whole, sums it up on a thread that may "
           "block, when all of it is there; parts, the same as it comes.");
-ABSL_FLAG(bool, blocking_handler, false,
-          "The server's handler runs on a thread that may block, and not on the event loop.");
+ABSL_FLAG(std::string, handler, "callback",
+          "How the server's handlers are written: callback or coroutine, on the event loop; blocking, on threads that "
+          "may block.");
 ABSL_FLAG(int64_t, in_flight, 0,
           "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment; 4096 with --rate.");
 ABSL_FLAG(int, connections, 1, "Connections.");
@@ -48,7 +50,7 @@ ABSL_FLAG(double, rate, 0,
           "of another.");
 ABSL_FLAG(bool, streaming, false,
           "Messages over one stream, echoed, --in_flight of them on their way, and no calls. With --callers by threads "
-          "that block: one writes, one reads; both by one if one message is on its way.");
+          "that block: one writes, one reads; both by one if one message is on its way. With --coroutines by one.");
 ABSL_FLAG(
     bool, caller_drives, false,
     "Blocking calls of one thread that drives the client's loop; and, for comparison, of one while the loop has a "
@@ -57,6 +59,8 @@ ABSL_FLAG(
     bool, callers, false,
     "Blocking calls of --in_flight threads, each one after the other, while the client's loop has a thread of its "
     "own.");
+ABSL_FLAG(bool, coroutines, false,
+          "Calls of --in_flight coroutines, each one after the other, of one thread that drives the client's loop.");
 ABSL_FLAG(
     bool, issuer, false,
     "Asynchronous calls of one thread, --in_flight of them under way, while the client's loop has a thread of its own "
@@ -83,15 +87,26 @@ std::optional<Load> LoadFromFlags() {
   std::vector<Load> asked;
   const bool streaming = absl::GetFlag(FLAGS_streaming);
   const bool callers = absl::GetFlag(FLAGS_callers);
+  const bool coroutines = absl::GetFlag(FLAGS_coroutines);
   if (streaming && callers) asked.push_back(Load::kBlockingStream);
+  if (streaming && coroutines) asked.push_back(Load::kCoroutineStream);
   if (absl::GetFlag(FLAGS_rate) > 0) asked.push_back(Load::kOpenLoop);
-  if (streaming && !callers) asked.push_back(Load::kStream);
+  if (streaming && !callers && !coroutines) asked.push_back(Load::kStream);
   if (absl::GetFlag(FLAGS_caller_drives)) asked.push_back(Load::kCallerDrives);
   if (callers && !streaming) asked.push_back(Load::kCallers);
+  if (coroutines && !streaming) asked.push_back(Load::kCoroutines);
   if (absl::GetFlag(FLAGS_issuer)) asked.push_back(Load::kIssuer);
   if (absl::GetFlag(FLAGS_beside_attachment) > 0) asked.push_back(Load::kBeside);
   if (asked.size() > 1) return std::nullopt;
   return asked.empty() ? Load::kClosedLoop : asked.front();
+}
+
+std::optional<Handler> HandlerFromFlags() {
+  const std::string name = absl::GetFlag(FLAGS_handler);
+  if (name == "callback") return Handler::kCallback;
+  if (name == "blocking") return Handler::kBlocking;
+  if (name == "coroutine") return Handler::kCoroutine;
+  return std::nullopt;
 }
 
 std::optional<Digest> DigestFromFlags() {
@@ -120,8 +135,8 @@ absl::Status CheckFlags() {
   status.Update(check(beside > 0 || !absl::GetFlag(FLAGS_beside_response),
                       "--beside_response says where the --beside_attachment is"));
   status.Update(check(LoadFromFlags().has_value(),
-                      "of --rate, --streaming, --caller_drives, --callers, --issuer and --beside_attachment only one "
-                      "can be measured, or --streaming with --callers"));
+                      "of --rate, --streaming, --caller_drives, --callers, --coroutines, --issuer and "
+                      "--beside_attachment only one can be measured, or --streaming with --callers or --coroutines"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
                       "--streaming has no --attachment"));
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
@@ -131,9 +146,10 @@ absl::Status CheckFlags() {
   status.Update(check(DigestFromFlags().has_value(), "--digest must be none, whole or parts"));
   status.Update(check(DigestFromFlags() == Digest::kNone || absl::GetFlag(FLAGS_attachment) > 0,
                       "--digest is of an --attachment"));
-  status.Update(check(!absl::GetFlag(FLAGS_blocking_handler) ||
+  status.Update(check(HandlerFromFlags().has_value(), "--handler must be callback, blocking or coroutine"));
+  status.Update(check(HandlerFromFlags() == Handler::kCallback ||
                           (absl::GetFlag(FLAGS_digest) == "none" && !absl::GetFlag(FLAGS_beside_response)),
-                      "--blocking_handler echoes what comes"));
+                      "a --handler but callback echoes what comes"));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
@@ -150,6 +166,8 @@ size_t DefaultInFlight(const BenchSettings& settings) {
     case Load::kBlockingStream:
     case Load::kCallerDrives:
     case Load::kCallers:
+    case Load::kCoroutines:
+    case Load::kCoroutineStream:
     case Load::kIssuer:
     case Load::kBeside:
       break;
@@ -168,7 +186,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   settings.wait = absl::GetFlag(FLAGS_wait);
   settings.attachment_bytes = absl::GetFlag(FLAGS_attachment);
   settings.digest = *DigestFromFlags();
-  settings.blocking_handler = absl::GetFlag(FLAGS_blocking_handler);
+  settings.handler = *HandlerFromFlags();
   const bool attachment = settings.attachment_bytes > 0;
   const int64_t payload = absl::GetFlag(FLAGS_payload);
   settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
@@ -192,7 +210,7 @@ std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::st
           absl::StrCat("--payload=", settings.payload_bytes),
           absl::StrCat("--attachment=", settings.attachment_bytes),
           absl::StrCat("--digest=", absl::GetFlag(FLAGS_digest)),
-          absl::StrCat("--blocking_handler=", settings.blocking_handler),
+          absl::StrCat("--handler=", absl::GetFlag(FLAGS_handler)),
           absl::StrCat("--beside_attachment=", settings.beside_attachment_bytes),
           absl::StrCat("--beside_response=", settings.beside_in_response),
           absl::StrCat("--in_flight=", settings.in_flight),

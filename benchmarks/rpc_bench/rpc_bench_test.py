@@ -82,7 +82,7 @@ class RpcBench(unittest.TestCase):
         self.assertLess(figures["allocations_per_call"], 0.2)
 
     def test_handlers_that_block(self):
-        self.check(measure("--blocking_handler", "--in_flight=16", "--wait=adaptive"))
+        self.check(measure("--handler=blocking", "--in_flight=16", "--wait=adaptive"))
 
     def test_many_in_flight_on_several_connections(self):
         figures = measure("--in_flight=64", "--connections=4", "--wait=event")
