@@ -3,7 +3,7 @@
 doorbells.
 
   bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1]
-    [--connections=1] [--streaming] [--functions=N]
+    [--connections=1] [--functions=N] [what else call_cost takes]
 """
 
 import argparse
@@ -30,16 +30,10 @@ def print_counts(measured, functions):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--payload", type=int, default=64)
-    parser.add_argument("--in_flight", type=int, default=1)
-    parser.add_argument("--connections", type=int, default=1)
-    parser.add_argument("--streaming", action="store_true", help="messages of a stream in place of calls")
     parser.add_argument("--functions", type=int, default=0, help="how many of the dearest functions to list")
-    options = parser.parse_args()
+    options, of_the_program = parser.parse_known_args()
     try:
-        measured = counts.measure(_PROGRAM, f"--payload={options.payload}", f"--in_flight={options.in_flight}",
-                                  f"--connections={options.connections}",
-                                  f"--streaming={str(options.streaming).lower()}")
+        measured = counts.measure(_PROGRAM, *of_the_program)
     except RuntimeError as error:
         sys.exit(str(error))
     print_counts(measured, options.functions)

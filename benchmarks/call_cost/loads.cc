@@ -1,0 +1,226 @@
+#include "benchmarks/call_cost/loads.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "benchmarks/rpc_bench/bench.verbena.h"
+#include "rpc/client_context.h"
+#include "rpc/coroutine/block_on.h"
+#include "rpc/coroutine/event.h"
+#include "rpc/coroutine/task.h"
+#include "rpc/coroutine/when_all.h"
+#include "rpc/reactors.h"
+
+namespace verbena::benchmarks {
+namespace {
+
+struct Call {
+  explicit Call(size_t payload_bytes) { request.set_payload(std::string(payload_bytes, 'v')); }
+
+  void Renew(const LoadSettings& settings) {
+    context.Reset();
+    if (settings.deadlines) context.set_timeout(absl::Minutes(1));
+    if (settings.metadata) context.AddMetadata("trace", "0123456789abcdef0123456789abcdef").IgnoreError();
+  }
+
+  ClientContext context;
+  Bytes request;
+  Bytes reply;
+};
+
+// So many calls at once, each made again when it is done, until all have been made.
+class CallLoad final : public Load {
+ public:
+  CallLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
+      : settings_(settings), loop_(*loop), stub_(std::move(channel)) {
+    for (size_t i = 0; i < settings.in_flight; ++i) calls_.push_back(std::make_unique<Call>(settings.payload_bytes));
+  }
+
+  absl::Status Run(size_t calls) override {
+    left_ = calls;
+    // Within the loop, as a program that does everything on its loop makes them.
+    loop_.Post([this] {
+      for (const std::unique_ptr<Call>& call : calls_) MakeNext(call.get());
+    });
+    loop_.RunUntil([this] { return left_ == 0 && in_flight_ == 0; });
+    return status_;
+  }
+
+ private:
+  void MakeNext(Call* call) {
+    if (left_ == 0) return;
+    --left_;
+    ++in_flight_;
+    call->Renew(settings_);
+    stub_.async()->Echo(&call->context, &call->request, &call->reply, [this, call](absl::Status status) {
+      --in_flight_;
+      status_.Update(status);
+      MakeNext(call);
+    });
+  }
+
+  const LoadSettings settings_;
+  EventLoop& loop_;
+  Bench::Stub stub_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  size_t left_ = 0;
+  size_t in_flight_ = 0;
+  absl::Status status_;
+};
+
+// So many coroutines, each of which makes one call after the other, until all have been made.
+class CoroutineLoad final : public Load {
+ public:
+  CoroutineLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
+      : settings_(settings), loop_(*loop), stub_(std::move(channel)) {
+    for (size_t i = 0; i < settings.in_flight; ++i) calls_.push_back(std::make_unique<Call>(settings.payload_bytes));
+  }
+
+  absl::Status Run(size_t calls) override {
+    left_ = calls;
+    return BlockOn(loop_, RunAll());
+  }
+
+ private:
+  Task<absl::Status> RunAll() {
+    std::vector<Task<absl::Status>> callers;
+    for (const std::unique_ptr<Call>& call : calls_) callers.push_back(MakeCalls(call.get()));
+    const std::vector<absl::Status> statuses = co_await WhenAll(std::move(callers));
+    absl::Status failure;
+    for (const absl::Status& status : statuses) failure.Update(status);
+    co_return failure;
+  }
+
+  Task<absl::Status> MakeCalls(Call* call) {
+    absl::Status failure;
+    while (left_ > 0) {
+      --left_;
+      call->Renew(settings_);
+      const absl::Status status = co_await stub_.co()->Echo(&call->context, call->request, &call->reply);
+      failure.Update(status);
+    }
+    co_return failure;
+  }
+
+  const LoadSettings settings_;
+  EventLoop& loop_;
+  Bench::Stub stub_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  size_t left_ = 0;
+};
+
+// So many messages on their way, each followed by another when it is back, over a stream that stays.
+class StreamLoad final : public Load, private ClientBidiReactor<Bytes, Bytes> {
+ public:
+  StreamLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
+      : stub_(std::move(channel)), loop_(*loop), in_flight_max_(settings.in_flight) {
+    request_.set_payload(std::string(settings.payload_bytes, 'v'));
+    loop_.Post([this] {
+      stub_.async()->EchoStream(&context_, this);
+      StartRead(&reply_);
+      StartCall();
+    });
+  }
+  ~StreamLoad() override {
+    loop_.Post([this] { StartWritesDone(); });
+    loop_.RunUntil([this] { return ended_; });
+  }
+
+  absl::Status Run(size_t messages) override {
+    left_ = messages;
+    loop_.Post([this] { WriteIfRoom(); });
+    loop_.RunUntil([this] { return ended_ || (left_ == 0 && in_flight_ == 0); });
+    return status_;
+  }
+
+ private:
+  void WriteIfRoom() {
+    if (writing_ || left_ == 0 || in_flight_ == in_flight_max_) return;
+    writing_ = true;
+    --left_;
+    ++in_flight_;
+    StartWrite(&request_);
+  }
+  void OnWriteDone(bool ok) override {
+    writing_ = false;
+    if (ok) WriteIfRoom();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    --in_flight_;
+    StartRead(&reply_);
+    WriteIfRoom();
+  }
+  void OnDone(const absl::Status& status) override {
+    status_ = status;
+    ended_ = true;
+  }
+
+  Bench::Stub stub_;
+  EventLoop& loop_;
+  const size_t in_flight_max_;
+  ClientContext context_;
+  Bytes request_;
+  Bytes reply_;
+  size_t left_ = 0;
+  size_t in_flight_ = 0;
+  bool writing_ = false;
+  bool ended_ = false;
+  absl::Status status_;
+};
+
+// The same by a coroutine.
+class CoroutineStreamLoad final : public Load {
+ public:
+  CoroutineStreamLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
+      : loop_(*loop), stub_(std::move(channel)), in_flight_max_(settings.in_flight) {
+    request_.set_payload(std::string(settings.payload_bytes, 'v'));
+    BlockOn(loop_, Open()).IgnoreError();
+  }
+  ~CoroutineStreamLoad() override { BlockOn(loop_, Finish()).IgnoreError(); }
+
+  absl::Status Run(size_t messages) override { return BlockOn(loop_, Echo(messages)); }
+
+ private:
+  Task<absl::Status> Open() {
+    stream_ = stub_.co()->EchoStream(&context_);
+    co_return absl::OkStatus();
+  }
+  Task<absl::Status> Echo(size_t messages) {
+    Bytes reply;
+    size_t written = 0;
+    for (size_t read = 0; read < messages; ++read) {
+      for (; written < messages && written - read < in_flight_max_; ++written) {
+        absl::Status status = co_await stream_->Write(request_);
+        if (!status.ok()) co_return status;
+      }
+      const bool ok = co_await stream_->Read(&reply);
+      if (!ok) co_return co_await stream_->Finish();
+    }
+    co_return absl::OkStatus();
+  }
+  Task<absl::Status> Finish() { co_return co_await stream_->Finish(); }
+
+  EventLoop& loop_;
+  Bench::Stub stub_;
+  const size_t in_flight_max_;
+  ClientContext context_;
+  Bytes request_;
+  std::unique_ptr<CoClientReaderWriter<Bytes, Bytes>> stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<Load> MakeLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings) {
+  if (settings.streaming && settings.coroutines) {
+    return std::make_unique<CoroutineStreamLoad>(std::move(channel), loop, settings);
+  }
+  if (settings.streaming) return std::make_unique<StreamLoad>(std::move(channel), loop, settings);
+  if (settings.coroutines) return std::make_unique<CoroutineLoad>(std::move(channel), loop, settings);
+  return std::make_unique<CallLoad>(std::move(channel), loop, settings);
+}
+
+}  // namespace verbena::benchmarks
