@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -57,13 +58,13 @@ class CallMetadataTest : public testing::CallFixture {
     return call;
   }
   // An entry of so many bytes in all.
-  static Metadata::Entry Sized(std::string key, size_t bytes) {
-    std::string value(bytes - kMetadataEntryOverheadBytes - key.size(), 'v');
-    return {std::move(key), std::move(value)};
+  Metadata::Entry Sized(absl::string_view key, size_t bytes) {
+    return {key, values_.emplace_back(bytes - kMetadataEntryOverheadBytes - key.size(), 'v')};
   }
   void UseHeaderRoom(size_t bytes) { network_.set_connection_options({.header_bytes_max = bytes}); }
 
-  Metadata seen_;  // By the handler that ran last.
+  Metadata seen_;                   // By the handler that ran last.
+  std::deque<std::string> values_;  // Of sized entries.
 };
 
 TEST_F(CallMetadataTest, ReachesTheHandlerInOrder) {

@@ -1,11 +1,11 @@
 #include "rpc/core/call_header.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/little_endian.h"
+#include "rpc/core/printable.h"
 
 namespace verbena::rpc {
 namespace {
@@ -23,34 +23,12 @@ template <typename... Pieces>
       absl::StrCat("the call header takes ", needed, " bytes; the connection has room for ", room));
 }
 
-// The high bit of some byte is set if one of the eight at `text` is not printable ASCII, or is a space.
-uint64_t Unprintable(const char* text) {
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  uint64_t bytes;
-  std::memcpy(&bytes, text, sizeof(bytes));
-  const uint64_t below = (bytes - '!' * kOnes) & ~bytes;  // Of the lowest byte below '!'.
-  const uint64_t above = (bytes + kOnes) | bytes;         // Of each byte above '~'.
-  return (below | above) & (0x80 * kOnes);
-}
-
-// Whether every byte is printable ASCII other than space ('!' to '~'), eight at a time: this runs twice for each call.
-bool IsPrintable(absl::string_view text) {
-  if (text.size() < sizeof(uint64_t)) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
-  }
-  const size_t last = text.size() - sizeof(uint64_t);
-  for (size_t at = 0; at < last; at += sizeof(uint64_t)) {
-    if (Unprintable(text.data() + at) != 0) return false;
-  }
-  return Unprintable(text.data() + last) == 0;  // May overlap the one before.
-}
-
 absl::Status CheckMethod(absl::string_view method) {
   if (method.empty()) return Malformed("a request names no method");
   if (method.size() > kMethodBytesMax) {
     return Malformed("a request's method name is ", method.size(), " bytes long; the limit is ", kMethodBytesMax);
   }
-  if (!IsPrintable(method)) {
+  if (!IsPrintable<'!'>(method)) {
     return Malformed("a request's method name has characters that are not printable ASCII");
   }
   return absl::OkStatus();

@@ -41,14 +41,18 @@ inline void WriteFixedPart(const ResponseHeader& header, std::byte* to) {
   StoreLittleEndian<uint64_t>(header.body_bytes, to + 8);
 }
 
+// Writes a header that keeps the rules and fits. Its fields stand behind it already. Returns its length.
+inline size_t WriteRequestHeader(const RequestHeader& header, std::byte* to) {
+  WriteFixedPart(header, to);
+  std::memcpy(to + kRequestHeaderFixedBytes, header.method.data(), header.method.size());
+  return EncodedBytes(header);
+}
+
 inline absl::StatusOr<size_t> EncodeRequestHeader(const RequestHeader& header, absl::Span<std::byte> to,
                                                   absl::string_view known_method) {
   const bool plain = !known_method.empty() && SameMethod(header.method, known_method) && header.fields.empty() &&
                      EncodedBytes(header) <= to.size();
-  if (!plain) return EncodeAnyRequestHeader(header, to);
-  WriteFixedPart(header, to.data());
-  std::memcpy(to.data() + kRequestHeaderFixedBytes, header.method.data(), header.method.size());
-  return EncodedBytes(header);
+  return plain ? WriteRequestHeader(header, to.data()) : EncodeAnyRequestHeader(header, to);
 }
 
 inline size_t EncodeOkResponseHeader(uint64_t body_bytes, absl::Span<std::byte> to) {

@@ -8,12 +8,16 @@
 // How much of it a message takes is decided when it is sent: kMetadataBytesMax at most for each list, and what the call
 // header of the connection has room for; with the usual receive buffers that is some 8,400 bytes in all.
 //
-// A value: copies are equal and independent. An empty list holds no memory. Pure. Users include rpc/metadata.h.
+// A value: copies are equal and independent. A list that was emptied keeps the memory of a few short entries for the
+// next, in which it then allocates nothing. Pure. Users include rpc/metadata.h.
 
 #ifndef VERBENA_RPC_CORE_METADATA_H_
 #define VERBENA_RPC_CORE_METADATA_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +28,7 @@
 namespace verbena {
 
 inline constexpr size_t kMetadataKeyBytesMax = 256;
+inline constexpr size_t kMetadataValueBytesMax = 0xffffffff;  // Far more than any message takes.
 // What an entry takes on the wire beside key and value.
 inline constexpr size_t kMetadataEntryOverheadBytes = 6;
 // Of one list, as Metadata::bytes counts. gRPC's default.
@@ -31,18 +36,24 @@ inline constexpr size_t kMetadataBytesMax = 8192;
 
 class Metadata {
  public:
+  // Valid until the list changes.
   struct Entry {
-    std::string key;
-    std::string value;
+    absl::string_view key;
+    absl::string_view value;
     bool operator==(const Entry&) const = default;
   };
   using value_type = Entry;
-  using const_iterator = std::vector<Entry>::const_iterator;
+  class const_iterator;
 
   // Appends an entry. InvalidArgument: it breaks a rule; says which, and names the key. Then the list is as it was.
   absl::Status Add(absl::string_view key, absl::string_view value);
+  // The same of an entry that keeps the rules: one that CheckMetadataEntry was asked about.
+  void AddChecked(absl::string_view key, absl::string_view value);
   void Clear() {
-    if (!empty()) entries_ = {};
+    if (empty()) return;
+    size_ = 0;
+    text_.clear();
+    if (text_.capacity() > kKeptBytesMax) text_.shrink_to_fit();
   }
 
   // The first value of `key`; nullopt: there is none. All of them, in order. Valid until the list changes.
@@ -50,19 +61,64 @@ class Metadata {
   std::vector<absl::string_view> FindAll(absl::string_view key) const;
 
   // In order of Add.
-  const_iterator begin() const { return entries_.begin(); }
-  const_iterator end() const { return entries_.end(); }
-  size_t size() const { return entries_.size(); }  // Entries.
-  bool empty() const { return entries_.empty(); }
+  const_iterator begin() const;
+  const_iterator end() const;
+  size_t size() const { return size_; }  // Entries.
+  bool empty() const { return size_ == 0; }
   // What counts against kMetadataBytesMax, and what the list takes in a call header: keys, values and
   // kMetadataEntryOverheadBytes for each entry.
-  size_t bytes() const;
+  size_t bytes() const { return text_.size(); }
 
   bool operator==(const Metadata&) const = default;
 
  private:
-  std::vector<Entry> entries_;
+  static constexpr size_t kKeptBytesMax = 256;
+
+  // One after the other: the key's length, a u16, the value's, a u32, the key, the value.
+  std::string text_;
+  size_t size_ = 0;
 };
+
+class Metadata::const_iterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = Entry;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = Entry;
+
+  explicit const_iterator(const char* at) : at_(at) {}
+
+  Entry operator*() const {
+    const char* const text = at_ + kMetadataEntryOverheadBytes;
+    return {{text, key_bytes()}, {text + key_bytes(), value_bytes()}};
+  }
+  const_iterator& operator++() {
+    at_ += kMetadataEntryOverheadBytes + key_bytes() + value_bytes();
+    return *this;
+  }
+  const_iterator operator++(int) {
+    const const_iterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const const_iterator&) const = default;
+
+ private:
+  template <typename Length>
+  static Length LengthAt(const char* at) {
+    Length length;
+    std::memcpy(&length, at, sizeof(length));
+    return length;
+  }
+  size_t key_bytes() const { return LengthAt<uint16_t>(at_); }
+  size_t value_bytes() const { return LengthAt<uint32_t>(at_ + sizeof(uint16_t)); }
+
+  const char* at_;
+};
+
+inline Metadata::const_iterator Metadata::begin() const { return const_iterator(text_.data()); }
+inline Metadata::const_iterator Metadata::end() const { return const_iterator(text_.data() + text_.size()); }
 
 namespace rpc {
 

@@ -20,8 +20,8 @@ absl::Status CheckMetadataBytes(absl::string_view what, size_t bytes, size_t roo
 }
 
 void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldWriter& to) {
-  for (const Metadata::Entry& entry : metadata) {
-    const bool fits = to.AppendNamedValue(type, entry.key, absl::string_view(entry.value));
+  for (const Metadata::Entry entry : metadata) {
+    const bool fits = to.AppendNamedValue(type, entry.key, entry.value);
     assert(fits);
     (void)fits;
   }
@@ -32,9 +32,7 @@ void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, 
   while (const std::optional<HeaderField> field = reader.Next()) {
     if (field->type != static_cast<uint16_t>(type)) continue;
     const NamedValue entry = ReadNamedValue(*field);
-    const absl::Status added = metadata->Add(entry.name, entry.value);
-    assert(added.ok());  // The fields were checked.
-    (void)added;
+    metadata->AddChecked(entry.name, entry.value);  // With the fields.
   }
 }
 
@@ -48,7 +46,9 @@ absl::StatusOr<size_t> EncodeRequestWithMetadata(RequestHeader header, const Met
   HeaderFieldWriter fields(room);
   AppendMetadata(HeaderFieldType::kMetadata, metadata, fields);
   header.fields = room.first(fields.size());
-  return EncodeRequestHeader(header, to, known_method);
+  // The fields keep the rules, being metadata's.
+  const bool known = !known_method.empty() && SameMethod(header.method, known_method);
+  return known ? WriteRequestHeader(header, to.data()) : EncodeAnyRequestHeader(header, to);
 }
 
 }  // namespace verbena::rpc
