@@ -35,7 +35,7 @@ class ClientCallBinding {
   // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
   // has that this one follows. `loop` is the call's, and says what time it is.
   static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
-                                  const transport::EventLoop& loop) {
+                                  transport::EventLoop& loop) {
     absl::Duration timeout = context.timeout_;
     const auto end_by = [&loop, &timeout](absl::Time deadline) {
       if (deadline != absl::InfiniteFuture()) timeout = std::min(timeout, deadline - loop.WallNow());

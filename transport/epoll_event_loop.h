@@ -35,6 +35,7 @@ class EpollEventLoop : public EventLoop {
   void CancelTimer(TimerId id) override;
   absl::Time Now() const override { return clock_.now(); }
   absl::Time ReadNow() override;
+  absl::Time WallNow() override;
   void AddSource(PollSource* source) override;
   void RemoveSource(PollSource* source) override;
   absl::Status AddFd(int fd, PollSource* source) override;
@@ -70,6 +71,9 @@ class EpollEventLoop : public EventLoop {
 
   // Owned by the loop's thread.
   LoopClock clock_;
+  // The wall clock, and clock_ when it was read.
+  absl::Time wall_now_;
+  absl::Time wall_read_at_;
   PollTime poll_time_;
   absl::Time wait_began_;                         // While idle_turns_ is not 0: the clock at the first of them.
   uint32_t turns_ = 0;                            // Since the last look at the descriptors that they made due.

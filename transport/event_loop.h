@@ -67,9 +67,9 @@ class EventLoop {
   // The same clock, read anew: for who sets a timer where this turn may have lasted long. Now() goes on from there; an
   // instant taken from it before is older.
   virtual absl::Time ReadNow() { return Now(); }
-  // What the wall clock shows, for instants that the loop's users share with others: deadlines. A loop with a clock of
-  // its own, in tests, has one here too, which goes as Now does.
-  virtual absl::Time WallNow() const { return absl::Now(); }
+  // What the wall clock showed when Now was read, or later in that turn: for instants that the loop's users share with
+  // others, deadlines. A loop with a clock of its own, in tests, has one here too, which goes as Now does.
+  virtual absl::Time WallNow() { return absl::Now(); }
 
   virtual void AddSource(PollSource* source) = 0;
   virtual void RemoveSource(PollSource* source) = 0;

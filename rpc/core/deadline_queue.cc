@@ -1,42 +1,71 @@
 #include "rpc/core/deadline_queue.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace verbena::rpc {
 
 void DeadlineQueue::Replace(uint64_t call_id, absl::Time deadline) {
-  const uint32_t position = PositionOf(call_id);
-  if (position != kNowhere) RemoveAt(position);
+  if (PlaceOf(call_id) != kNowhere) RemoveSlot(call_id);
   if (deadline == absl::InfiniteFuture()) return;
   const uint32_t index = CallIndex(call_id);
-  if (index >= positions_.size()) positions_.resize(size_t{index} + 1, kNowhere);
-  heap_.push_back(Entry{deadline, call_id});
-  Place(heap_.back(), heap_.size() - 1);
+  if (index >= slots_.size()) {
+    slots_.resize(size_t{index} + 1);
+    heap_.reserve(slots_.capacity());  // So that which of the two a call is in later allocates nothing.
+  }
+  slots_[index].entry = {deadline, call_id};
+  if (last_in_row_ == kNowhere || slots_[last_in_row_].entry.deadline <= deadline) return Append(index);
+  heap_.push_back(slots_[index].entry);
   SiftUp(heap_.size() - 1);
 }
 
 std::optional<uint64_t> DeadlineQueue::PopExpired(absl::Time now) {
-  if (heap_.empty() || heap_.front().deadline > now) return std::nullopt;
-  const uint64_t call_id = heap_.front().call_id;
-  RemoveAt(0);
+  const absl::Time in_row = NextInRow();
+  const absl::Time in_heap = NextInHeap();
+  if (std::min(in_row, in_heap) > now || size() == 0) return std::nullopt;
+  const uint64_t call_id = in_row <= in_heap ? slots_[first_in_row_].entry.call_id : heap_.front().call_id;
+  RemoveSlot(call_id);
   return call_id;
+}
+
+void DeadlineQueue::RemoveSlot(uint64_t call_id) {
+  Slot& slot = slots_[CallIndex(call_id)];
+  if (slot.place == kInRow) return Unlink(slot);
+  RemoveAt(slot.place);
+}
+
+void DeadlineQueue::Append(uint32_t index) {
+  Slot& slot = slots_[index];
+  slot.place = kInRow;
+  slot.earlier = last_in_row_;
+  slot.later = kNowhere;
+  (last_in_row_ == kNowhere ? first_in_row_ : slots_[last_in_row_].later) = index;
+  last_in_row_ = index;
+  ++in_row_;
+}
+
+void DeadlineQueue::Unlink(Slot& slot) {
+  (slot.earlier == kNowhere ? first_in_row_ : slots_[slot.earlier].later) = slot.later;
+  (slot.later == kNowhere ? last_in_row_ : slots_[slot.later].earlier) = slot.earlier;
+  slot.place = kNowhere;
+  --in_row_;
 }
 
 void DeadlineQueue::Place(const Entry& entry, size_t position) {
   heap_[position] = entry;
-  positions_[CallIndex(entry.call_id)] = static_cast<uint32_t>(position);
+  slots_[CallIndex(entry.call_id)].place = static_cast<uint32_t>(position);
 }
 
 void DeadlineQueue::RemoveAt(size_t position) {
   assert(position < heap_.size());
-  positions_[CallIndex(heap_[position].call_id)] = kNowhere;
+  slots_[CallIndex(heap_[position].call_id)].place = kNowhere;
   const Entry last = heap_.back();
   heap_.pop_back();
   if (position == heap_.size()) return;
   // The last entry fills the gap; it may belong above it as well as below.
   Place(last, position);
   SiftUp(position);
-  SiftDown(positions_[CallIndex(last.call_id)]);
+  SiftDown(slots_[CallIndex(last.call_id)].place);
 }
 
 void DeadlineQueue::SiftUp(size_t position) {

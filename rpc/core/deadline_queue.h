@@ -1,15 +1,17 @@
 // The deadlines of one session's calls, soonest first.
 //
-// A binary heap that knows where each call stands in it, so that a call that completes early leaves at once, and a
-// session with long deadlines and many short calls does not pile up dead entries. Ids are those of the session's own
-// CallTable: their indexes are dense; a peer's ids must not come here.
+// Mostly each call's deadline comes after those of the calls before it: such calls stand in a row, each linked with its
+// neighbours. The others are in a binary heap that knows where each stands in it. So a call that completes early leaves
+// at once, and a session with long deadlines and many short calls does not pile up dead entries. Ids are those of the
+// session's own CallTable: their indexes are dense; a peer's ids must not come here.
 //
-// Set and Remove are O(log n), NextDeadline O(1). Memory grows to the most calls that were ever there at once. Owner
-// and thread: the session's.
+// Set and Remove are O(1) in the row and O(log n) in the heap, NextDeadline O(1). Memory grows to the most calls that
+// were ever there at once. Owner and thread: the session's.
 
 #ifndef VERBENA_RPC_CORE_DEADLINE_QUEUE_H_
 #define VERBENA_RPC_CORE_DEADLINE_QUEUE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,44 +27,61 @@ class DeadlineQueue {
   // Sets or moves the call's deadline. InfiniteFuture: it has none and is removed. An older call in the same slot is
   // forgotten.
   void Set(uint64_t call_id, absl::Time deadline) {
-    if (PositionOf(call_id) != kNowhere || deadline != absl::InfiniteFuture()) Replace(call_id, deadline);
+    if (PlaceOf(call_id) != kNowhere || deadline != absl::InfiniteFuture()) Replace(call_id, deadline);
   }
 
   // Nothing happens if the call is not there.
   [[gnu::always_inline]] void Remove(uint64_t call_id) {
-    const uint32_t position = PositionOf(call_id);
-    if (position != kNowhere && heap_[position].call_id == call_id) RemoveAt(position);
+    if (PlaceOf(call_id) != kNowhere && slots_[CallIndex(call_id)].entry.call_id == call_id) RemoveSlot(call_id);
   }
 
   // InfiniteFuture if no call has a deadline.
-  absl::Time NextDeadline() const { return heap_.empty() ? absl::InfiniteFuture() : heap_.front().deadline; }
+  absl::Time NextDeadline() const { return std::min(NextInRow(), NextInHeap()); }
 
   // Removes and returns the call whose deadline comes first, if it is at or before `now`. Ask until nullopt.
   std::optional<uint64_t> PopExpired(absl::Time now);
 
-  size_t size() const { return heap_.size(); }
+  size_t size() const { return in_row_ + heap_.size(); }
 
  private:
   static constexpr uint32_t kNowhere = 0xffffffff;
+  static constexpr uint32_t kInRow = 0xfffffffe;
 
   struct Entry {
     absl::Time deadline;
     uint64_t call_id;
   };
+  struct Slot {
+    uint32_t place = kNowhere;    // Its position in the heap, or kInRow.
+    uint32_t earlier = kNowhere;  // In the row: its neighbours' slots.
+    uint32_t later = kNowhere;
+    Entry entry;
+  };
 
-  // Where the slot of this call stands in the heap, whatever its generation.
-  uint32_t PositionOf(uint64_t call_id) const {
+  // Where the slot of this call is, whatever its generation.
+  uint32_t PlaceOf(uint64_t call_id) const {
     const uint32_t index = CallIndex(call_id);
-    return index < positions_.size() ? positions_[index] : kNowhere;
+    return index < slots_.size() ? slots_[index].place : kNowhere;
   }
+  absl::Time NextInRow() const {
+    return first_in_row_ == kNowhere ? absl::InfiniteFuture() : slots_[first_in_row_].entry.deadline;
+  }
+  absl::Time NextInHeap() const { return heap_.empty() ? absl::InfiniteFuture() : heap_.front().deadline; }
   void Replace(uint64_t call_id, absl::Time deadline);
+  void RemoveSlot(uint64_t call_id);  // It is somewhere.
+  void Append(uint32_t index);        // To the row.
+  void Unlink(Slot& slot);            // From the row.
   void Place(const Entry& entry, size_t position);
   void RemoveAt(size_t position);
   void SiftUp(size_t position);
   void SiftDown(size_t position);
 
-  std::vector<Entry> heap_;          // Each entry's deadline is not before its parent's.
-  std::vector<uint32_t> positions_;  // By slot index: where in heap_, or kNowhere.
+  std::vector<Slot> slots_;  // By slot index.
+  // The row, soonest first.
+  uint32_t first_in_row_ = kNowhere;
+  uint32_t last_in_row_ = kNowhere;
+  size_t in_row_ = 0;
+  std::vector<Entry> heap_;  // Each entry's deadline is not before its parent's.
 };
 
 }  // namespace verbena::rpc

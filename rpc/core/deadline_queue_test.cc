@@ -83,6 +83,18 @@ TEST(DeadlineQueue, NextCallInASlotReplacesTheLast) {
   EXPECT_FALSE(queue.PopExpired(At(100)).has_value());
 }
 
+TEST(DeadlineQueue, CallsInOrderLeaveFromAnywhere) {
+  DeadlineQueue queue;
+  for (uint32_t i = 0; i < 4; ++i) queue.Set(Id(i), At(10 + i));
+  queue.Remove(Id(1));
+  queue.Remove(Id(3));
+  queue.Set(Id(3), At(12));  // As late as the last.
+  queue.Set(Id(1), At(11));  // Between two.
+  queue.Remove(Id(0));
+  for (const uint32_t next : {1, 2, 3}) EXPECT_EQ(queue.PopExpired(At(100)), Id(next));
+  EXPECT_EQ(queue.size(), 0u);
+}
+
 // Against a plain map, over many random steps.
 TEST(DeadlineQueue, AgreesWithAModel) {
   std::mt19937 random(1);
@@ -93,7 +105,8 @@ TEST(DeadlineQueue, AgreesWithAModel) {
     switch (random() % 4) {
       case 0:
       case 1: {
-        const absl::Time deadline = At(random() % 1000);
+        // Now in order, now not.
+        const absl::Time deadline = At(step / 1000 % 2 == 0 ? random() % 1000 : step);
         queue.Set(id, deadline);
         model[id] = deadline;
         break;
@@ -103,8 +116,9 @@ TEST(DeadlineQueue, AgreesWithAModel) {
         model.erase(id);
         break;
       case 3: {
-        const absl::Time now = At(random() % 300);
+        const absl::Time now = At(step / 1000 % 2 == 0 ? random() % 300 : step - 10);
         const std::optional<uint64_t> expired = queue.PopExpired(now);
+        ASSERT_TRUE(!expired.has_value() || model.at(*expired) <= now);
         for (const auto& [other, deadline] : model) {
           ASSERT_TRUE(deadline > now || (expired.has_value() && model.at(*expired) <= deadline));
         }

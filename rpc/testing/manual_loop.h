@@ -35,7 +35,7 @@ class ManualLoop : public transport::EventLoop {
   transport::TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) override;
   void CancelTimer(transport::TimerId id) override;
   absl::Time Now() const override { return now_; }
-  absl::Time WallNow() const override { return now_ + wall_ahead_; }
+  absl::Time WallNow() override { return now_ + wall_ahead_; }
   // Sources are polled when no task is left; descriptors are not.
   void AddSource(transport::PollSource* source) override { sources_.push_back(source); }
   void RemoveSource(transport::PollSource* source) override { std::erase(sources_, source); }
