@@ -84,6 +84,14 @@ class RpcBench(unittest.TestCase):
     def test_handlers_that_block(self):
         self.check(measure("--handler=blocking", "--in_flight=16", "--wait=adaptive"))
 
+    def test_coroutines_at_both_ends(self):
+        for flags in ((), ("--streaming",)):
+            with self.subTest(flags=flags):
+                # Of more bytes than two windows hold.
+                figures = measure("--coroutines", "--handler=coroutine", "--in_flight=64", "--payload=16384", *flags)
+                self.check(figures)
+                self.assertEqual(figures["load"], "coroutine's stream" if flags else "coroutines")
+
     def test_many_in_flight_on_several_connections(self):
         figures = measure("--in_flight=64", "--connections=4", "--wait=event")
         self.check(figures)
@@ -160,6 +168,8 @@ class RpcBench(unittest.TestCase):
             ("--payload=-2", "--payload must be"),
             ("--rate=-1", "--rate must be"),
             ("--connections=0", "--connections must be"),
+            ("--handler=none", "--handler must be callback, blocking or coroutine"),
+            ("--coroutines --issuer", "only one can be measured"),
             ("--device=no_such_device", "no RDMA device"),
             ("--streaming --caller_drives", "only one can be measured"),
             ("--callers --rate=8", "only one can be measured"),

@@ -14,24 +14,30 @@ void DeadlineQueue::Replace(uint64_t call_id, absl::Time deadline) {
     heap_.reserve(slots_.capacity());  // So that which of the two a call is in later allocates nothing.
   }
   slots_[index].entry = {deadline, call_id};
-  if (last_in_row_ == kNowhere || slots_[last_in_row_].entry.deadline <= deadline) return Append(index);
-  heap_.push_back(slots_[index].entry);
-  SiftUp(heap_.size() - 1);
+  if (last_in_row_ == kNowhere || slots_[last_in_row_].entry.deadline <= deadline) {
+    Append(index);
+  } else {
+    heap_.push_back(slots_[index].entry);
+    SiftUp(heap_.size() - 1);
+  }
+  OnChange();
 }
 
 std::optional<uint64_t> DeadlineQueue::PopExpired(absl::Time now) {
-  const absl::Time in_row = NextInRow();
-  const absl::Time in_heap = NextInHeap();
-  if (std::min(in_row, in_heap) > now || size() == 0) return std::nullopt;
-  const uint64_t call_id = in_row <= in_heap ? slots_[first_in_row_].entry.call_id : heap_.front().call_id;
+  if (next_ > now || size() == 0) return std::nullopt;
+  const uint64_t call_id = NextInRow() == next_ ? slots_[first_in_row_].entry.call_id : heap_.front().call_id;
   RemoveSlot(call_id);
   return call_id;
 }
 
 void DeadlineQueue::RemoveSlot(uint64_t call_id) {
   Slot& slot = slots_[CallIndex(call_id)];
-  if (slot.place == kInRow) return Unlink(slot);
-  RemoveAt(slot.place);
+  if (slot.place == kInRow) {
+    Unlink(slot);
+  } else {
+    RemoveAt(slot.place);
+  }
+  OnChange();
 }
 
 void DeadlineQueue::Append(uint32_t index) {

@@ -36,7 +36,7 @@ class DeadlineQueue {
   }
 
   // InfiniteFuture if no call has a deadline.
-  absl::Time NextDeadline() const { return std::min(NextInRow(), NextInHeap()); }
+  absl::Time NextDeadline() const { return next_; }
 
   // Removes and returns the call whose deadline comes first, if it is at or before `now`. Ask until nullopt.
   std::optional<uint64_t> PopExpired(absl::Time now);
@@ -69,13 +69,15 @@ class DeadlineQueue {
   absl::Time NextInHeap() const { return heap_.empty() ? absl::InfiniteFuture() : heap_.front().deadline; }
   void Replace(uint64_t call_id, absl::Time deadline);
   void RemoveSlot(uint64_t call_id);  // It is somewhere.
-  void Append(uint32_t index);        // To the row.
-  void Unlink(Slot& slot);            // From the row.
+  void OnChange() { next_ = std::min(NextInRow(), NextInHeap()); }
+  void Append(uint32_t index);  // To the row.
+  void Unlink(Slot& slot);      // From the row.
   void Place(const Entry& entry, size_t position);
   void RemoveAt(size_t position);
   void SiftUp(size_t position);
   void SiftDown(size_t position);
 
+  absl::Time next_ = absl::InfiniteFuture();
   std::vector<Slot> slots_;  // By slot index.
   // The row, soonest first.
   uint32_t first_in_row_ = kNowhere;

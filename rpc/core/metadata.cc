@@ -94,6 +94,12 @@ void Metadata::AddChecked(absl::string_view key, absl::string_view value) {
   ++size_;
 }
 
+void Metadata::ClearSome() {
+  size_ = 0;
+  text_.clear();
+  if (text_.capacity() > kKeptBytesMax) text_.shrink_to_fit();
+}
+
 std::optional<absl::string_view> Metadata::Find(absl::string_view key) const {
   for (const Entry entry : *this) {
     if (entry.key == key) return entry.value;

@@ -50,10 +50,7 @@ class Metadata {
   // The same of an entry that keeps the rules: one that CheckMetadataEntry was asked about.
   void AddChecked(absl::string_view key, absl::string_view value);
   void Clear() {
-    if (empty()) return;
-    size_ = 0;
-    text_.clear();
-    if (text_.capacity() > kKeptBytesMax) text_.shrink_to_fit();
+    if (!empty()) ClearSome();
   }
 
   // The first value of `key`; nullopt: there is none. All of them, in order. Valid until the list changes.
@@ -73,6 +70,8 @@ class Metadata {
 
  private:
   static constexpr size_t kKeptBytesMax = 256;
+
+  void ClearSome();
 
   // One after the other: the key's length, a u16, the value's, a u32, the key, the value.
   std::string text_;
