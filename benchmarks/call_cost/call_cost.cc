@@ -29,6 +29,7 @@
 #include "absl/time/time.h"
 #include "benchmarks/call_cost/loads.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
+#include "benchmarks/rpc_bench/co_echo_service.h"
 #include "benchmarks/rpc_bench/echo_reactor.h"
 #include "rpc/channel.h"
 #include "rpc/device_network.h"
@@ -69,22 +70,6 @@ class EchoService final : public Bench::CallbackService {
     done(absl::OkStatus());
   }
   ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext*) override { return new EchoReactor; }
-};
-
-class CoEchoService final : public Bench::CoService {
- public:
-  Task<absl::Status> Echo(ServerContext*, const Bytes* request, Bytes* reply) override {
-    reply->set_payload(request->payload());
-    co_return absl::OkStatus();
-  }
-  Task<absl::Status> EchoStream(ServerContext*, CoServerReaderWriter<Bytes, Bytes>* stream) override {
-    Bytes message;
-    while (co_await stream->Read(&message)) {
-      absl::Status written = co_await stream->Write(std::move(message));
-      if (!written.ok()) co_return written;
-    }
-    co_return absl::OkStatus();
-  }
 };
 
 bool With(absl::string_view what) { return absl::c_linear_search(absl::GetFlag(FLAGS_with), what); }

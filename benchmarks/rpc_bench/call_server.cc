@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
+#include "benchmarks/rpc_bench/co_echo_service.h"
 #include "benchmarks/rpc_bench/echo_call.h"
 #include "benchmarks/rpc_bench/echo_reactor.h"
 #include "benchmarks/rpc_bench/rounds.h"
@@ -50,21 +51,6 @@ class BlockingEchoService final : public Bench::Service {
       if (absl::Status written = stream->Write(message); !written.ok()) return written;
     }
     return absl::OkStatus();
-  }
-};
-
-class CoEchoService final : public Bench::CoService {
- public:
-  Task<absl::Status> Echo(ServerContext*, const Bytes* request, Bytes* reply) override {
-    reply->set_payload(request->payload());
-    co_return absl::OkStatus();
-  }
-  Task<absl::Status> EchoStream(ServerContext*, CoServerReaderWriter<Bytes, Bytes>* stream) override {
-    Bytes message;
-    while (co_await stream->Read(&message)) {
-      if (absl::Status written = co_await stream->Write(std::move(message)); !written.ok()) co_return written;
-    }
-    co_return absl::OkStatus();
   }
 };
 

@@ -1,0 +1,32 @@
+// The benchmarks' service by coroutines.
+
+#ifndef VERBENA_BENCHMARKS_RPC_BENCH_CO_ECHO_SERVICE_H_
+#define VERBENA_BENCHMARKS_RPC_BENCH_CO_ECHO_SERVICE_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "benchmarks/rpc_bench/bench.verbena.h"
+#include "rpc/server_context.h"
+
+namespace verbena::benchmarks {
+
+// Thread: the server's loops.
+class CoEchoService final : public Bench::CoService {
+ public:
+  Task<absl::Status> Echo(ServerContext*, const Bytes* request, Bytes* reply) override {
+    reply->set_payload(request->payload());
+    co_return absl::OkStatus();
+  }
+  Task<absl::Status> EchoStream(ServerContext*, CoServerReaderWriter<Bytes, Bytes>* stream) override {
+    Bytes message;
+    while (co_await stream->Read(&message)) {
+      if (absl::Status written = co_await stream->Write(std::move(message)); !written.ok()) co_return written;
+    }
+    co_return absl::OkStatus();
+  }
+};
+
+}  // namespace verbena::benchmarks
+
+#endif  // VERBENA_BENCHMARKS_RPC_BENCH_CO_ECHO_SERVICE_H_
