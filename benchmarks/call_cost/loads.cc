@@ -1,6 +1,5 @@
 #include "benchmarks/call_cost/loads.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "rpc/client_context.h"
 #include "rpc/coroutine/block_on.h"
-#include "rpc/coroutine/event.h"
 #include "rpc/coroutine/task.h"
 #include "rpc/coroutine/when_all.h"
 #include "rpc/reactors.h"
@@ -31,13 +29,17 @@ struct Call {
   Bytes reply;
 };
 
+std::vector<std::unique_ptr<Call>> MakeCalls(const LoadSettings& settings) {
+  std::vector<std::unique_ptr<Call>> calls;
+  while (calls.size() < settings.in_flight) calls.push_back(std::make_unique<Call>(settings.payload_bytes));
+  return calls;
+}
+
 // So many calls at once, each made again when it is done, until all have been made.
 class CallLoad final : public Load {
  public:
   CallLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
-      : settings_(settings), loop_(*loop), stub_(std::move(channel)) {
-    for (size_t i = 0; i < settings.in_flight; ++i) calls_.push_back(std::make_unique<Call>(settings.payload_bytes));
-  }
+      : settings_(settings), loop_(*loop), stub_(std::move(channel)), calls_(MakeCalls(settings)) {}
 
   absl::Status Run(size_t calls) override {
     left_ = calls;
@@ -65,7 +67,7 @@ class CallLoad final : public Load {
   const LoadSettings settings_;
   EventLoop& loop_;
   Bench::Stub stub_;
-  std::vector<std::unique_ptr<Call>> calls_;
+  const std::vector<std::unique_ptr<Call>> calls_;
   size_t left_ = 0;
   size_t in_flight_ = 0;
   absl::Status status_;
@@ -75,9 +77,7 @@ class CallLoad final : public Load {
 class CoroutineLoad final : public Load {
  public:
   CoroutineLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
-      : settings_(settings), loop_(*loop), stub_(std::move(channel)) {
-    for (size_t i = 0; i < settings.in_flight; ++i) calls_.push_back(std::make_unique<Call>(settings.payload_bytes));
-  }
+      : settings_(settings), loop_(*loop), stub_(std::move(channel)), calls_(MakeCalls(settings)) {}
 
   absl::Status Run(size_t calls) override {
     left_ = calls;
@@ -87,14 +87,14 @@ class CoroutineLoad final : public Load {
  private:
   Task<absl::Status> RunAll() {
     std::vector<Task<absl::Status>> callers;
-    for (const std::unique_ptr<Call>& call : calls_) callers.push_back(MakeCalls(call.get()));
+    for (const std::unique_ptr<Call>& call : calls_) callers.push_back(CallAgainAndAgain(call.get()));
     const std::vector<absl::Status> statuses = co_await WhenAll(std::move(callers));
     absl::Status failure;
     for (const absl::Status& status : statuses) failure.Update(status);
     co_return failure;
   }
 
-  Task<absl::Status> MakeCalls(Call* call) {
+  Task<absl::Status> CallAgainAndAgain(Call* call) {
     absl::Status failure;
     while (left_ > 0) {
       --left_;
@@ -108,7 +108,7 @@ class CoroutineLoad final : public Load {
   const LoadSettings settings_;
   EventLoop& loop_;
   Bench::Stub stub_;
-  std::vector<std::unique_ptr<Call>> calls_;
+  const std::vector<std::unique_ptr<Call>> calls_;
   size_t left_ = 0;
 };
 

@@ -89,13 +89,16 @@ void Metadata::AddChecked(absl::string_view key, absl::string_view value) {
   std::memcpy(lengths, &key_bytes, sizeof(key_bytes));
   std::memcpy(lengths + sizeof(key_bytes), &value_bytes, sizeof(value_bytes));
   const size_t bytes = text_.size() + sizeof(lengths) + key.size() + value.size();
-  if (bytes > text_.capacity()) text_.reserve(std::max(bytes, 2 * text_.capacity()));
+  std::string former;  // Key and value may stand in it.
+  if (bytes > text_.capacity()) {
+    former.swap(text_);
+    text_.reserve(std::max(bytes, 2 * former.capacity()));
+    text_.append(former);
+  }
   text_.append(lengths, sizeof(lengths)).append(key.data(), key.size()).append(value.data(), value.size());
-  ++size_;
 }
 
 void Metadata::ClearSome() {
-  size_ = 0;
   text_.clear();
   if (text_.capacity() > kKeptBytesMax) text_.shrink_to_fit();
 }

@@ -60,8 +60,8 @@ class Metadata {
   // In order of Add.
   const_iterator begin() const;
   const_iterator end() const;
-  size_t size() const { return size_; }  // Entries.
-  bool empty() const { return size_ == 0; }
+  size_t size() const;  // Entries: goes through them.
+  bool empty() const { return text_.empty(); }
   // What counts against kMetadataBytesMax, and what the list takes in a call header: keys, values and
   // kMetadataEntryOverheadBytes for each entry.
   size_t bytes() const { return text_.size(); }
@@ -75,7 +75,6 @@ class Metadata {
 
   // One after the other: the key's length, a u16, the value's, a u32, the key, the value.
   std::string text_;
-  size_t size_ = 0;
 };
 
 class Metadata::const_iterator {
@@ -118,6 +117,7 @@ class Metadata::const_iterator {
 
 inline Metadata::const_iterator Metadata::begin() const { return const_iterator(text_.data()); }
 inline Metadata::const_iterator Metadata::end() const { return const_iterator(text_.data() + text_.size()); }
+inline size_t Metadata::size() const { return static_cast<size_t>(std::distance(begin(), end())); }
 
 namespace rpc {
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace verbena {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -54,6 +56,23 @@ TEST(Metadata, IsEmptyAfterClear) {
   EXPECT_TRUE(metadata.empty());
   EXPECT_EQ(metadata.bytes(), 0u);
   EXPECT_EQ(metadata, Metadata());
+}
+
+TEST(Metadata, IsEmptyWhereItWasMovedFrom) {
+  Metadata metadata;
+  ASSERT_TRUE(metadata.Add("key", "a value that is longer than a short string").ok());
+  const Metadata moved = std::move(metadata);
+  EXPECT_EQ(moved.size(), 1u);
+  EXPECT_TRUE(metadata.empty());
+  EXPECT_EQ(metadata.size(), 0u);
+}
+
+TEST(Metadata, TakesWhatStandsInItself) {
+  Metadata metadata;
+  ASSERT_TRUE(metadata.Add("k", "v").ok());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(metadata.Add((*metadata.begin()).key, *metadata.Find("k")).ok());
+  EXPECT_THAT(metadata.FindAll("k"), Each("v"));
+  EXPECT_EQ(metadata.size(), 101u);
 }
 
 TEST(Metadata, TakesEveryCharacterOfAKeyAndNoOther) {
