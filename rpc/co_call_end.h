@@ -22,9 +22,10 @@ struct CoCallEnd {
 
 // The call's `done`.
 inline CallDone TellEnd(std::shared_ptr<CoCallEnd> end) {
-  return [end = std::move(end)](absl::Status status) {
+  return [end = std::move(end)](absl::Status status) mutable {
     end->status = std::move(status);
-    coroutine::Completion::Complete({end, &end->completion});
+    coroutine::Completion* const completion = &end->completion;
+    coroutine::Completion::Complete({std::move(end), completion});
   };
 }
 

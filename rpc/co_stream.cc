@@ -1,17 +1,28 @@
 #include "rpc/co_stream.h"
 
+#include <utility>
+
 #include "rpc/message_stream.h"
 
 namespace verbena::rpc {
 namespace {
 
+void End(std::shared_ptr<StreamOperation> operation, absl::Status status) {
+  operation->status = std::move(status);
+  coroutine::Completion* const completion = &operation->completion;
+  coroutine::Completion::Complete({std::move(operation), completion});
+}
+
+// What is called at the end is handed on a dozen times, for nothing if it is a mere pointer. It may be one here on the
+// loop, where nothing of what is begun is dropped; a task from elsewhere is, with the loop.
 MessageStream::Done Begin(const std::shared_ptr<StreamOperation>& operation) {
   operation->begun = true;
   operation->completion.Reset();
-  return [operation](absl::Status status) {
-    operation->status = std::move(status);
-    coroutine::Completion::Complete({operation, &operation->completion});
-  };
+  if (!operation->stream->here()) {
+    return [operation = operation](absl::Status status) mutable { End(std::move(operation), std::move(status)); };
+  }
+  operation->itself = operation;
+  return [begun = operation.get()](absl::Status status) { End(std::move(begun->itself), std::move(status)); };
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 // was given up is what the next Read brings; a write that was given up is made all the same.
 //
 // Allocations: one for each way of a stream, none for a read or a write, beside what the messages allocate and the
-// tasks by which threads reach each other.
+// tasks by which threads reach each other. Messages serve again: a read leaves its message's former memory to a next
+// one, and so does a write of a message that is moved into it; one that is copied takes the memory of the one before.
 
 #ifndef VERBENA_RPC_CO_STREAM_H_
 #define VERBENA_RPC_CO_STREAM_H_
@@ -35,7 +36,8 @@ struct StreamOperation {
 
   const std::shared_ptr<MessageStream> stream;
   coroutine::Completion completion;
-  bool begun = false;  // And its end not taken.
+  std::shared_ptr<StreamOperation> itself;  // While only the stream knows it. Null: somebody else keeps it.
+  bool begun = false;                       // And its end not taken.
   absl::Cord attachment;
   absl::Status status;  // Of the complete one.
 };
@@ -145,16 +147,16 @@ class CoWrites {
   // To be awaited: OK when the message is on its way, which a slow reader delays. InvalidArgument, ResourceExhausted:
   // it was not written and the stream is as before. FailedPrecondition: another write is under way, or no more is
   // allowed. Cancelled: the call is over; its status says why.
-  auto Write(Message message, absl::Cord attachment = {}) {
-    // One that was given up has its message until it is made.
-    if (write_->begun && !write_->completion.complete()) {
-      if (!write_->completion.awaited()) write_->completion.Forget();
-      write_ = MakeWrite(write_->stream);
-    }
-    write_->message = std::move(message);
-    write_->attachment = std::move(attachment);
-    rpc::BeginWrite(write_, &write_->message);
-    return coroutine::Awaitable<rpc::WriteAwaiter, std::shared_ptr<rpc::StreamOperation>>(write_);
+  auto Write(Message&& message, absl::Cord attachment = {}) {
+    NextMessage() = std::move(message);
+    message.Clear();  // It has what was written before, and who fills it again expects it empty.
+    return Begin(std::move(attachment));
+  }
+  auto Write(const Message& message, absl::Cord attachment = {}) {
+    Message& next = NextMessage();
+    if (next.GetCachedSize() > kReusedBytesMax) next = Message();
+    next = message;
+    return Begin(std::move(attachment));
   }
 
  protected:
@@ -164,8 +166,25 @@ class CoWrites {
   CoWrites& operator=(const CoWrites&) = delete;
 
  private:
+  // A small message is copied into the memory of the one before; that of a larger one is not kept for it.
+  static constexpr int kReusedBytesMax = 64 << 10;
+
   static auto MakeWrite(std::shared_ptr<rpc::MessageStream> stream) {
     return std::make_shared<rpc::StreamOperationOn<Message>>(std::move(stream));
+  }
+  // As the one before left it.
+  Message& NextMessage() {
+    // A write that was given up has its message until it is made.
+    if (write_->begun && !write_->completion.complete()) {
+      if (!write_->completion.awaited()) write_->completion.Forget();
+      write_ = MakeWrite(write_->stream);
+    }
+    return write_->message;
+  }
+  auto Begin(absl::Cord attachment) {
+    write_->attachment = std::move(attachment);
+    rpc::BeginWrite(write_, &write_->message);
+    return coroutine::Awaitable<rpc::WriteAwaiter, std::shared_ptr<rpc::StreamOperation>>(write_);
   }
 
   std::shared_ptr<rpc::StreamOperationOn<Message>> write_;

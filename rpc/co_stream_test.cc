@@ -116,6 +116,28 @@ TEST_F(CoStreamTest, ClientStreamsToAReply) {
   EXPECT_EQ(reply.value(), "one two three");
 }
 
+// Memory of former messages serves again, which nobody is to notice.
+TEST_F(CoStreamTest, AMessageThatWasMovedIntoAWriteIsEmptyAndOneThatWasCopiedIsAsBefore) {
+  Start();
+  Text reply;
+  const auto upload = [&]() -> Task<absl::Status> {
+    CoClientWriter<Text> writer(channel_.get(), kUpload, &context_, &reply);
+    Text message = TextOf("one ");
+    EXPECT_TRUE((co_await writer.Write(message)).ok());
+    EXPECT_EQ(message.value(), "one ");
+    EXPECT_TRUE((co_await writer.Write(std::move(message))).ok());
+    EXPECT_EQ(message.value(), "");
+    message = TextOf(std::string(100'000, '.'));  // Its memory is not kept.
+    EXPECT_TRUE((co_await writer.Write(message)).ok());
+    message.set_value(" two");
+    EXPECT_TRUE((co_await writer.Write(message)).ok());
+    co_return co_await writer.Finish();
+  };
+  const RunningTask task = Run(upload());
+  ExpectEnd(absl::StatusCode::kOk);
+  EXPECT_EQ(reply.value(), "one one " + std::string(100'000, '.') + " two");
+}
+
 TEST_F(CoStreamTest, ServerStreamsPastTheWindowToAStatus) {
   Start();
   int read = 0;

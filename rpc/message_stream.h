@@ -102,6 +102,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // here.
   bool over() const { return closed_; }
   bool dropped() const { return dropped_; }
+  // On the loop's thread: what is begun here needs no task.
+  bool here() const { return loop_->IsHere(); }
   // Why Write would refuse this message, whatever the stream's state.
   absl::Status CheckMessage(const google::protobuf::MessageLite& message, size_t attachment_bytes) const;
   // At the server: its initial metadata leaves, without waiting for the first message, which carries it, too.

@@ -78,7 +78,8 @@ void MessageStream::FinishRead(const ReceivedMessage& message) {
     receiver_.Defer(message.payload_bytes);
     read.sink->Take(message);
   } else if (read.attachment != nullptr) {
-    former = std::exchange(*read.attachment, message.share(message.body.size()));
+    const bool has_attachment = message.payload_bytes > message.body.size();
+    former = std::exchange(*read.attachment, has_attachment ? message.share(message.body.size()) : absl::Cord());
   }
   Complete(std::move(read.done), absl::OkStatus());
   const google::protobuf::MessageLite& into = *read.into;
