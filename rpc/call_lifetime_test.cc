@@ -66,6 +66,30 @@ TEST_F(CallLifetimeTest, DefaultTimeoutHoldsWhereTheContextSetsNone) {
   ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kOutcomeUnknown, "deadline");
 }
 
+TEST_F(CallLifetimeTest, DeadlineThatPassesInALongTurnIsInThePast) {
+  Start();
+  auto call = MakeCall("x");
+  call->context.set_deadline(loop_.WallNow() + absl::Seconds(1));
+  loop_.HoldUp(absl::Seconds(2));
+  StartCall(kEcho, *call);
+  loop_.RunUntilIdle();
+  ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "deadline");
+}
+
+TEST_F(CallLifetimeTest, TimeoutIsCountedFromTheCallHoweverLongTheTurnHasLasted) {
+  Start();
+  auto call = MakeCall("x");
+  call->context.set_timeout(absl::Seconds(1));
+  loop_.HoldUp(absl::Seconds(2));
+  StartCall(kHold, *call);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(held_.at(0).context->deadline(), loop_.WallNow() + absl::Seconds(1));
+  loop_.Advance(absl::Milliseconds(999));
+  EXPECT_FALSE(call->done());
+  loop_.Advance(absl::Milliseconds(1));
+  ExpectFailed(*call, absl::StatusCode::kDeadlineExceeded, Certainty::kOutcomeUnknown, "deadline");
+}
+
 TEST_F(CallLifetimeTest, DeadlineInThePastIsNotSent) {
   Start();
   auto call = MakeCall("x");

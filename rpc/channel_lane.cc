@@ -149,8 +149,7 @@ void ChannelLane::Start(UserCall&& call) {
       return EndLater(std::move(call), std::move(refused));
     }
   }
-  const absl::Duration timeout = ClientCallBinding::TimeoutOf(*call.context, options_->default_timeout, loop_);
-  call.deadline = timeout == absl::InfiniteDuration() ? absl::InfiniteFuture() : loop_.Now() + timeout;
+  call.deadline = ClientCallBinding::DeadlineOf(*call.context, options_->default_timeout, loop_);
   const HedgingPolicy* const hedging =
       call.kind == MethodKind::kUnary ? NearestPolicy(options_->hedging, call.method) : nullptr;
   if (hedging != nullptr && !hedged_->full()) return hedged_->Start(std::move(call), hedging);

@@ -32,18 +32,21 @@ class ClientCallBinding {
     if (const ServerContext* handled = HandlerScope::current()) context.FollowServerContext(*handled);
   }
 
-  // The call's time, as a timeout from now: what the context says, or else `default_timeout`; and no more than the call
-  // has that this one follows. `loop` is the call's, and says what time it is.
-  static absl::Duration TimeoutOf(const ClientContext& context, absl::Duration default_timeout,
-                                  transport::EventLoop& loop) {
+  // When the call must be complete, on its loop's clock: as the context says, or else after `default_timeout`; and no
+  // later than the call that this one follows. What time it is does not depend on how long this turn has lasted: a call
+  // that is late already is not made.
+  static absl::Time DeadlineOf(const ClientContext& context, absl::Duration default_timeout,
+                               transport::EventLoop& loop) {
     absl::Duration timeout = context.timeout_;
     const auto end_by = [&loop, &timeout](absl::Time deadline) {
-      if (deadline != absl::InfiniteFuture()) timeout = std::min(timeout, deadline - loop.WallNow());
+      if (deadline == absl::InfiniteFuture()) return;
+      loop.ReadNow();  // And with it the wall clock.
+      timeout = std::min(timeout, deadline - loop.WallNow());
     };
     end_by(context.deadline_);
     if (timeout == absl::InfiniteDuration()) timeout = default_timeout;
     if (context.parent_ != nullptr) end_by(context.parent_->deadline());
-    return timeout;
+    return timeout == absl::InfiniteDuration() ? absl::InfiniteFuture() : loop.RecentNow() + timeout;
   }
   static bool WaitsForReady(const ClientContext& context) { return context.wait_for_ready_; }
   static const std::optional<std::string>& HashKey(const ClientContext& context) { return context.hash_key_; }

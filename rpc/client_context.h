@@ -40,8 +40,8 @@ class ClientContext {
 
   // How long the call may take, from the moment it is made. With set_deadline as well, what comes first counts.
   void set_timeout(absl::Duration timeout);
-  // When the call must be complete, on the wall clock (EventLoop::WallNow: absl::Now); turned into a timeout when the
-  // call is made.
+  // When the call must be complete, on the wall clock (absl::Now; EventLoop::WallNow is that, as old as the loop's
+  // turn); turned into a timeout when the call is made.
   void set_deadline(absl::Time deadline);
 
   // True: the call waits for a connection as long as its own time lasts, and not ChannelOptions::connect_timeout.

@@ -49,7 +49,7 @@ class ServerContext {
   ServerContext(const ServerContext&) = delete;
   ServerContext& operator=(const ServerContext&) = delete;
 
-  // When the client stops waiting, on the wall clock (EventLoop::WallNow: absl::Now). InfiniteFuture: never.
+  // When the client stops waiting, on the wall clock (absl::Now; see EventLoop::WallNow). InfiniteFuture: never.
   absl::Time deadline() const { return deadline_; }
   // True once nobody waits for the reply: the client cancelled, its deadline passed, it is gone, or the server shuts
   // down. The handler may return early; its reply is dropped either way.

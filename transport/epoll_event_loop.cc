@@ -91,6 +91,7 @@ void EpollEventLoop::CancelTimer(TimerId id) { timers_.Cancel(id); }
 
 // Each call with a deadline asks, at the server.
 absl::Time EpollEventLoop::WallNow() {
+  if (!InLoopThread()) return absl::Now();  // Between two runs nobody reads clock_.
   if (wall_read_at_ != clock_.now()) {
     wall_now_ = absl::Now();
     wall_read_at_ = clock_.now();
@@ -100,6 +101,11 @@ absl::Time EpollEventLoop::WallNow() {
 
 absl::Time EpollEventLoop::ReadNow() {
   clock_.Read();  // Not by the counter: who was held up may have slept.
+  return Now();
+}
+
+absl::Time EpollEventLoop::RecentNow() {
+  clock_.ReadUnlessRecent();
   return Now();
 }
 

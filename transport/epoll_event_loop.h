@@ -35,6 +35,7 @@ class EpollEventLoop : public EventLoop {
   void CancelTimer(TimerId id) override;
   absl::Time Now() const override { return clock_.now(); }
   absl::Time ReadNow() override;
+  absl::Time RecentNow() override;
   absl::Time WallNow() override;
   void AddSource(PollSource* source) override;
   void RemoveSource(PollSource* source) override;

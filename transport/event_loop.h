@@ -62,13 +62,16 @@ class EventLoop {
   // turn held up the loop, but for what a source leaves to its next turn (CmChannel::behind).
   virtual TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) = 0;
   virtual void CancelTimer(TimerId id) = 0;
-  // The loop's steady clock, read once per turn, and by ReadNow.
+  // The loop's steady clock, read once in a turn, or in a few that found nothing; and by ReadNow, RecentNow.
   virtual absl::Time Now() const = 0;
   // The same clock, read anew: for who sets a timer where this turn may have lasted long. Now() goes on from there; an
   // instant taken from it before is older.
   virtual absl::Time ReadNow() { return Now(); }
-  // What the wall clock showed when Now was read, or later in that turn: for instants that the loop's users share with
-  // others, deadlines. A loop with a clock of its own, in tests, has one here too, which goes as Now does.
+  // The same, to a millisecond: for a few nanoseconds, mostly.
+  virtual absl::Time RecentNow() { return ReadNow(); }
+  // The wall clock, for instants that the loop's users share with others, deadlines: in the loop's thread read once for
+  // each reading of Now, and so as old as that or less. A loop with a clock of its own, in tests, has one here too,
+  // which goes as Now does. Any thread: where the loop does not run it is absl::Now.
   virtual absl::Time WallNow() { return absl::Now(); }
 
   virtual void AddSource(PollSource* source) = 0;

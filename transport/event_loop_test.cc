@@ -178,6 +178,30 @@ TEST(EventLoop, AnInstantReadAnewIsNotBeforeWhatHeldUpTheTurn) {
   loop->RunUntil([&] { return ran; });
 }
 
+TEST(EventLoop, TheWallClockIsReadOnceForEachReadingOfNow) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  bool ran = false;
+  loop->Post([&] {
+    const absl::Time turn_began = loop->WallNow();
+    absl::SleepFor(absl::Milliseconds(20));
+    EXPECT_EQ(loop->WallNow(), turn_began);
+    loop->ReadNow();
+    EXPECT_GE(loop->WallNow(), turn_began + absl::Milliseconds(19));
+    const absl::Time read = loop->Now();
+    absl::SleepFor(absl::Milliseconds(20));
+    EXPECT_GE(loop->RecentNow(), read + absl::Milliseconds(19));
+    ran = true;
+  });
+  loop->RunUntil([&] { return ran; });
+}
+
+TEST(EventLoop, TheWallClockGoesOnWhereTheLoopDoesNotRun) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  const absl::Time before = loop->WallNow();
+  absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_GE(loop->WallNow(), before + absl::Milliseconds(19));
+}
+
 TEST(EventLoop, AReadableDescriptorWaitsForFewLongTurns) {
   // Always has something to do, and takes its time.
   class Slow : public FdSource {

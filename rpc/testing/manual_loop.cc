@@ -73,7 +73,7 @@ void ManualLoop::Advance(absl::Duration duration) {
   const absl::Time until = now_ + duration;
   RunUntilIdle();
   while (RunTimerDueBy(until)) RunUntilIdle();
-  now_ = until;
+  now_ = std::max(now_, until);
 }
 
 void ManualLoop::RunUntil(absl::FunctionRef<bool()> done) {

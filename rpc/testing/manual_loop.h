@@ -27,6 +27,8 @@ class ManualLoop : public transport::EventLoop {
   bool RunOneTask();
   // Lets time pass: every timer up to then runs at its own instant.
   void Advance(absl::Duration duration);
+  // As if what runs now took so long: neither clock shows it before ReadNow.
+  void HoldUp(absl::Duration duration) { held_up_ += duration; }
   size_t timers() const { return timers_.size(); }
   // Tasks posted since the start: what a hot path must not need.
   size_t posted() const { return posted_; }
@@ -35,6 +37,7 @@ class ManualLoop : public transport::EventLoop {
   transport::TimerId AddTimer(absl::Time when, absl::AnyInvocable<void()> callback) override;
   void CancelTimer(transport::TimerId id) override;
   absl::Time Now() const override { return now_; }
+  absl::Time ReadNow() override { return now_ += std::exchange(held_up_, absl::ZeroDuration()); }
   absl::Time WallNow() override { return now_ + wall_ahead_; }
   // Sources are polled when no task is left; descriptors are not.
   void AddSource(transport::PollSource* source) override { sources_.push_back(source); }
@@ -57,6 +60,7 @@ class ManualLoop : public transport::EventLoop {
 
   // Owned by the driving thread.
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  absl::Duration held_up_ = absl::ZeroDuration();  // And not yet in now_.
   const absl::Duration wall_ahead_ = absl::Now() - now_;
   std::vector<transport::PollSource*> sources_;
   std::map<std::pair<absl::Time, transport::TimerId>, absl::AnyInvocable<void()>> timers_;
