@@ -9,6 +9,7 @@
 
 #include <valgrind/callgrind.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <fstream>
@@ -25,6 +26,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "benchmarks/call_cost/loads.h"
@@ -133,7 +136,20 @@ class LoopServer {
   std::unique_ptr<transport::Listener> listener_;
 };
 
+absl::Status CheckFlags() {
+  constexpr std::array<absl::string_view, 4> kKnown = {"deadline", "metadata", "interceptor", "retries"};
+  for (const std::string& what : absl::GetFlag(FLAGS_with)) {
+    if (absl::c_linear_search(kKnown, what)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--with=", what, ": there are ", absl::StrJoin(kKnown, ", ")));
+  }
+  if (absl::GetFlag(FLAGS_streaming) && (With("deadline") || With("metadata"))) {
+    return absl::InvalidArgumentError("--streaming: a stream's messages have neither deadline nor metadata");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run() {
+  if (absl::Status checked = CheckFlags(); !checked.ok()) return checked;
   EventLoopOptions loop_options;
   loop_options.wait = WaitPolicy::kBusy;
   absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create(loop_options);

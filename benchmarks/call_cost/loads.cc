@@ -1,5 +1,6 @@
 #include "benchmarks/call_cost/loads.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "rpc/client_context.h"
 #include "rpc/coroutine/block_on.h"
+#include "rpc/coroutine/event.h"
 #include "rpc/coroutine/task.h"
 #include "rpc/coroutine/when_all.h"
 #include "rpc/reactors.h"
@@ -172,7 +174,7 @@ class StreamLoad final : public Load, private ClientBidiReactor<Bytes, Bytes> {
   absl::Status status_;
 };
 
-// The same by a coroutine.
+// The same by coroutines.
 class CoroutineStreamLoad final : public Load {
  public:
   CoroutineStreamLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
@@ -189,18 +191,30 @@ class CoroutineStreamLoad final : public Load {
     stream_ = stub_.co()->EchoStream(&context_);
     co_return absl::OkStatus();
   }
+  // One writes while the other reads: more bytes than the streams' windows hold may be on their way.
   Task<absl::Status> Echo(size_t messages) {
-    Bytes reply;
-    size_t written = 0;
-    for (size_t read = 0; read < messages; ++read) {
-      for (; written < messages && written - read < in_flight_max_; ++written) {
-        absl::Status status = co_await stream_->Write(request_);
-        if (!status.ok()) co_return status;
-      }
-      const bool ok = co_await stream_->Read(&reply);
-      if (!ok) co_return co_await stream_->Finish();
-    }
+    written_ = read_ = 0;
+    co_await WhenAll(Write(messages), Read(messages));
+    if (read_ < messages) co_return co_await Finish();
     co_return absl::OkStatus();
+  }
+  Task<> Write(size_t messages) {
+    for (; written_ < messages; ++written_) {
+      if (written_ - read_ == in_flight_max_) {
+        room_.emplace(loop_);
+        co_await room_->Wait();
+      }
+      const absl::Status status = co_await stream_->Write(request_);
+      if (!status.ok()) break;
+    }
+  }
+  Task<> Read(size_t messages) {
+    Bytes reply;
+    while (read_ < messages && co_await stream_->Read(&reply)) {
+      ++read_;
+      if (room_.has_value()) room_->Set();
+    }
+    if (room_.has_value()) room_->Set();  // Also if the stream has ended.
   }
   Task<absl::Status> Finish() { co_return co_await stream_->Finish(); }
 
@@ -210,6 +224,9 @@ class CoroutineStreamLoad final : public Load {
   ClientContext context_;
   Bytes request_;
   std::unique_ptr<CoClientReaderWriter<Bytes, Bytes>> stream_;
+  size_t written_ = 0;
+  size_t read_ = 0;
+  std::optional<OneShotEvent> room_;  // The writer waits for it, or has.
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ namespace verbena::benchmarks {
 absl::StatusOr<CallFigures> RunCoroutineCalls(EventLoop& loop, std::shared_ptr<Channel> channel, const EchoShape& shape,
                                               size_t coroutines, const Span& span);
 
-// One coroutine and one stream, whose server sends each message back: so many on their way at a time. The figures are
+// Two coroutines and one stream, whose server sends each message back: one writes, one reads, so many on their way at a
+// time. The figures are
 // of messages, there and back.
 absl::StatusOr<CallFigures> RunCoroutineStream(EventLoop& loop, std::shared_ptr<Channel> channel, size_t payload_bytes,
                                                size_t in_flight, const Span& span);

@@ -25,7 +25,7 @@ enum class Load {
   kCallerDrives,     // Blocking calls of a thread that drives the loop, and before that of one that does not.
   kCallers,          // Blocking calls of as many threads as calls in flight, which do not drive the loop.
   kCoroutines,       // Calls of as many coroutines as calls in flight, of one thread that drives the loop.
-  kCoroutineStream,  // Messages of one stream, by a coroutine of such a thread.
+  kCoroutineStream,  // Messages of one stream, by two coroutines of such a thread.
   kIssuer,           // Asynchronous calls of one thread that is not the loop's.
   kBeside,           // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
 };

@@ -50,7 +50,8 @@ ABSL_FLAG(double, rate, 0,
           "of another.");
 ABSL_FLAG(bool, streaming, false,
           "Messages over one stream, echoed, --in_flight of them on their way, and no calls. With --callers by threads "
-          "that block: one writes, one reads; both by one if one message is on its way. With --coroutines by one.");
+          "that block: one writes, one reads; both by one if one message is on its way. With "
+          "--coroutines by two of them, of one thread.");
 ABSL_FLAG(
     bool, caller_drives, false,
     "Blocking calls of one thread that drives the client's loop; and, for comparison, of one while the loop has a "

@@ -48,7 +48,7 @@ template <typename T>
 class NextAwaiter;
 
 template <typename T>
-class GeneratorPromise {
+class GeneratorPromise : public FrameMemory {
  public:
   GeneratorPromise() = default;
   GeneratorPromise(const GeneratorPromise&) = delete;

@@ -4,24 +4,53 @@
 //
 // Errors: std::logic_error, thrown where the coroutine is called, if its frame is of no use. gcc before 12.3 (PR
 // 106188) puts the awaited conditions of a coroutine whose outermost block has no variable ahead of its frame's head,
-// where every handle leads past them: resumed, it would run into an illegal instruction. Such a frame is told by its
-// address, which is not one that memory was allocated at (up to 8 bytes of conditions: with more it may be).
+// where every handle leads past them: resumed, it would run into an illegal instruction, or do nothing. Such a frame is
+// told by its address, which is not the one that memory was allocated at for it.
 
 #ifndef VERBENA_RPC_COROUTINE_COROUTINE_FRAME_H_
 #define VERBENA_RPC_COROUTINE_COROUTINE_FRAME_H_
 
 #include <coroutine>
-#include <cstdint>
+#include <cstddef>
+#include <functional>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
 namespace verbena::coroutine {
 
+// To be a base of the promise, whose operator new a frame's memory comes from: knows where that begins.
+class FrameMemory {
+ public:
+  static void* operator new(size_t bytes) {
+    void* const memory = ::operator new(bytes);
+    newest_begin_ = static_cast<std::byte*>(memory);
+    newest_end_ = newest_begin_ + bytes;
+    return memory;
+  }
+
+ protected:
+  ~FrameMemory() = default;
+
+ private:
+  template <typename Promise>
+  friend class CoroutineFrame;
+
+  // This thread's newest frame begins ahead of `address`. Of another frame false: one is older if to copy its
+  // parameters made coroutines.
+  static bool NewestBeginsAheadOf(void* address) {
+    return std::less<void*>()(newest_begin_, address) && std::less<void*>()(address, newest_end_);
+  }
+
+  static constinit inline thread_local std::byte* newest_begin_ = nullptr;
+  static constinit inline thread_local std::byte* newest_end_ = nullptr;
+};
+
 template <typename Promise>
 class CoroutineFrame {
  public:
   explicit CoroutineFrame(Promise& promise) : handle_(std::coroutine_handle<Promise>::from_promise(promise)) {
-    if (reinterpret_cast<uintptr_t>(handle_.address()) % __STDCPP_DEFAULT_NEW_ALIGNMENT__ != 0) ThrowMiscompiled();
+    if (FrameMemory::NewestBeginsAheadOf(handle_.address())) ThrowMiscompiled();
   }
   CoroutineFrame(CoroutineFrame&& from) noexcept : handle_(std::exchange(from.handle_, nullptr)) {}
   CoroutineFrame& operator=(CoroutineFrame&& from) noexcept {

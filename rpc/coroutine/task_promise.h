@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "rpc/coroutine/coroutine_frame.h"
 #include "rpc/coroutine/resume.h"
 
 namespace verbena {
@@ -38,7 +39,7 @@ class TaskWaiter {
 };
 
 // What does not depend on the type of the result.
-class TaskPromiseBase {
+class TaskPromiseBase : public FrameMemory {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
   auto final_suspend() const noexcept { return FinalAwaiter(waiter_); }

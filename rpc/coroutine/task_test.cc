@@ -215,11 +215,32 @@ Task<> MarkIf(bool* ran) {
   if (co_await Give(1)) *ran = true;
 }
 
-TEST(Task, MiscompiledCoroutineSaysSoWhereItIsCalled) {
+// As many conditions as bring the frame's head to where memory might have been allocated.
+Task<> MarkByFour(bool* ran) {
+  switch (co_await Give(1)) {
+    case 1:
+      switch (co_await Give(1)) {
+        case 1:
+          switch (co_await Give(1)) {
+            case 1:
+              switch (co_await Give(1)) {
+                case 1:
+                  *ran = true;
+              }
+          }
+      }
+  }
+}
+
+using Marking = Task<> (*)(bool* ran);
+
+class MiscompiledTask : public ::testing::TestWithParam<Marking> {};
+
+TEST_P(MiscompiledTask, SaysSoWhereItIsCalled) {
   bool ran = false;
   std::string thrown;
   try {
-    Started<void> started(MarkIf(&ran));
+    Started<void> started(GetParam()(&ran));
   } catch (const std::logic_error& error) {
     thrown = error.what();
   }
@@ -230,6 +251,22 @@ TEST(Task, MiscompiledCoroutineSaysSoWhereItIsCalled) {
   EXPECT_EQ(thrown, "");
   EXPECT_TRUE(ran);
 #endif
+}
+
+INSTANTIATE_TEST_SUITE_P(Conditions, MiscompiledTask, ::testing::Values(MarkIf, MarkByFour));
+
+// Its parameters are copied into the frame by making another one: the newest is not its own.
+struct MakesATask {
+  MakesATask() = default;
+  MakesATask(const MakesATask&) { Started<int>(Give(1)); }
+};
+
+Task<int> TakeThem(MakesATask, int value) { co_return value; }
+
+TEST(Task, ParametersThatMakeCoroutinesWhenTheyAreCopied) {
+  const MakesATask parameter;
+  Started<int> started(TakeThem(parameter, 7));
+  EXPECT_EQ(*started.outcome(), 7);
 }
 
 }  // namespace
