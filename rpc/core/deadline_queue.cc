@@ -14,13 +14,27 @@ void DeadlineQueue::Replace(uint64_t call_id, absl::Time deadline) {
     heap_.reserve(slots_.capacity());  // So that which of the two a call is in later allocates nothing.
   }
   slots_[index].entry = {deadline, call_id};
-  if (last_in_row_ == kNowhere || slots_[last_in_row_].entry.deadline <= deadline) {
-    Append(index);
+  // Those that are later than what follows them leave the row one by one, lest a few of them keep all others out.
+  if (IsBeforeLastInRow(deadline)) {
+    const uint32_t late = last_in_row_;
+    Unlink(slots_[late]);
+    PushToHeap(late);
+  }
+  if (IsBeforeLastInRow(deadline)) {
+    PushToHeap(index);
   } else {
-    heap_.push_back(slots_[index].entry);
-    SiftUp(heap_.size() - 1);
+    Append(index);
   }
   OnChange();
+}
+
+bool DeadlineQueue::IsBeforeLastInRow(absl::Time deadline) const {
+  return last_in_row_ != kNowhere && deadline < slots_[last_in_row_].entry.deadline;
+}
+
+void DeadlineQueue::PushToHeap(uint32_t index) {
+  heap_.push_back(slots_[index].entry);
+  SiftUp(heap_.size() - 1);
 }
 
 std::optional<uint64_t> DeadlineQueue::PopExpired(absl::Time now) {

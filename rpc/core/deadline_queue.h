@@ -1,7 +1,8 @@
 // The deadlines of one session's calls, soonest first.
 //
 // Mostly each call's deadline comes after those of the calls before it: such calls stand in a row, each linked with its
-// neighbours. The others are in a binary heap that knows where each stands in it. So a call that completes early leaves
+// neighbours. The others, and those that are much later than what follows them, are in a binary heap that knows where
+// each stands in it: once in there, a call stays. So a call that completes early leaves
 // at once, and a session with long deadlines and many short calls does not pile up dead entries. Ids are those of the
 // session's own CallTable: their indexes are dense; a peer's ids must not come here.
 //
@@ -70,8 +71,10 @@ class DeadlineQueue {
   void Replace(uint64_t call_id, absl::Time deadline);
   void RemoveSlot(uint64_t call_id);  // It is somewhere.
   void OnChange() { next_ = std::min(NextInRow(), NextInHeap()); }
+  bool IsBeforeLastInRow(absl::Time deadline) const;
   void Append(uint32_t index);  // To the row.
   void Unlink(Slot& slot);      // From the row.
+  void PushToHeap(uint32_t index);
   void Place(const Entry& entry, size_t position);
   void RemoveAt(size_t position);
   void SiftUp(size_t position);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "absl/strings/ascii.h"
@@ -82,6 +83,7 @@ absl::Status Metadata::Add(absl::string_view key, absl::string_view value) {
 }
 
 void Metadata::AddChecked(absl::string_view key, absl::string_view value) {
+  assert(key.size() <= kMetadataKeyBytesMax && value.size() <= kMetadataValueBytesMax);
   const auto key_bytes = static_cast<uint16_t>(key.size());
   const auto value_bytes = static_cast<uint32_t>(value.size());
   char lengths[kMetadataEntryOverheadBytes];

@@ -34,6 +34,10 @@ inline constexpr size_t kMetadataEntryOverheadBytes = 6;
 // Of one list, as Metadata::bytes counts. gRPC's default.
 inline constexpr size_t kMetadataBytesMax = 8192;
 
+namespace rpc {
+class CheckedMetadata;
+}  // namespace rpc
+
 class Metadata {
  public:
   // Valid until the list changes.
@@ -47,8 +51,6 @@ class Metadata {
 
   // Appends an entry. InvalidArgument: it breaks a rule; says which, and names the key. Then the list is as it was.
   absl::Status Add(absl::string_view key, absl::string_view value);
-  // The same of an entry that keeps the rules: one that CheckMetadataEntry was asked about.
-  void AddChecked(absl::string_view key, absl::string_view value);
   void Clear() {
     if (!empty()) ClearSome();
   }
@@ -69,8 +71,12 @@ class Metadata {
   bool operator==(const Metadata&) const = default;
 
  private:
+  friend class rpc::CheckedMetadata;  // Has what came in a header, checked with that.
+
   static constexpr size_t kKeptBytesMax = 256;
 
+  // Add, of an entry that keeps the rules: one that CheckMetadataEntry was asked about.
+  void AddChecked(absl::string_view key, absl::string_view value);
   void ClearSome();
 
   // One after the other: the key's length, a u16, the value's, a u32, the key, the value.

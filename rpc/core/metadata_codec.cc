@@ -27,12 +27,16 @@ void AppendMetadata(HeaderFieldType type, const Metadata& metadata, HeaderFieldW
   }
 }
 
+class CheckedMetadata {
+ public:
+  static void Add(const NamedValue& entry, Metadata* to) { to->AddChecked(entry.name, entry.value); }
+};
+
 void ReadSomeMetadata(absl::Span<const std::byte> fields, HeaderFieldType type, Metadata* metadata) {
   HeaderFieldReader reader(fields);
   while (const std::optional<HeaderField> field = reader.Next()) {
     if (field->type != static_cast<uint16_t>(type)) continue;
-    const NamedValue entry = ReadNamedValue(*field);
-    metadata->AddChecked(entry.name, entry.value);  // With the fields.
+    CheckedMetadata::Add(ReadNamedValue(*field), metadata);
   }
 }
 
