@@ -210,8 +210,9 @@ class CoroutineStreamLoad final : public Load {
   }
   Task<> Read(size_t messages) {
     Bytes reply;
-    while (read_ < messages && co_await stream_->Read(&reply)) {
-      ++read_;
+    for (; read_ < messages; ++read_) {
+      const bool ok = co_await stream_->Read(&reply);
+      if (!ok) break;
       if (room_.has_value()) room_->Set();
     }
     if (room_.has_value()) room_->Set();  // Also if the stream has ended.

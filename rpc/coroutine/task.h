@@ -30,10 +30,11 @@
 // What the frame holds are copies of the coroutine's parameters: what a reference or a view refers to must live until
 // the task has finished. So must the lambda, if it is one that captures.
 //
-// gcc 12 miscompiles three things, whatever is awaited: co_await anywhere in `a ? b : c` of objects with destructors;
-// in the braces of an aggregate or of an initializer list; and, before 12.3, in the condition of an if, a loop or a
-// switch of a coroutine whose outermost block has no variable. Give the result a name first. Calling a coroutine of the
-// third kind throws std::logic_error, which says so.
+// gcc 12 miscompiles four things, whatever is awaited: co_await anywhere in `a ? b : c` of objects with destructors;
+// in the braces of an aggregate or of an initializer list; behind && or || in a loop's condition, where it is awaited
+// also if it is not reached (`while (more && co_await F())` may wait for ever); and, before 12.3, in the condition of
+// an if, a loop or a switch of a coroutine whose outermost block has no variable. Give the result a name first. Calling
+// a coroutine of the last kind throws std::logic_error, which says so.
 
 #ifndef VERBENA_RPC_COROUTINE_TASK_H_
 #define VERBENA_RPC_COROUTINE_TASK_H_
