@@ -6,21 +6,38 @@
 #include "rpc/interceptor/interceptor_chain.h"
 
 namespace verbena::rpc {
+namespace {
+
+// With what the call's end needs.
+class InterceptedCall : public InterceptorChain<ClientContext> {
+ public:
+  explicit InterceptedCall(const UserCall& call) : context_(call.context), reply_(call.reply) {}
+
+  // What is done behind the chain.
+  void set_done(CallDone done) { done_ = std::move(done); }
+  void Finish(absl::Status status) {
+    if (status.ok() && reply_ != nullptr) OnReceived(*reply_);
+    End(*context_, status);
+    done_(std::move(status));
+  }
+
+ private:
+  ClientContext* const context_;
+  const google::protobuf::MessageLite* const reply_;  // Null: the server streams.
+  CallDone done_;
+};
+
+}  // namespace
 
 absl::Status InterceptCall(const ClientInterceptors& makers, UserCall& call) {
-  const auto made = InterceptorChain<ClientContext>::Make(makers, {call.method, call.kind});
-  if (!made.ok()) return made.status();
-  const std::shared_ptr<InterceptorChain<ClientContext>> chain = *made;
-  if (chain == nullptr) return absl::OkStatus();
-  if (absl::Status started = chain->Start(*call.context); !started.ok()) return started;
-  if (call.request != nullptr) chain->OnSend(*call.request);
-  if (call.stream != nullptr) call.stream->set_observer(chain);
-  call.done = [chain, context = call.context, reply = call.reply,
-               done = std::move(call.done)](absl::Status status) mutable {
-    if (status.ok() && reply != nullptr) chain->OnReceived(*reply);
-    chain->End(*context, status);
-    done(std::move(status));
-  };
+  auto intercepted = std::make_shared<InterceptedCall>(call);
+  absl::Status gathered = intercepted->Gather(makers, {call.method, call.kind});
+  if (!gathered.ok() || intercepted->empty()) return gathered;
+  if (absl::Status started = intercepted->Start(*call.context); !started.ok()) return started;
+  if (call.request != nullptr) intercepted->OnSend(*call.request);
+  if (call.stream != nullptr) call.stream->set_observer(intercepted);
+  intercepted->set_done(std::move(call.done));
+  call.done = [intercepted = std::move(intercepted)](absl::Status status) { intercepted->Finish(std::move(status)); };
   return absl::OkStatus();
 }
 

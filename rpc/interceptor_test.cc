@@ -113,6 +113,19 @@ TEST_F(InterceptorTest, ServersRefusalRunsNoHandler) {
   EXPECT_THAT(held_, IsEmpty());
 }
 
+// A server's call, and its chain, serve one call after the other.
+TEST_F(InterceptorTest, EachCallIsSeenByItsOwnInterceptorsOnly) {
+  int calls = 0;
+  interceptors_.push_back([this, &calls](const CalledMethod&) {
+    const absl::Status start = ++calls == 2 ? absl::ResourceExhaustedError("not now") : absl::OkStatus();
+    return calls == 3 ? nullptr : std::make_unique<Witness<ServerContext>>(absl::StrCat(calls), start, &seen_);
+  });
+  Start();
+  for (const char* word : {"a", "b", "c", "d"}) Call(kEcho, word);
+  EXPECT_THAT(seen_, ElementsAre("1 starts", "1 receives a", "1 sends a", "1 ends OK", "2 starts", "4 starts",
+                                 "4 receives d", "4 sends d", "4 ends OK"));
+}
+
 TEST_F(InterceptorTest, FailedCallEndsWithItsStatusAtBothEnds) {
   AddAtClient("a");
   AddAtServer("s");

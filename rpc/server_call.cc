@@ -89,10 +89,10 @@ void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
 }
 
 absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::string& method) {
-  auto made = InterceptorChain<ServerContext>::Make(makers, {method, method_->kind});
-  if (!made.ok()) return made.status();
-  std::shared_ptr<InterceptorChain<ServerContext>> chain = *std::move(made);
-  if (chain == nullptr) return absl::OkStatus();
+  std::shared_ptr<InterceptorChain<ServerContext>> chain = std::move(chain_);
+  if (chain == nullptr) chain = std::make_shared<InterceptorChain<ServerContext>>();
+  absl::Status gathered = chain->Gather(makers, {method, method_->kind});
+  if (!gathered.ok() || chain->empty()) return gathered;
   if (absl::Status started = chain->Start(context_); !started.ok()) return started;
   if (!ClientStreams(method_->kind)) chain->OnReceived(*messages_.request);
   if (stream() != nullptr) stream()->set_observer(chain);
@@ -101,9 +101,10 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
 }
 
 void ServerCall::EndChain() {
-  const auto chain = std::exchange(chain_, nullptr);
+  std::shared_ptr<InterceptorChain<ServerContext>> chain = std::move(chain_);
   if (status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*messages_.reply);
   chain->End(context_, status_);
+  if (method_->kind == MethodKind::kUnary) chain_ = std::move(chain);  // Nobody else has a share.
 }
 
 // A stream is attached while its call has a connection.

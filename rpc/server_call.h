@@ -74,7 +74,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   absl::Status Intercept(const ServerInterceptors& makers, const std::string& method);
   // It is back, and is to be answered with status(): they see its end.
   void EndInterception() {
-    if (chain_ != nullptr) EndChain();
+    if (is_intercepted()) EndChain();
   }
 
   // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
@@ -147,6 +147,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   void FitSomeMetadata(size_t room);
   void ForgetArriving();
   void ForgetCall();
+  bool is_intercepted() const { return chain_ != nullptr && !chain_->empty(); }
   void EndChain();
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
   static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
@@ -170,9 +171,10 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // The context's, if it comes in parts; of other calls the handler may have the context make one.
   std::shared_ptr<ArrivingAttachment> arriving_;
   uint64_t fetch_id_ = 0;
-  bool initial_has_left_ = false;                           // The initial metadata, with the first message.
-  bool initial_was_said_ = false;                           // By itself.
-  std::shared_ptr<InterceptorChain<ServerContext>> chain_;  // Null: nobody is interested.
+  bool initial_has_left_ = false;  // The initial metadata, with the first message.
+  bool initial_was_said_ = false;  // By itself.
+  // Null or empty: nobody is interested. An empty one is the next unary call's.
+  std::shared_ptr<InterceptorChain<ServerContext>> chain_;
 };
 
 // --- What every call passes.
@@ -227,7 +229,7 @@ inline void LoopGate::Return(std::unique_ptr<ServerCall> call) {
   context_.initial_is_fixed_ = false;
   initial_has_left_ = false;
   initial_was_said_ = false;
-  chain_ = nullptr;
+  if (is_intercepted()) chain_ = nullptr;
   reply_bytes_ = 0;
   status_ = absl::OkStatus();
   ClearCord(context_.request_attachment_);

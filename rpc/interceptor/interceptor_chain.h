@@ -1,6 +1,7 @@
 // The interceptors of one call, in their order.
 //
-// Owner: the call, and its stream. Thread: the loop's.
+// Owner: the call, and its stream. Thread: the loop's. A chain may serve one call after the other, and allocates
+// nothing for the later ones.
 
 #ifndef VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_CHAIN_H_
 #define VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_CHAIN_H_
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/run_catching.h"
 #include "rpc/interceptor/interceptor.h"
@@ -22,23 +22,16 @@ namespace verbena::rpc {
 template <typename Context>
 class InterceptorChain : public MessageObserver {
  public:
-  // Null: nobody is interested in this call.
-  // Internal: a maker threw.
-  static absl::StatusOr<std::shared_ptr<InterceptorChain>> Make(const std::vector<InterceptorMaker<Context>>& makers,
-                                                                const CalledMethod& method) {
-    std::shared_ptr<InterceptorChain> chain;
-    for (const InterceptorMaker<Context>& maker : makers) {
-      std::unique_ptr<CallInterceptor<Context>> interceptor;
-      absl::Status made = RunCatching(kWho, [&] {
-        interceptor = maker(method);
-        return absl::OkStatus();
-      });
-      if (!made.ok()) return made;
-      if (interceptor == nullptr) continue;
-      if (chain == nullptr) chain = std::make_shared<InterceptorChain>();
-      chain->interceptors_.push_back(std::move(interceptor));
-    }
-    return chain;
+  // Of an empty chain: those that are interested in a call. Internal: a maker threw.
+  absl::Status Gather(const std::vector<InterceptorMaker<Context>>& makers, const CalledMethod& method) {
+    absl::Status gathered = RunCatching(kWho, [&] {
+      for (const InterceptorMaker<Context>& maker : makers) {
+        if (auto interceptor = maker(method)) interceptors_.push_back(std::move(interceptor));
+      }
+      return absl::OkStatus();
+    });
+    if (!gathered.ok()) interceptors_.clear();
+    return gathered;
   }
 
   // Not OK: one has refused the call, and those before it have heard of its end.
@@ -58,11 +51,15 @@ class InterceptorChain : public MessageObserver {
   void OnReceived(const google::protobuf::MessageLite& message) override {
     for (const auto& interceptor : std::views::reverse(interceptors_)) Tell([&] { interceptor->OnReceived(message); });
   }
-  // Once. What passes later is nobody's affair.
+  // Then the chain is empty. What passes later is nobody's affair.
   void End(const Context& context, const absl::Status& status) {
-    const auto ended = std::exchange(interceptors_, {});
+    auto ended = std::exchange(interceptors_, {});
     for (const auto& interceptor : std::views::reverse(ended)) Tell([&] { interceptor->OnEnd(context, status); });
+    ended.clear();
+    interceptors_.swap(ended);  // Its memory, for the next call's.
   }
+
+  bool empty() const { return interceptors_.empty(); }  // Nobody is interested, or it has ended.
 
  private:
   static constexpr absl::string_view kWho = "an interceptor";
