@@ -33,10 +33,7 @@ class MessageBatch {
     return buffer_.data() + begin;
   }
   // Not empty.
-  void Append(absl::Cord payload, size_t body_bytes) {
-    charge_ += payload.size() + kStreamMessageOverhead;
-    entries_.push_back({std::move(payload), body_bytes});
-  }
+  void Append(absl::Cord payload, size_t body_bytes) { entries_.push_back({std::move(payload), body_bytes}); }
   // The next message. There is one.
   Message Take() {
     Entry& entry = entries_[next_++];
@@ -45,9 +42,7 @@ class MessageBatch {
     return {absl::MakeConstSpan(buffer_).subspan(begin, entry.body_bytes), {}, entry.body_bytes};
   }
   bool empty() const { return next_ == entries_.size(); }  // All were taken.
-  // The last message stands in the memory that it came in.
-  bool ends_with_lent() const { return !entries_.empty() && !entries_.back().payload.empty(); }
-  size_t charge() const { return charge_; }  // Of all that were appended, as a stream's window counts.
+  size_t charge() const { return charge_; }  // Of the small ones, taken or not, as a stream's window counts.
   void Clear() {
     buffer_.clear();
     entries_.clear();

@@ -62,7 +62,7 @@ bool ReadAhead::Refill() {
       std::unique_lock lock(mu_);
       if (!idle_) WaitUntil(lock, [this] { return !arrived_.empty() || ended_; });
       std::swap(reading_, arrived_);
-      if (ended_ || (idle_ && reading_.ends_with_lent())) return !reading_.empty();
+      if (ended_) return !reading_.empty();
       if (!std::exchange(idle_, false)) return true;
     }
     AskForTurn();
@@ -73,16 +73,23 @@ bool ReadAhead::Refill() {
 void ReadAhead::Advance(const absl::Status& status) {
   if (!status.ok()) {
     End(status);
+    if (stream().dropped() && !under_way()) DropArrived();  // Nobody comes for it.
     return WakeLater();
   }
   {
     const std::lock_guard lock(mu_);
-    if (arrived_.charge() >= kReadAheadBytes || arrived_.ends_with_lent()) {
+    if (arrived_.charge() >= kReadAheadBytes) {
       idle_ = true;
       return;
     }
   }
   stream().ReadTo(this, scratch_.get(), Next());
+}
+
+void ReadAhead::DropArrived() {
+  MessageBatch dropped;  // Destroyed without the lock.
+  const std::lock_guard lock(mu_);
+  std::swap(dropped, arrived_);
 }
 
 void ReadAhead::End(const absl::Status& status) {

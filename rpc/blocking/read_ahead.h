@@ -1,9 +1,9 @@
 // Reads a stream for a thread that waits for its messages: the loop hands over what has come, serialized, and the
 // reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
 //
-// What is read ahead is little (kReadAheadBytes twice), in memory of its own, and counts as unread: the window holds up
-// the sender of a reader who falls behind. One that stands in memory of the transport's, since it is
-// long or has an attachment, is the last until the reader comes for the next.
+// What is read ahead counts as unread: the window holds up the sender of a reader who falls behind. Of small messages
+// it is little (kReadAheadBytes twice), in memory of its own. Long ones, and those with attachments, stay in the memory
+// that they came in, where the stream would have kept them.
 //
 // Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
 
@@ -40,6 +40,7 @@ class ReadAhead final : public StreamPump, private MessageSink {
   void Advance(const absl::Status& status) override;
   void End(const absl::Status& status) override;
   void Take(const ReceivedMessage& message) override;
+  void DropArrived();
   bool Refill();
   bool Refuse();
   void Count(size_t payload_bytes);

@@ -73,6 +73,8 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
     const bool only_;
   };
 
+  bool under_way() const { return under_way_.test(); }  // There is an Operation.
+
   std::mutex mu_;
 
  private:

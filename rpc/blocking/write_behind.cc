@@ -8,8 +8,8 @@
 namespace verbena::rpc {
 namespace {
 
-// Longer ones are not copied: to wait for the loop costs less.
-constexpr size_t kCopiedBytesMax = size_t{16} << 10;
+// Longer ones are not copied: that costs as much as to wait for the loop.
+constexpr size_t kCopiedBytesMax = size_t{64} << 10;
 
 }  // namespace
 

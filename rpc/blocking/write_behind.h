@@ -22,7 +22,7 @@
 
 namespace verbena::rpc {
 
-inline constexpr size_t kWriteBehindBytes = size_t{64} << 10;
+inline constexpr size_t kWriteBehindBytes = size_t{256} << 10;
 
 class WriteBehind final : public StreamPump {
  public:

@@ -37,16 +37,20 @@ inline StringValue TextOf(std::string value) {
   return text;
 }
 
+// In memory that lasts as long as a share of it.
 class BytesPayload : public transport::ReceivedPayload {
  public:
-  explicit BytesPayload(std::string bytes) : bytes_(std::move(bytes)) {}
+  explicit BytesPayload(std::string bytes) : bytes_(std::make_shared<const std::string>(std::move(bytes))) {}
   absl::Span<const std::byte> bytes() const override {
-    return {reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()};
+    return {reinterpret_cast<const std::byte*>(bytes_->data()), bytes_->size()};
   }
-  absl::Cord Share(size_t offset) override { return absl::Cord(bytes_.substr(offset)); }
+  absl::Cord Share(size_t offset) override {
+    return absl::MakeCordFromExternal(absl::string_view(*bytes_).substr(offset), [kept = bytes_] {});
+  }
+  std::weak_ptr<const std::string> memory() const { return bytes_; }
 
  private:
-  const std::string bytes_;
+  const std::shared_ptr<const std::string> bytes_;
 };
 
 // Sends at once what may leave, and by a task of the loop, as at the turn's end, what may not.
@@ -137,6 +141,7 @@ class BlockingFixture : public ::testing::Test {
     std::array<std::byte, kStreamHeaderBytes> header;
     EncodeStreamHeader({delivered_++, body.size()}, header.data());
     BytesPayload payload(absl::StrCat(body, attachment));
+    delivered_memory_ = payload.memory();
     EXPECT_EQ(stream_->OnInbound(MessageKind::kStreamMessage, header, payload), absl::OkStatus());
   }
   void DeliverEnd() {
@@ -166,6 +171,7 @@ class BlockingFixture : public ::testing::Test {
   std::shared_ptr<WriteBehind> writes_ = std::make_shared<WriteBehind>(stream_);
   absl::Cord attachment_;
   uint64_t delivered_ = 0;
+  std::weak_ptr<const std::string> delivered_memory_;  // Of the last.
 };
 
 class SeenMessages : public MessageObserver {
