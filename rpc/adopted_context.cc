@@ -1,7 +1,8 @@
 #include "rpc/adopted_context.h"
 
-#include <mutex>
 #include <utility>
+
+#include "rpc/client_call_binding.h"
 
 namespace verbena::rpc {
 
@@ -14,12 +15,7 @@ void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientCo
   own.parent_ = std::move(user.parent_);
   user.response_attachment_.Clear();
   user.response_metadata_.Clear();
-  // As for any call that is bound to a context.
-  {
-    const std::lock_guard lock(user.canceller_mu_);
-    user.canceller_ = self;
-    user.call_id_.store(1);
-  }
+  ClientCallBinding::LeadTo(user, self, 1);
   if (user.cancelled_.load()) own.TryCancel();
 }
 

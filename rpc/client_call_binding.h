@@ -57,6 +57,8 @@ class ClientCallBinding {
   static const Metadata& RequestMetadata(const ClientContext& context) { return context.request_metadata_; }
   static ResponseMetadata& ResponseMetadataOf(ClientContext& context) { return context.response_metadata_; }
 
+  // From here on TryCancel reaches the call at `canceller`, by this id, and no more where it was before.
+  static void LeadTo(ClientContext& context, std::shared_ptr<CallCanceller> canceller, uint64_t call_id);
   // From here on TryCancel and the call that this one follows reach it. True: it is cancelled already.
   static bool Bind(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller, uint64_t call_id) {
     ClearCord(context.response_attachment_);

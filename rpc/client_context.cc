@@ -18,6 +18,7 @@ void ClientContext::set_deadline(absl::Time deadline) { deadline_ = deadline; }
 
 void ClientContext::TryCancel() {
   cancelled_.store(true);
+  if (call_id_.load() == 0) return;  // Who starts the call sees the other.
   std::shared_ptr<rpc::CallCanceller> canceller;
   uint64_t call_id;
   {
@@ -25,7 +26,7 @@ void ClientContext::TryCancel() {
     canceller = canceller_;
     call_id = call_id_.load();
   }
-  if (call_id != 0) canceller->CancelCall(call_id, "the caller cancelled the call");
+  canceller->CancelCall(call_id, "the caller cancelled the call");
 }
 
 void ClientContext::FollowServerContext(const ServerContext& parent) {
@@ -49,6 +50,13 @@ void ClientContext::Reset() {
 
 namespace rpc {
 
+void ClientCallBinding::LeadTo(ClientContext& context, std::shared_ptr<CallCanceller> canceller, uint64_t call_id) {
+  std::unique_lock lock(context.canceller_mu_, std::defer_lock);
+  if (context.call_id_.load(std::memory_order_relaxed) != 0) lock.lock();
+  context.canceller_.swap(canceller);
+  context.call_id_.store(call_id);
+}
+
 bool ClientCallBinding::BindAnew(ClientContext& context, const std::shared_ptr<CallCanceller>& canceller,
                                  uint64_t call_id) {
   // A call that goes from one to the next is in one place only.
@@ -56,11 +64,10 @@ bool ClientCallBinding::BindAnew(ClientContext& context, const std::shared_ptr<C
     context.parent_->Remove(context.canceller_, context.call_id_.load(std::memory_order_relaxed));
   }
   if (context.canceller_ != canceller) {
-    const std::lock_guard lock(context.canceller_mu_);
-    context.canceller_ = canceller;
+    LeadTo(context, canceller, call_id);
+  } else {
     context.call_id_.store(call_id);
   }
-  context.call_id_.store(call_id);
   const bool follows = context.parent_ == nullptr || context.parent_->Add(canceller, call_id);
   return context.cancelled_.load() || !follows;
 }

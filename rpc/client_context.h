@@ -107,7 +107,8 @@ class ClientContext {
   std::atomic<uint64_t> call_id_ = 0;  // 0 = not started.
 
   // Who has the call; written by its thread alone, which reads it without the lock. A call may go from one to the next
-  // while another thread cancels it: with the lock call_id_ is its id there.
+  // while another thread cancels it: with the lock call_id_ is its id there. Before it has started (call_id_ is 0)
+  // nobody else reads it.
   std::mutex canceller_mu_;
   std::shared_ptr<rpc::CallCanceller> canceller_;
 };

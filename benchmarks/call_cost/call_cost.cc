@@ -34,6 +34,8 @@
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "benchmarks/rpc_bench/co_echo_service.h"
 #include "benchmarks/rpc_bench/echo_reactor.h"
+#include "rpc/auth/authentication.h"
+#include "rpc/auth/call_guard.h"
 #include "rpc/channel.h"
 #include "rpc/device_network.h"
 #include "rpc/method_registry.h"
@@ -46,8 +48,9 @@ ABSL_FLAG(bool, streaming, false, "Messages over one stream, echoed, and no call
 ABSL_FLAG(bool, coroutines, false, "Both ends are coroutines.");
 ABSL_FLAG(
     std::vector<std::string>, with, {},
-    "What calls have beside a request: deadline, each one; metadata, each an entry of 32 bytes; interceptor, one at "
-    "each end; retries, a policy that would make them again.");
+    "What calls have beside a request: deadline, each one; metadata, each an entry of 32 bytes; context, each a new "
+    "one; interceptor, one at each end; authorizer, one that allows all; retries, a policy that would make them "
+    "again.");
 ABSL_FLAG(size_t, calls, 2000, "Calls that are counted. Twice as many before them are not.");
 
 namespace verbena::benchmarks {
@@ -116,8 +119,7 @@ class LoopServer {
       : loop_(loop),
         methods_(std::move(methods)),
         server_(loop, methods_.get(), /*handlers=*/nullptr, rpc::ServerSessionOptions(), rpc::StreamOptions(),
-                kCallsMax,
-                /*access=*/nullptr, With("interceptor") ? &interceptors_ : nullptr) {}
+                kCallsMax, With("authorizer") ? &access_ : nullptr, With("interceptor") ? &interceptors_ : nullptr) {}
   ~LoopServer() {
     Aside(loop_, [this] { listener_.reset(); });
     server_.Abort();
@@ -132,18 +134,22 @@ class LoopServer {
   EventLoop* const loop_;
   const std::unique_ptr<rpc::MethodRegistry> methods_;
   const ServerInterceptors interceptors_ = {LookOn<ServerContext>};
+  rpc::AccessControl access_ = {
+      .authorizer = [](const PeerIdentity&, absl::string_view, const Metadata&) { return absl::OkStatus(); },
+      .audit_log = {}};
   rpc::ServerLoop server_;
   std::unique_ptr<transport::Listener> listener_;
 };
 
 absl::Status CheckFlags() {
-  constexpr std::array<absl::string_view, 4> kKnown = {"deadline", "metadata", "interceptor", "retries"};
+  constexpr std::array<absl::string_view, 6> kKnown = {"deadline",    "metadata",   "context",
+                                                       "interceptor", "authorizer", "retries"};
   for (const std::string& what : absl::GetFlag(FLAGS_with)) {
     if (absl::c_linear_search(kKnown, what)) continue;
     return absl::InvalidArgumentError(absl::StrCat("--with=", what, ": there are ", absl::StrJoin(kKnown, ", ")));
   }
-  if (absl::GetFlag(FLAGS_streaming) && (With("deadline") || With("metadata"))) {
-    return absl::InvalidArgumentError("--streaming: a stream's messages have neither deadline nor metadata");
+  if (absl::GetFlag(FLAGS_streaming) && (With("deadline") || With("metadata") || With("context"))) {
+    return absl::InvalidArgumentError("--streaming: a stream's messages have no deadline, metadata or context");
   }
   return absl::OkStatus();
 }
@@ -185,7 +191,8 @@ absl::Status Run() {
                                                .streaming = absl::GetFlag(FLAGS_streaming),
                                                .coroutines = coroutines,
                                                .deadlines = With("deadline"),
-                                               .metadata = With("metadata")});
+                                               .metadata = With("metadata"),
+                                               .own_contexts = With("context")});
   for (int run = 0; run < kWarmUpRuns; ++run) {
     if (absl::Status warm = load->Run(calls); !warm.ok()) return warm;
   }

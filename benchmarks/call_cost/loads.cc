@@ -20,13 +20,18 @@ namespace {
 struct Call {
   explicit Call(size_t payload_bytes) { request.set_payload(std::string(payload_bytes, 'v')); }
 
-  void Renew(const LoadSettings& settings) {
-    context.Reset();
-    if (settings.deadlines) context.set_timeout(absl::Minutes(1));
-    if (settings.metadata) context.AddMetadata("trace", "0123456789abcdef0123456789abcdef").IgnoreError();
+  ClientContext* NewContext(const LoadSettings& settings) {
+    if (settings.own_contexts) {
+      context.emplace();
+    } else {
+      context->Reset();
+    }
+    if (settings.deadlines) context->set_timeout(absl::Minutes(1));
+    if (settings.metadata) context->AddMetadata("trace", "0123456789abcdef0123456789abcdef").IgnoreError();
+    return &*context;
   }
 
-  ClientContext context;
+  std::optional<ClientContext> context{std::in_place};
   Bytes request;
   Bytes reply;
 };
@@ -58,8 +63,8 @@ class CallLoad final : public Load {
     if (left_ == 0) return;
     --left_;
     ++in_flight_;
-    call->Renew(settings_);
-    stub_.async()->Echo(&call->context, &call->request, &call->reply, [this, call](absl::Status status) {
+    ClientContext* const context = call->NewContext(settings_);
+    stub_.async()->Echo(context, &call->request, &call->reply, [this, call](absl::Status status) {
       --in_flight_;
       status_.Update(status);
       MakeNext(call);
@@ -100,8 +105,8 @@ class CoroutineLoad final : public Load {
     absl::Status failure;
     while (left_ > 0) {
       --left_;
-      call->Renew(settings_);
-      const absl::Status status = co_await stub_.co()->Echo(&call->context, call->request, &call->reply);
+      ClientContext* const context = call->NewContext(settings_);
+      const absl::Status status = co_await stub_.co()->Echo(context, call->request, &call->reply);
       failure.Update(status);
     }
     co_return failure;

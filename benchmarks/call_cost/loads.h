@@ -16,8 +16,9 @@ struct LoadSettings {
   size_t in_flight = 1;
   bool streaming = false;
   bool coroutines = false;
-  bool deadlines = false;  // Each call has one.
-  bool metadata = false;   // Each call has an entry.
+  bool deadlines = false;     // Each call has one.
+  bool metadata = false;      // Each call has an entry.
+  bool own_contexts = false;  // Each call has a new one, where the others use one again.
 };
 
 // Owner: who counts. Thread: the one that drives the channel's loop (ChannelOptions::loop).

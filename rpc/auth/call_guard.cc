@@ -8,10 +8,10 @@
 namespace verbena::rpc {
 
 absl::Status CallGuard::Check(absl::string_view method, absl::Span<const std::byte> fields) {
-  Metadata metadata;
-  ReadMetadata(fields, HeaderFieldType::kMetadata, &metadata);
+  ReadMetadata(fields, HeaderFieldType::kMetadata, &metadata_);
   const PeerIdentity& caller = *connection_.peer_identity();
-  absl::Status verdict = RunCatching("the authorizer", [&] { return access_.authorizer(caller, method, metadata); });
+  absl::Status verdict = RunCatching("the authorizer", [&] { return access_.authorizer(caller, method, metadata_); });
+  metadata_.Clear();
   if (!verdict.ok()) {
     const std::string who =
         caller.authenticated() ? absl::StrCat(caller.name, " (", caller.mechanism, ")") : "nobody in particular";

@@ -32,6 +32,7 @@ class CallGuard : public CallGate {
  private:
   AccessControl& access_;
   const transport::Connection& connection_;
+  Metadata metadata_;  // The call's, while the authorizer is asked.
 };
 
 }  // namespace verbena::rpc
