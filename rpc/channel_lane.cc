@@ -356,12 +356,13 @@ void ChannelLane::SetTimer() {
 }
 
 void ChannelLane::OnTime() {
-  if (balancer_ != nullptr) balancer_->OnDeadline(loop_.Now());
-  waiting_->TakeExpired(loop_.Now(), [this](UserCall call) {
+  const absl::Time due = loop_.Due();
+  if (balancer_ != nullptr) balancer_->OnDeadline(due);
+  waiting_->TakeExpired(due, [this](UserCall call) {
     absl::Status why = WhyNoServer(call);
     WaitingCalls::End(std::move(call), std::move(why));
   });
-  retrying_->TakeExpired(loop_.Now(), [this](UserCall call) { Attempt(std::move(call)); });
+  retrying_->TakeExpired(due, [this](UserCall call) { Attempt(std::move(call)); });
   Settle();
   SetTimer();
 }

@@ -349,7 +349,7 @@ void ClientConnection::SetTimer() {
 
 void ClientConnection::OnTime() {
   watches_idleness_ = false;
-  session_.OnTime(loop_.Now());
+  session_.OnTime(loop_.Due());
   Settle();
 }
 

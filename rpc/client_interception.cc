@@ -11,14 +11,15 @@ namespace {
 // With what the call's end needs.
 class InterceptedCall : public InterceptorChain<ClientContext> {
  public:
-  explicit InterceptedCall(const UserCall& call) : context_(call.context), reply_(call.reply) {}
+  InterceptedCall(Interceptors interceptors, const UserCall& call)
+      : InterceptorChain(std::move(interceptors)), context_(call.context), reply_(call.reply) {}
 
-  // What is done behind the chain.
+  // What is done behind the chain. Null: the call is dropped, without an end.
   void set_done(CallDone done) { done_ = std::move(done); }
   void Finish(absl::Status status) {
     if (status.ok() && reply_ != nullptr) OnReceived(*reply_);
     End(*context_, status);
-    done_(std::move(status));
+    std::exchange(done_, nullptr)(std::move(status));
   }
 
  private:
@@ -27,17 +28,33 @@ class InterceptedCall : public InterceptorChain<ClientContext> {
   CallDone done_;
 };
 
+// The call's `done`. The chain may outlive it, as the observer of a stream that who waits for the call may keep.
+class EndOfIntercepted {
+ public:
+  explicit EndOfIntercepted(std::shared_ptr<InterceptedCall> call) : call_(std::move(call)) {}
+  EndOfIntercepted(EndOfIntercepted&&) noexcept = default;
+  ~EndOfIntercepted() {
+    if (call_ != nullptr) call_->set_done(nullptr);
+  }
+
+  void operator()(absl::Status status) { std::exchange(call_, nullptr)->Finish(std::move(status)); }
+
+ private:
+  std::shared_ptr<InterceptedCall> call_;
+};
+
 }  // namespace
 
 absl::Status InterceptCall(const ClientInterceptors& makers, UserCall& call) {
-  auto intercepted = std::make_shared<InterceptedCall>(call);
-  absl::Status gathered = intercepted->Gather(makers, {call.method, call.kind});
-  if (!gathered.ok() || intercepted->empty()) return gathered;
+  InterceptedCall::Interceptors interceptors;
+  absl::Status made = InterceptedCall::Make(makers, {call.method, call.kind}, &interceptors);
+  if (!made.ok() || interceptors.empty()) return made;
+  auto intercepted = std::make_shared<InterceptedCall>(std::move(interceptors), call);
   if (absl::Status started = intercepted->Start(*call.context); !started.ok()) return started;
   if (call.request != nullptr) intercepted->OnSend(*call.request);
   if (call.stream != nullptr) call.stream->set_observer(intercepted);
   intercepted->set_done(std::move(call.done));
-  call.done = [intercepted = std::move(intercepted)](absl::Status status) { intercepted->Finish(std::move(status)); };
+  call.done = EndOfIntercepted(std::move(intercepted));
   return absl::OkStatus();
 }
 

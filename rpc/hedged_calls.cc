@@ -99,7 +99,7 @@ void HedgedCalls::EndAll(const absl::Status& why) {
 
 void HedgedCalls::OnTime() {
   const auto self = shared_from_this();
-  while (const std::optional<uint64_t> id = due_.PopExpired(loop_.Now())) MakeAttempts(*id);
+  while (const std::optional<uint64_t> id = due_.PopExpired(loop_.Due())) MakeAttempts(*id);
   timer_.SetBy(due_.NextDeadline());
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "rpc/client_interception.h"
 #include "rpc/testing/stream_fixture.h"
 
 namespace verbena {
@@ -92,6 +93,24 @@ TEST_F(InterceptorTest, MakerKnowsTheMethodAndMayDecline) {
   Start();
   EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
   EXPECT_THAT(methods, ElementsAre("test.Lambda/Echo unary", "test.Lambda/Echo unary"));
+}
+
+// As with a task of a loop that ends: nothing runs any more, and nothing is left.
+TEST_F(InterceptorTest, CallThatIsDroppedLetsGoOfWhoWaitsForItThoughItsStreamIsKept) {
+  AddAtClient("a");
+  auto waits = std::make_shared<int>();
+  const std::weak_ptr<int> waiting = waits;
+  ClientContext context;
+  rpc::UserCall call;
+  call.method = kEcho;
+  call.context = &context;
+  call.stream =
+      std::make_shared<rpc::MessageStream>(std::make_shared<transport::LoopHandle>(&loop_), rpc::StreamOptions());
+  call.done = [waits = std::move(waits)](const absl::Status&) {};
+  ASSERT_EQ(rpc::InterceptCall(options_.interceptors, call), absl::OkStatus());
+  EXPECT_FALSE(waiting.expired());
+  call.done = nullptr;
+  EXPECT_TRUE(waiting.expired());
 }
 
 TEST_F(InterceptorTest, ClientsRefusalSendsNothing) {

@@ -92,7 +92,10 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
   std::shared_ptr<InterceptorChain<ServerContext>> chain = std::move(chain_);
   if (chain == nullptr) chain = std::make_shared<InterceptorChain<ServerContext>>();
   absl::Status gathered = chain->Gather(makers, {method, method_->kind});
-  if (!gathered.ok() || chain->empty()) return gathered;
+  if (!gathered.ok() || chain->empty()) {
+    chain_ = std::move(chain);
+    return gathered;
+  }
   if (absl::Status started = chain->Start(context_); !started.ok()) return started;
   if (!ClientStreams(method_->kind)) chain->OnReceived(*messages_.request);
   if (stream() != nullptr) stream()->set_observer(chain);

@@ -329,7 +329,7 @@ void ServerConnection::Perform(const ServerSession::Action& action) {
 }
 
 void ServerConnection::OnTime() {
-  session_.OnTime(loop_.event_loop().Now());
+  session_.OnTime(loop_.event_loop().Due());
   Settle();
 }
 

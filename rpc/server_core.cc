@@ -209,7 +209,8 @@ bool ServerCore::DrainLoops(absl::Time deadline) {
   // On a loop's clock: who waits may have no other.
   if (deadline != absl::InfiniteFuture()) {
     loops_[0]->event_loop().Post([loops_left, deadline, &loop = loops_[0]->event_loop()] {
-      loop.AddTimer(loop.Now() + (deadline - loop.WallNow()), [loops_left] { loops_left->Expire(); });
+      const absl::Time now = loop.ReadNow();  // And with it the wall clock.
+      loop.AddTimer(now + (deadline - loop.WallNow()), [loops_left] { loops_left->Expire(); });
     });
   }
   return loops_left->Wait();

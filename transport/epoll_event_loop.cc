@@ -163,11 +163,11 @@ void EpollEventLoop::Turn() {
   }
   const absl::Time found = Now();  // If anything is, of what this turn then takes its time for.
   int handled = tasks_.empty() ? 0 : tasks_.TakeAll([](absl::AnyInvocable<void()> task) { task(); });
-  const absl::Time due = Now();  // What becomes due while the rest is handled waits for the next turn's looks.
-  const bool expires = timers_.NextDeadline() <= due;
+  due_ = Now();
+  const bool expires = timers_.NextDeadline() <= due_;
   if (looks || expires) handled += HandleReadable(AwaitReadable(absl::ZeroDuration()));
   handled += PollSources();
-  if (expires) handled += timers_.RunExpired(due);
+  if (expires) handled += timers_.RunExpired(due_);
   if (handled > 0) {
     turns_ += static_cast<uint32_t>(handled / kHandledPerTurn);
     if (idle_turns_ > 0) EndWait(/*slept=*/false, found);

@@ -36,6 +36,7 @@ class EpollEventLoop : public EventLoop {
   absl::Time Now() const override { return clock_.now(); }
   absl::Time ReadNow() override;
   absl::Time RecentNow() override;
+  absl::Time Due() const override { return due_; }
   absl::Time WallNow() override;
   void AddSource(PollSource* source) override;
   void RemoveSource(PollSource* source) override;
@@ -72,6 +73,7 @@ class EpollEventLoop : public EventLoop {
 
   // Owned by the loop's thread.
   LoopClock clock_;
+  absl::Time due_;  // What became due after it waits for the next turn's looks.
   // The wall clock, and clock_ when it was read.
   absl::Time wall_now_;
   absl::Time wall_read_at_;

@@ -4,7 +4,7 @@
 // nothing.
 //
 // Owner: the EventLoopGroup, or a user who drives it from his own thread. Thread: everything is for the loop's own
-// thread but Post, Wake and Stop, which any thread may call.
+// thread but Post, Stop, InLoopThread and WallNow, as it says, which any thread may call.
 
 #ifndef VERBENA_TRANSPORT_EVENT_LOOP_H_
 #define VERBENA_TRANSPORT_EVENT_LOOP_H_
@@ -69,9 +69,12 @@ class EventLoop {
   virtual absl::Time ReadNow() { return Now(); }
   // The same, to a millisecond: for a few nanoseconds, mostly.
   virtual absl::Time RecentNow() { return ReadNow(); }
+  // For timers' call-backs: the instant by which this turn's timers run. All that had come until then has been handled;
+  // what came until Now, which another call-back may have read anew, has not.
+  virtual absl::Time Due() const { return Now(); }
   // The wall clock, for instants that the loop's users share with others, deadlines: in the loop's thread read once for
-  // each reading of Now, and so as old as that or less. A loop with a clock of its own, in tests, has one here too,
-  // which goes as Now does. Any thread: where the loop does not run it is absl::Now.
+  // each reading of Now, and so as old as that or less; where the loop does not run, on any thread, absl::Now. A loop
+  // with a clock of its own, in tests, has one here too, which goes as Now does and is for its thread alone.
   virtual absl::Time WallNow() { return absl::Now(); }
 
   virtual void AddSource(PollSource* source) = 0;

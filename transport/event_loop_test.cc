@@ -178,6 +178,22 @@ TEST(EventLoop, AnInstantReadAnewIsNotBeforeWhatHeldUpTheTurn) {
   loop->RunUntil([&] { return ran; });
 }
 
+TEST(EventLoop, TimersOfATurnRunByOneInstantHoweverLongOneOfThemTakes) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  std::vector<absl::Time> due;
+  const absl::Time when = loop->ReadNow();
+  for (int i = 0; i < 2; ++i) {
+    loop->AddTimer(when, [&] {
+      due.push_back(loop->Due());
+      absl::SleepFor(absl::Milliseconds(20));
+      EXPECT_GE(loop->ReadNow(), loop->Due() + absl::Milliseconds(19));
+    });
+  }
+  loop->RunUntil([&] { return due.size() == 2; });
+  EXPECT_EQ(due[0], due[1]);
+  EXPECT_GE(due[0], when);
+}
+
 TEST(EventLoop, TheWallClockIsReadOnceForEachReadingOfNow) {
   const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
   bool ran = false;

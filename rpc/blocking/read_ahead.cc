@@ -20,7 +20,12 @@ constexpr uint64_t kReportsPerWindow = 8;
 
 bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
   const Operation operation(this);
-  if (!operation.only() || unreadable_ || stream().dropped()) return false;
+  if (!operation.only() || unreadable_) return false;
+  if (stream().dropped()) {
+    reading_.Clear();
+    DropArrived();
+    return false;
+  }
   if (scratch_ == nullptr) scratch_.reset(message->New());
   if (reading_.empty() && !Refill()) return false;
   MessageBatch::Message next = reading_.Take();

@@ -74,7 +74,7 @@ TEST_F(ReadAheadTest, ReaderWhoFallsBehindHoldsUpTheSender) {
   EXPECT_GE(wire_.window, StreamOptions().window_bytes + StreamOptions().window_bytes / 2);
 }
 
-TEST_F(ReadAheadTest, LargeMessagesAreReadAheadAsFarAsTheWindowGoes) {
+TEST_F(ReadAheadTest, LargeMessagesAreReadAheadAndCountAsUnread) {
   static constexpr size_t kBytes = 100000;
   const std::string large(kBytes, 'x');
   OnLoop([this] { Deliver("small"); });

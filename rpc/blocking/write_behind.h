@@ -1,5 +1,6 @@
 // Writes a stream for a thread that waits for its window: the writer serializes his message on his own thread and goes
-// on, the loop sends what is there. He waits where much is under way already (kWriteBehindBytes twice).
+// on, the loop sends what is there. He waits where much is under way already (kWriteBehindBytes and a message,
+// twice).
 //
 // A message waits, until it is in the memory that it is sent from, if it is the first (by then there is a connection,
 // and what travels with the first has left), long, or has an attachment.

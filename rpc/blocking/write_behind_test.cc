@@ -57,6 +57,17 @@ TEST_F(WriteBehindTest, FirstMessageAndLargeOnesAreUnderWayWhenWriteReturns) {
   EXPECT_EQ(wire_.sent, (std::vector<std::string>{"first", "second", large}));
 }
 
+TEST_F(WriteBehindTest, MessagesOf64KiBAreWrittenWithoutTheLoop) {
+  const std::string message((64 << 10) - 10, 'x');  // And what protobuf adds.
+  OnLoop([this] { OpenWindow(kHuge); });
+  Beside([this] { EXPECT_EQ(Write("first"), absl::OkStatus()); });
+  WithoutLoop([this, &message] {
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(Write(message), absl::OkStatus());
+  });
+  loop_->RunUntilIdle();
+  EXPECT_EQ(wire_.sent, (std::vector<std::string>{"first", message, message, message}));
+}
+
 TEST_F(WriteBehindTest, WriterWhoIsFarAheadOfTheWindowWaits) {
   static constexpr size_t kBytes = 1000;
   std::atomic<uint64_t> written = 0;

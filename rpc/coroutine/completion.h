@@ -31,7 +31,7 @@ class Completion {
   // In await_suspend, last: the awaiter may be gone when it returns. False: complete already, nothing is to suspend.
   bool Suspend(std::coroutine_handle<> coroutine) {
     ambient_ = AmbientScope::current();
-    if (!home_.gone()) {
+    if (home_.IsHere()) {  // And so will the end be.
       if (complete()) return false;
       waiter_.store(coroutine.address(), std::memory_order_relaxed);
       return true;
@@ -61,21 +61,15 @@ class Completion {
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
-    if (self->home_.IsHere()) return self->ArriveAtHome();
-    transport::LoopHandle::Task task = [self] { self->ArriveAtHome(); };
+    if (self->home_.IsHere()) return self->Arrive();
+    transport::LoopHandle::Task task = [self] { self->Arrive(); };
     if (!self->home_.Post(task)) self->Arrive();
   }
 
  private:
   static void* Done() { return &done_; }
-  void Arrive() { Wake(waiter_.exchange(Done(), std::memory_order_acq_rel)); }
-  // Where who waits is, and so nothing is to be decided between threads.
-  void ArriveAtHome() {
-    void* const waiter = waiter_.load(std::memory_order_relaxed);
-    waiter_.store(Done(), std::memory_order_release);
-    Wake(waiter);
-  }
-  void Wake(void* waiter) {
+  void Arrive() {
+    void* const waiter = waiter_.exchange(Done(), std::memory_order_acq_rel);
     if (waiter != nullptr) Resume({std::coroutine_handle<>::from_address(waiter), ambient_});
   }
 

@@ -22,16 +22,26 @@ namespace verbena::rpc {
 template <typename Context>
 class InterceptorChain : public MessageObserver {
  public:
-  // Of an empty chain: those that are interested in a call. Internal: a maker threw.
-  absl::Status Gather(const std::vector<InterceptorMaker<Context>>& makers, const CalledMethod& method) {
-    absl::Status gathered = RunCatching(kWho, [&] {
+  using Interceptors = std::vector<std::unique_ptr<CallInterceptor<Context>>>;
+
+  InterceptorChain() = default;
+  explicit InterceptorChain(Interceptors interceptors) : interceptors_(std::move(interceptors)) {}
+
+  // Those that are interested in a call, into `*into`, which is empty, and stays so otherwise. Internal: a maker threw.
+  static absl::Status Make(const std::vector<InterceptorMaker<Context>>& makers, const CalledMethod& method,
+                           Interceptors* into) {
+    absl::Status made = RunCatching(kWho, [&] {
       for (const InterceptorMaker<Context>& maker : makers) {
-        if (auto interceptor = maker(method)) interceptors_.push_back(std::move(interceptor));
+        if (auto interceptor = maker(method)) into->push_back(std::move(interceptor));
       }
       return absl::OkStatus();
     });
-    if (!gathered.ok()) interceptors_.clear();
-    return gathered;
+    if (!made.ok()) into->clear();
+    return made;
+  }
+  // The same into an empty chain.
+  absl::Status Gather(const std::vector<InterceptorMaker<Context>>& makers, const CalledMethod& method) {
+    return Make(makers, method, &interceptors_);
   }
 
   // Not OK: one has refused the call, and those before it have heard of its end.
@@ -72,7 +82,7 @@ class InterceptorChain : public MessageObserver {
     }).IgnoreError();
   }
 
-  std::vector<std::unique_ptr<CallInterceptor<Context>>> interceptors_;
+  Interceptors interceptors_;
 };
 
 }  // namespace verbena::rpc
