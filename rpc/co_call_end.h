@@ -24,8 +24,7 @@ struct CoCallEnd {
 inline CallDone TellEnd(std::shared_ptr<CoCallEnd> end) {
   return [end = std::move(end)](absl::Status status) mutable {
     end->status = std::move(status);
-    coroutine::Completion* const completion = &end->completion;
-    coroutine::Completion::Complete({std::move(end), completion});
+    coroutine::Completion::CompleteOf(std::move(end));
   };
 }
 

@@ -9,8 +9,7 @@ namespace {
 
 void End(std::shared_ptr<StreamOperation> operation, absl::Status status) {
   operation->status = std::move(status);
-  coroutine::Completion* const completion = &operation->completion;
-  coroutine::Completion::Complete({std::move(operation), completion});
+  coroutine::Completion::CompleteOf(std::move(operation));
 }
 
 // What is called at the end is handed on a dozen times, for nothing if it is a mere pointer. It may be one here on the

@@ -22,8 +22,7 @@ absl::StatusOr<CallFigures> RunCoroutineCalls(EventLoop& loop, std::shared_ptr<C
                                               size_t coroutines, const Span& span);
 
 // Two coroutines and one stream, whose server sends each message back: one writes, one reads, so many on their way at a
-// time. The figures are
-// of messages, there and back.
+// time. The figures are of messages, there and back.
 absl::StatusOr<CallFigures> RunCoroutineStream(EventLoop& loop, std::shared_ptr<Channel> channel, size_t payload_bytes,
                                                size_t in_flight, const Span& span);
 

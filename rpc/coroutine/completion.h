@@ -15,6 +15,7 @@
 #include <atomic>
 #include <coroutine>
 #include <memory>
+#include <utility>
 
 #include "rpc/coroutine/resume.h"
 #include "transport/event_loop.h"
@@ -64,6 +65,13 @@ class Completion {
     if (self->home_.IsHere()) return self->Arrive();
     transport::LoopHandle::Task task = [self] { self->Arrive(); };
     if (!self->home_.Post(task)) self->Arrive();
+  }
+
+  // The same, of what keeps its completion in itself.
+  template <typename Ended>
+  static void CompleteOf(std::shared_ptr<Ended> ended) {
+    Completion* const completion = &ended->completion;
+    Complete({std::move(ended), completion});
   }
 
  private:
