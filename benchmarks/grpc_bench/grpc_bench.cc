@@ -1,8 +1,8 @@
 // Measures calls of gRPC, or messages of a stream, as rpc_bench measures ours. gRPC, which has many threads, may do
 // better without --pinned.
 //
-//   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming] [--callers] [--transport=unix|tcp] [--pinned]
-//   [--seconds=2]
+//   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming [--one_way=client|server]] [--callers]
+//   [--transport=unix|tcp] [--pinned] [--seconds=2]
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "benchmarks/grpc_bench/grpc_blocking_load.h"
 #include "benchmarks/grpc_bench/grpc_load.h"
+#include "benchmarks/grpc_bench/grpc_one_way_load.h"
 #include "benchmarks/grpc_bench/grpc_stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/peer_bench.h"
@@ -24,6 +25,10 @@
 ABSL_FLAG(bool, callers, false,
           "Blocking calls of --in_flight threads, each one after the other, over one connection; with --streaming a "
           "thread that writes and one that reads.");
+ABSL_FLAG(
+    std::string, one_way, "",
+    "With --streaming: client or server, who alone sends messages, which the other drops. --in_flight says nothing "
+    "then, nor do the latencies.");
 
 namespace verbena::benchmarks {
 namespace {
@@ -52,6 +57,12 @@ class EchoService final : public Bench::CallbackService {
   }
 
   grpc::ServerBidiReactor<Bytes, Bytes>* EchoStream(grpc::CallbackServerContext*) override { return new EchoReactor(); }
+  grpc::ServerReadReactor<Bytes>* StreamFromClient(grpc::CallbackServerContext*, Bytes*) override {
+    return new TakingReactor;
+  }
+  grpc::ServerWriteReactor<Bytes>* StreamFromServer(grpc::CallbackServerContext*, const Bytes* message) override {
+    return new SendingReactor(*message);
+  }
 };
 
 absl::Status Serve(const std::string& transport, const LoadShape&) {
@@ -72,6 +83,12 @@ absl::Status Serve(const std::string& transport, const LoadShape&) {
 }
 
 absl::Status Check(const LoadShape& shape) {
+  const std::string sender = absl::GetFlag(FLAGS_one_way);
+  if (!sender.empty()) {
+    if (sender != "client" && sender != "server")
+      return absl::InvalidArgumentError("--one_way must be client or server");
+    if (!shape.streaming) return absl::InvalidArgumentError("--one_way is of --streaming");
+  }
   if (!absl::GetFlag(FLAGS_callers)) return absl::OkStatus();
   if (shape.connections > 1) return absl::InvalidArgumentError("--callers make calls over one connection");
   if (shape.in_flight > kCallersMax) {
@@ -92,7 +109,14 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
       return absl::UnavailableError(absl::StrCat("gRPC made ", i, " of ", shape.connections, " connections"));
     }
   }
-  if (absl::GetFlag(FLAGS_callers)) {
+  const bool callers = absl::GetFlag(FLAGS_callers);
+  if (absl::GetFlag(FLAGS_one_way) == "client") {
+    return callers ? RunGrpcBlockingWriter(channels.front(), shape) : RunGrpcWriter(channels.front(), shape);
+  }
+  if (absl::GetFlag(FLAGS_one_way) == "server") {
+    return callers ? RunGrpcBlockingReader(channels.front(), shape) : RunGrpcReader(channels.front(), shape);
+  }
+  if (callers) {
     return shape.streaming ? RunGrpcBlockingStream(channels.front(), shape) : RunGrpcCallers(channels.front(), shape);
   }
   if (shape.streaming) return GrpcStreamLoad(channels.front(), shape).Run();

@@ -24,10 +24,9 @@ def table(measured: Comparison) -> str:
         f"| --- | --- |{' --- |' * len(SYSTEMS)}",
     ]
     for row, figures in measured.items():
+        if not row.one_way:  # Nothing answers those messages.
+            lines += _latency_lines(row, figures)
         lines += (
-            _line(row, "p50, us", figures, lambda each: each.typical_us, lower_is_better=True),
-            _line(row, "p99, us", figures, lambda each: each.p99_us, lower_is_better=True),
-            _line(row, "p99.99, us", figures, lambda each: each.p9999_us, lower_is_better=True),
             _line(row, "calls/s", figures, lambda each: each.calls_per_second, lower_is_better=False),
             _line(row, "CPU s/GiB", figures, lambda each: each.cpu_seconds_per_gib, lower_is_better=True),
             *_count_lines(row, figures),
@@ -52,6 +51,14 @@ def from_json(text: str) -> Comparison:
             {key: Figures(**each) for key, each in row["systems"].items()}
         for row in json.loads(text)
     }
+
+
+def _latency_lines(row, figures) -> list[str]:
+    return [
+        _line(row, "p50, us", figures, lambda each: each.typical_us, lower_is_better=True),
+        _line(row, "p99, us", figures, lambda each: each.p99_us, lower_is_better=True),
+        _line(row, "p99.99, us", figures, lambda each: each.p9999_us, lower_is_better=True),
+    ]
 
 
 def _line(row, name, figures, figure, lower_is_better) -> str:

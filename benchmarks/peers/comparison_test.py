@@ -7,6 +7,7 @@ import unittest.mock
 
 import charts
 import comparison
+import figures
 import per_call
 import systems
 from figures import Figures
@@ -45,12 +46,14 @@ class RowsTest(unittest.TestCase):
         self.assertIn(Row(1 << 20, 16, attached=True), ROWS["all"])
         self.assertEqual({row.wait for row in ROWS["all"] if row.rate}, {"busy", "adaptive"})
         self.assertEqual({row.threads for row in ROWS["all"]}, {"", CALLERS, ISSUER, HANDLERS})
+        self.assertEqual({row.one_way for row in ROWS["all"]}, {"", "client", "server"})
 
     def test_a_rows_name_says_what_is_not_as_usual(self):
         self.assertEqual(str(Row(64, 16)), "64 B, 16")
         self.assertEqual(str(Row(64, 64, connections=1000)), "64 B, 64, 1,000 connections")
         self.assertEqual(str(Row(8192, 64, "event", streaming=True)), "8 KiB, 64, event, streaming")
         self.assertEqual(str(Row(1 << 20, 16, attached=True)), "1 MiB, 16, attached")
+        self.assertEqual(str(Row(64, 1, streaming=True, one_way="client")), "64 B, streaming, from the client")
         self.assertEqual(str(Row(64, 256, "adaptive", rate=10000)),
                          "64 B, up to 256, adaptive, open loop at 10,000 calls/s")
         self.assertEqual(str(Row(64, 16, "adaptive", threads=CALLERS)), "64 B, 16, adaptive, blocking callers")
@@ -64,6 +67,11 @@ class RowsTest(unittest.TestCase):
         peers = {"verbena", "raw", "grpc_unix", "grpc_tcp"}
         self.assertEqual(able[Row(64, 64, connections=1000)], peers | {"capnp_unix"})
         self.assertEqual(able[Row(64, 64, streaming=True)], peers)
+        for sender in ("client", "server"):
+            row = Row(8 << 10, 1, streaming=True, one_way=sender)
+            self.assertEqual(able[row], {"verbena", "grpc_unix", "grpc_tcp"})
+            for program in (system.program for system in systems.SYSTEMS if system.key in ("verbena", "grpc_unix")):
+                self.assertIn(f"--one_way={sender}", program.command(row, 1))
         self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
         self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
         for threads, flag in ((CALLERS, "--callers"), (ISSUER, "--issuer"), (HANDLERS, "--handler=blocking")):
@@ -160,6 +168,14 @@ class TableTest(unittest.TestCase):
         self.assertEqual([line[columns["libfabric, TCP (mean)"]] for line in lines[2:7]],
                          ["8.00 (4.00)", "", "", "125,000 (3.20)", ""])
         self.assertEqual([line[columns["gRPC, TCP"]] for line in lines[2:]], [""] * 5 * len(MEASURED))
+
+    def test_messages_that_go_one_way_have_no_latency(self):
+        said = '{"p50_us": 0.0, "p99_us": 0.0, "p9999_us": 0.0, "calls_per_second": 4e6, "cpu_seconds_per_gib": 2}'
+        one_way = {Row(64, 1, streaming=True, one_way="server"): {"verbena": figures.of_one_way_json(said)}}
+        lines = [cells(line) for line in comparison.table(one_way).splitlines()]
+        self.assertEqual([line[:3] for line in lines[2:]],
+                         [["64 B, streaming, from the server", "calls/s", "4,000,000"],
+                          ["64 B, streaming, from the server", "CPU s/GiB", "2.00"]])  # fmt: skip
 
     def test_what_was_counted_has_lines_of_its_own_and_no_ratio(self):
         timed = {"verbena": Figures(20, 40, None, 1_000_000), "grpc_unix": Figures(60, 200, None, 20_000)}

@@ -22,7 +22,7 @@ class Figures:
     system_calls: float | None = None
 
     @property
-    def typical_us(self) -> float:
+    def typical_us(self) -> float | None:
         return self.mean_us if self.p50_us is None else self.p50_us
 
 
@@ -31,6 +31,12 @@ def of_json(output: str) -> Figures:
     report = json.loads(output.splitlines()[-1])
     return Figures(report["p50_us"], report["p99_us"], None, report["calls_per_second"], report["p9999_us"],
                    report["cpu_seconds_per_gib"])
+
+
+def of_one_way_json(output: str) -> Figures:
+    """Of such a line about messages that nothing answers: they have no latency."""
+    report = json.loads(output.splitlines()[-1])
+    return Figures(None, None, None, report["calls_per_second"], cpu_seconds_per_gib=report["cpu_seconds_per_gib"])
 
 
 def of_raw_reads_json(output: str) -> Figures:

@@ -23,19 +23,21 @@ class Row:
     wait: str = "busy"  # How the ends of ours wait: busy, event or adaptive.
     connections: int = 1
     streaming: bool = False  # Messages of one stream, echoed, instead of calls.
+    one_way: str = ""  # Of streaming: "client" or "server", who alone sends messages, as many as the window lets.
     attached: bool = False  # The payload, to the request, and in no message.
     threads: str = ""  # CALLERS, ISSUER, HANDLERS or none.
     rate: int = 0  # Calls a second, due whatever becomes of those before (an open loop). 0: one follows another.
 
     def __str__(self) -> str:
-        in_flight = f"up to {self.in_flight:,}" if self.rate else str(self.in_flight)
+        in_flight = f"up to {self.in_flight:,}" if self.rate else "" if self.one_way else str(self.in_flight)
         ways = ["" if self.wait == "busy" else self.wait,
                 "" if self.connections == 1 else f"{self.connections:,} connections",
                 "streaming" if self.streaming else "",
+                f"from the {self.one_way}" if self.one_way else "",
                 "attached" if self.attached else "",
                 self.threads,
                 f"open loop at {self.rate:,} calls/s" if self.rate else ""]  # fmt: skip
-        return ", ".join([size(self.payload_bytes), in_flight, *filter(None, ways)])
+        return ", ".join(filter(None, [size(self.payload_bytes), in_flight, *ways]))
 
     @property
     def is_plain(self) -> bool:
@@ -55,6 +57,9 @@ _OTHER_WAYS = (
     *(Row(64, in_flight, "adaptive", threads=CALLERS) for in_flight in (1, 16, 64)),
     *(Row(payload, in_flight, "adaptive", streaming=True, threads=CALLERS)
       for payload, in_flight in ((64, 1), (64, 64), (8 << 10, 64))),
+    *(Row(payload, 1, streaming=True, one_way=sender) for sender in ("client", "server") for payload in (64, 8 << 10, 64 << 10)),
+    *(Row(payload, 1, "adaptive", streaming=True, one_way=sender, threads=CALLERS)
+      for sender in ("client", "server") for payload in (64, 8 << 10)),
     *(Row(64, in_flight, "adaptive", threads=threads) for threads in (ISSUER, HANDLERS) for in_flight in (1, 64)),
     *(Row(64, 256, wait, rate=rate) for wait in ("busy", "adaptive") for rate in (10_000, 100_000)),
 )

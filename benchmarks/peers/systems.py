@@ -64,7 +64,8 @@ def _at_a_rate(row: Row) -> list[str]:
 
 def _way_to_call(row: Row, threads: dict[str, list[str]]) -> list[str]:
     """As our program and gRPC's take it."""
-    return [*(["--streaming"] if row.streaming else []), *threads[row.threads]]
+    return [*(["--streaming"] if row.streaming else []), *([f"--one_way={row.one_way}"] if row.one_way else []),
+            *threads[row.threads]]  # fmt: skip
 
 
 def _rpc_bench(row: Row, seconds: float) -> list[str]:
@@ -72,8 +73,12 @@ def _rpc_bench(row: Row, seconds: float) -> list[str]:
                 *_way_to_call(row, _OUR_THREADS), *_at_a_rate(row))  # fmt: skip
 
 
+def _of_json(row: Row, output: str) -> Figures:
+    return figures.of_one_way_json(output) if row.one_way else figures.of_json(output)
+
+
 def _verbena(row: Row, seconds: float) -> Figures:
-    return figures.of_json(_output(_rpc_bench(row, seconds)))
+    return _of_json(row, _output(_rpc_bench(row, seconds)))
 
 
 def _raw(row: Row, seconds: float) -> Figures:
@@ -88,8 +93,8 @@ def _pinned_or_not(program: str, *arguments: str) -> tuple[Way, Way]:
     """What sleeps between messages, however ours wait, may do better without a core for each end: the scheduler may
     wake it beside its peer."""
     def way(*pinned: str) -> Way:
-        return lambda row, seconds: figures.of_json(
-            _output(_own(program, row, seconds, *arguments, *_way_to_call(row, _GRPC_THREADS), *pinned)))  # fmt: skip
+        return lambda row, seconds: _of_json(
+            row, _output(_own(program, row, seconds, *arguments, *_way_to_call(row, _GRPC_THREADS), *pinned)))  # fmt: skip
 
     return way("--pinned"), way()
 
@@ -126,7 +131,7 @@ def _everything(_row: Row) -> bool:
 
 
 def _messages_there_and_back(row: Row) -> bool:
-    return not row.rate and not row.threads
+    return not row.rate and not row.threads and not row.one_way
 
 
 def _payload_in_messages(row: Row) -> bool:

@@ -1,5 +1,7 @@
 #include <memory>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/bench_client.h"
 #include "benchmarks/rpc_bench/blocking_load.h"
 #include "benchmarks/rpc_bench/blocking_stream_load.h"
@@ -7,6 +9,7 @@
 #include "benchmarks/rpc_bench/closed_load.h"
 #include "benchmarks/rpc_bench/coroutine_load.h"
 #include "benchmarks/rpc_bench/issued_load.h"
+#include "benchmarks/rpc_bench/one_way_load.h"
 #include "benchmarks/rpc_bench/open_load.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/rpc_bench/stream_load.h"
@@ -18,6 +21,10 @@ namespace {
 
 EchoShape ShapeOf(const BenchSettings& settings) {
   return {.payload_bytes = settings.payload_bytes, .attachment_bytes = settings.attachment_bytes};
+}
+
+OneWayShape OneWayOf(const BenchSettings& settings) {
+  return {.sender = *settings.one_way, .payload_bytes = settings.payload_bytes};
 }
 
 Span SpanOf(const BenchSettings& settings, const ChildProcess& server) {
@@ -43,6 +50,7 @@ absl::StatusOr<CallFigures> MeasureOpenLoop(const BenchSettings& settings, const
 absl::StatusOr<CallFigures> MeasureStream(const BenchSettings& settings, const ChildProcess& server) {
   absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
   if (!client.ok()) return client.status();
+  if (settings.one_way) return RunOneWayReactor(client->channel, OneWayOf(settings), SpanOf(settings, server));
   return StreamLoad(client->channel, settings.payload_bytes, settings.in_flight, SpanOf(settings, server)).Run();
 }
 
@@ -81,6 +89,7 @@ absl::StatusOr<CallFigures> MeasureBlockingStream(const BenchSettings& settings,
   const PinnedThread pinned(settings.cpus.client);
   absl::StatusOr<BenchClient> client = BenchClient::Connect(settings, server.line());
   if (!client.ok()) return client.status();
+  if (settings.one_way) return RunBlockingOneWay(client->channel, OneWayOf(settings), SpanOf(settings, server));
   return RunBlockingStream(client->channel, settings.payload_bytes, settings.in_flight, SpanOf(settings, server));
 }
 
@@ -96,6 +105,9 @@ absl::StatusOr<CallFigures> MeasureCoroutineStream(const BenchSettings& settings
   const PinnedThread pinned(settings.cpus.client);
   absl::StatusOr<BenchClient> client = BenchClient::ConnectDriven(settings, server.line(), settings.wait);
   if (!client.ok()) return client.status();
+  if (settings.one_way) {
+    return RunCoroutineOneWay(*client->loop, client->channel, OneWayOf(settings), SpanOf(settings, server));
+  }
   return RunCoroutineStream(*client->loop, client->channel, settings.payload_bytes, settings.in_flight,
                             SpanOf(settings, server));
 }
@@ -151,8 +163,6 @@ absl::StatusOr<CallFigures> MeasureLoad(const BenchSettings& settings, const Chi
   return absl::InternalError("a load of no kind");
 }
 
-}  // namespace
-
 const char* ToString(Load load) {
   switch (load) {
     case Load::kClosedLoop:
@@ -177,6 +187,14 @@ const char* ToString(Load load) {
       return "beside an attachment";
   }
   return "?";
+}
+
+}  // namespace
+
+std::string LoadOf(const BenchSettings& settings) {
+  const std::string load = ToString(settings.load);
+  if (!settings.one_way) return load;
+  return absl::StrCat(load, *settings.one_way == Sender::kClient ? ", from the client" : ", from the server");
 }
 
 absl::StatusOr<CallFigures> RunCallRound(const BenchSettings& settings,

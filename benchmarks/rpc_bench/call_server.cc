@@ -8,6 +8,7 @@
 #include "benchmarks/rpc_bench/co_echo_service.h"
 #include "benchmarks/rpc_bench/echo_call.h"
 #include "benchmarks/rpc_bench/echo_reactor.h"
+#include "benchmarks/rpc_bench/one_way_reactors.h"
 #include "benchmarks/rpc_bench/rounds.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "rpc/attachment/attachment_reader.h"
@@ -34,6 +35,10 @@ class EchoService final : public Bench::CallbackService {
     done(absl::OkStatus());
   }
   ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext* context) override { return new EchoReactor; }
+  ServerReadReactor<Bytes>* StreamFromClient(ServerContext*, Bytes*) override { return new TakingReactor; }
+  ServerWriteReactor<Bytes>* StreamFromServer(ServerContext*, const Bytes* message) override {
+    return new SendingReactor(*message);
+  }
 
  private:
   const absl::Cord attachment_;  // Of each of Fetch's responses.
@@ -51,6 +56,17 @@ class BlockingEchoService final : public Bench::Service {
       if (absl::Status written = stream->Write(message); !written.ok()) return written;
     }
     return absl::OkStatus();
+  }
+  absl::Status StreamFromClient(ServerContext*, ServerReader<Bytes>* stream, Bytes*) override {
+    Bytes message;
+    while (stream->Read(&message)) {
+    }
+    return absl::OkStatus();
+  }
+  absl::Status StreamFromServer(ServerContext*, const Bytes* message, ServerWriter<Bytes>* stream) override {
+    absl::Status written;
+    while (written.ok()) written = stream->Write(*message);
+    return written;
   }
 };
 

@@ -25,6 +25,17 @@ class CoEchoService final : public Bench::CoService {
     }
     co_return absl::OkStatus();
   }
+  Task<absl::Status> StreamFromClient(ServerContext*, CoServerReader<Bytes>* stream, Bytes*) override {
+    Bytes message;
+    while (co_await stream->Read(&message)) {
+    }
+    co_return absl::OkStatus();
+  }
+  Task<absl::Status> StreamFromServer(ServerContext*, const Bytes* message, CoServerWriter<Bytes>* stream) override {
+    absl::Status written;
+    while (written.ok()) written = co_await stream->Write(*message);
+    co_return written;
+  }
 };
 
 }  // namespace verbena::benchmarks

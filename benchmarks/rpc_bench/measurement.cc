@@ -5,7 +5,6 @@
 #include "tests/allocation_count/allocation_count.h"
 
 namespace verbena::benchmarks {
-
 void Measurement::Begin(Clock::time_point now) {
   from_ = now + absl::ToChronoNanoseconds(span_.warm_up);
   to_ = from_ + absl::ToChronoNanoseconds(span_.duration);
@@ -32,6 +31,11 @@ void Measurement::OnDone(Clock::time_point start, Clock::time_point now) {
 void Measurement::OnDueDone(Clock::time_point due, Clock::time_point now) {
   if (due >= from_ && due < to_) AddLatency(due, now);
   if (phase_ == Phase::kMeasuring) ++done_;
+  Advance(now);
+}
+
+void Measurement::OnManyDone(uint64_t count, Clock::time_point now) {
+  if (phase_ == Phase::kMeasuring) done_ += count;
   Advance(now);
 }
 

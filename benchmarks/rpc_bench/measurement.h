@@ -39,6 +39,8 @@ class Measurement {
   // The same of something that was due at `due`, whenever it was started: its latency counts if it was due within the
   // span, however late it ends.
   void OnDueDone(Clock::time_point due, Clock::time_point now);
+  // So many were done of which nobody can tell how long they took. They have no latency.
+  void OnManyDone(uint64_t count, Clock::time_point now);
   // Before the end of the span.
   bool IsDueYet(Clock::time_point due) const { return due < to_; }
   // Something that was due at `due` was not even started when the span ended: it has waited so long at least.

@@ -50,6 +50,19 @@ TEST(Measurement, WhatOthersMeasuredMeanwhileIsAdded) {
   EXPECT_NEAR(figures.p50_us, 8000, 40);
 }
 
+TEST(Measurement, WhatPassedInNumbersCountsWithoutLatency) {
+  Measurement measurement = Begun();
+  measurement.OnManyDone(64, At(10));  // Warm-up; with it the span begins.
+  measurement.OnManyDone(64, At(50));
+  measurement.OnManyDone(36, At(110));  // With it the span ends.
+  EXPECT_TRUE(measurement.over());
+  measurement.OnManyDone(64, At(111));
+  const CallFigures figures = measurement.Figures();
+  EXPECT_EQ(figures.calls, 100u);
+  EXPECT_DOUBLE_EQ(figures.calls_per_second, 1000);
+  EXPECT_EQ(figures.max_us, 0);
+}
+
 TEST(Measurement, WhatWasDueWithinTheSpanHasItsWholeLatencyHoweverLate) {
   Measurement measurement = Begun();
   measurement.Advance(At(10));

@@ -82,17 +82,23 @@ std::string ToText(const Report& report) {
   std::string text = absl::StrFormat(
       "device %s, wait %s, %s, %d bytes %s, %d in flight, %d connections\n"
       "calls      %d   %.0f calls/s   %.3f GB/s\n"
-      "latency    p50 %.2f us   p90 %.2f us   p99 %.2f us   p99.9 %.2f us   p99.99 %.2f us   max %.2f us\n"
       "raw verbs  SEND there and back p50 %.2f us   READ stream %.3f GB/s\n"
-      "ratio      %.2f of raw %s\n"
       "client     %.2f doorbells and %.2f allocations per call\n"
       "processor  %.2f us per call at the client, %.2f us at the server, %.2f s per GiB at both",
       setting.device, setting.wait, setting.load, setting.payload_bytes,
       setting.attachment ? "attached" : "in the message", setting.in_flight, setting.connections, calls.calls,
-      calls.calls_per_second, report.gbytes_per_second, calls.p50_us, calls.p90_us, calls.p99_us, calls.p999_us,
-      calls.p9999_us, calls.max_us, report.raw.p50_us, report.raw.read_gbytes_per_second, report.ratio_to_raw,
-      setting.attachment ? "READ bandwidth" : "p50", calls.doorbells_per_call, calls.allocations_per_call,
-      calls.client_cpu_us_per_call, calls.server_cpu_us_per_call, report.cpu_seconds_per_gib);
+      calls.calls_per_second, report.gbytes_per_second, report.raw.p50_us, report.raw.read_gbytes_per_second,
+      calls.doorbells_per_call, calls.allocations_per_call, calls.client_cpu_us_per_call, calls.server_cpu_us_per_call,
+      report.cpu_seconds_per_gib);
+  if (calls.max_us > 0) {
+    absl::StrAppendFormat(
+        &text, "\nlatency    p50 %.2f us   p90 %.2f us   p99 %.2f us   p99.9 %.2f us   p99.99 %.2f us   max %.2f us",
+        calls.p50_us, calls.p90_us, calls.p99_us, calls.p999_us, calls.p9999_us, calls.max_us);
+  }
+  if (report.ratio_to_raw > 0) {
+    absl::StrAppendFormat(&text, "\nratio      %.2f of raw %s", report.ratio_to_raw,
+                          setting.attachment ? "READ bandwidth" : "p50");
+  }
   if (setting.rate > 0) {
     absl::StrAppendFormat(&text, "\nopen loop  %.0f calls/s asked for, %d calls started late, %d never", setting.rate,
                           calls.late_calls, calls.unstarted_calls);

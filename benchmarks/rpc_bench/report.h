@@ -12,7 +12,8 @@ namespace verbena::benchmarks {
 // One round's figures of the calls.
 struct CallFigures {
   uint64_t calls = 0;
-  double p50_us = 0;  // Of an open loop from the instant at which the call was due; else from its start.
+  double p50_us = 0;  // Of an open loop from the instant at which the call was due; else from its start. All are 0
+                      // of messages that go one way.
   double p90_us = 0;
   double p99_us = 0;
   double p999_us = 0;

@@ -5,11 +5,13 @@
 #define VERBENA_BENCHMARKS_RPC_BENCH_ROUNDS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "benchmarks/rpc_bench/one_way_load.h"
 #include "benchmarks/rpc_bench/report.h"
 #include "benchmarks/yardstick/cpu_pinning.h"
 #include "rpc/options.h"
@@ -29,7 +31,6 @@ enum class Load {
   kIssuer,           // Asynchronous calls of one thread that is not the loop's.
   kBeside,           // kClosedLoop alone, and then beside a call with a large attachment on the same connection.
 };
-const char* ToString(Load load);
 
 // How the server's handlers are written.
 enum class Handler {
@@ -58,6 +59,7 @@ struct BenchSettings {
   size_t in_flight = 1;
   int connections = 1;
   Load load = Load::kClosedLoop;
+  std::optional<Sender> one_way;       // Of a stream: whose messages, if they are not echoed.
   double rate = 0;                     // kOpenLoop: calls a second.
   size_t beside_attachment_bytes = 0;  // kBeside.
   bool beside_in_response = false;     // Attached to the responses.
@@ -68,6 +70,9 @@ struct BenchSettings {
     return payload_bytes + attachment_bytes > 0 ? payload_bytes + attachment_bytes : 1;
   }
 };
+
+// What is measured, in words.
+std::string LoadOf(const BenchSettings& settings);
 
 // How a channel and a server of such settings use the device.
 TransportOptions TransportOf(const BenchSettings& settings);

@@ -5,6 +5,7 @@
 //   rpc_bench --device=soft --attachment=67108864 --in_flight=1 --wait=event --digest=parts  a handler that works on it
 //   rpc_bench --device=soft --rate=100000                             an open loop
 //   rpc_bench --device=soft --wait=busy --streaming --in_flight=64    messages of a stream
+//   rpc_bench --device=soft --wait=busy --streaming --one_way=server  that go one way
 //   rpc_bench --device=soft --wait=busy --caller_drives               no hand-over between threads at the client
 //   rpc_bench --device=soft --wait=adaptive --callers --in_flight=16  threads that block
 //   rpc_bench --device=soft --wait=busy --coroutines --handler=coroutine  coroutines at both ends
@@ -52,6 +53,10 @@ ABSL_FLAG(bool, streaming, false,
           "Messages over one stream, echoed, --in_flight of them on their way, and no calls. With --callers by threads "
           "that block: one writes, one reads; both by one if one message is on its way. With "
           "--coroutines by two of them, of one thread.");
+ABSL_FLAG(
+    std::string, one_way, "",
+    "With --streaming: client or server, who alone sends messages, as many as the stream's window lets, which the "
+    "other drops.");
 ABSL_FLAG(
     bool, caller_drives, false,
     "Blocking calls of one thread that drives the client's loop; and, for comparison, of one while the loop has a "
@@ -102,6 +107,14 @@ std::optional<Load> LoadFromFlags() {
   return asked.empty() ? Load::kClosedLoop : asked.front();
 }
 
+// Nothing: messages are echoed, or what was asked for is neither.
+std::optional<Sender> SenderFromFlags() {
+  const std::string name = absl::GetFlag(FLAGS_one_way);
+  if (name == "client") return Sender::kClient;
+  if (name == "server") return Sender::kServer;
+  return std::nullopt;
+}
+
 std::optional<Handler> HandlerFromFlags() {
   const std::string name = absl::GetFlag(FLAGS_handler);
   if (name == "callback") return Handler::kCallback;
@@ -140,6 +153,11 @@ absl::Status CheckFlags() {
                       "--beside_attachment only one can be measured, or --streaming with --callers or --coroutines"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
                       "--streaming has no --attachment"));
+  if (!absl::GetFlag(FLAGS_one_way).empty()) {
+    status.Update(check(SenderFromFlags().has_value(), "--one_way must be client or server"));
+    status.Update(check(absl::GetFlag(FLAGS_streaming), "--one_way is of --streaming"));
+    status.Update(check(absl::GetFlag(FLAGS_in_flight) <= 1, "--one_way has as many in flight as the window lets"));
+  }
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
                       "--caller_drives has one call in flight"));
   status.Update(check(!absl::GetFlag(FLAGS_callers) || absl::GetFlag(FLAGS_in_flight) <= int64_t{kCallersMax},
@@ -192,6 +210,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   const int64_t payload = absl::GetFlag(FLAGS_payload);
   settings.payload_bytes = payload >= 0 ? payload : (attachment ? 0 : 64);
   settings.load = *LoadFromFlags();
+  settings.one_way = SenderFromFlags();
   settings.rate = absl::GetFlag(FLAGS_rate);
   settings.beside_attachment_bytes = absl::GetFlag(FLAGS_beside_attachment);
   settings.beside_in_response = absl::GetFlag(FLAGS_beside_response);
@@ -233,7 +252,7 @@ absl::StatusOr<Report> RunRounds(const BenchSettings& settings) {
   }
   return MakeReport({.device = device,
                      .wait = AbslUnparseFlag(settings.wait),
-                     .load = ToString(settings.load),
+                     .load = LoadOf(settings),
                      .payload_bytes = settings.payload_bytes + settings.attachment_bytes,
                      .attachment = settings.attachment_bytes > 0,
                      .in_flight = settings.in_flight,

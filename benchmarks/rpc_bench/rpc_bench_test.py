@@ -136,6 +136,17 @@ class RpcBench(unittest.TestCase):
                 self.check(figures)
                 self.assertEqual(figures["load"], "stream")
 
+    def test_streams_of_messages_that_go_one_way(self):
+        ways = {"stream": [], "blocking stream": ["--callers", "--handler=blocking"],
+                "coroutine's stream": ["--coroutines", "--handler=coroutine"]}  # fmt: skip
+        for load, flags in ways.items():
+            for sender in ("client", "server"):
+                with self.subTest(load=load, sender=sender):
+                    figures = measure("--streaming", f"--one_way={sender}", *flags)
+                    self.assertEqual(figures["load"], f"{load}, from the {sender}")
+                    self.assertGreater(figures["calls_per_second"], 0)
+                    self.assertEqual([figures[key] for key in PERCENTILES], [0] * len(PERCENTILES))
+
     def test_caller_that_drives_is_measured_beside_one_that_does_not(self):
         for wait in ("busy", "event", "adaptive"):
             with self.subTest(wait=wait):
@@ -162,6 +173,14 @@ class RpcBench(unittest.TestCase):
         result = run("--device=soft", "--seconds=0.1", "--rounds=1")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("of raw p50", result.stdout)
+        self.assertIn("latency ", result.stdout)
+
+    def test_text_of_messages_that_go_one_way_has_no_latency(self):
+        result = run("--device=soft", "--seconds=0.1", "--rounds=1", "--streaming", "--one_way=client")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("stream, from the client", result.stdout)
+        self.assertNotIn("latency ", result.stdout)
+        self.assertNotIn("of raw p50", result.stdout)
 
     def test_nonsense_is_refused_in_words(self):
         for flag, words in (
@@ -176,6 +195,9 @@ class RpcBench(unittest.TestCase):
             ("--callers --in_flight=1025", "--callers are at most 1024"),
             ("--streaming --attachment=8", "has no --attachment"),
             ("--caller_drives --in_flight=2", "one call in flight"),
+            ("--one_way=client", "is of --streaming"),
+            ("--streaming --one_way=both", "--one_way must be client or server"),
+            ("--streaming --one_way=client --in_flight=2", "as many in flight as the window lets"),
             ("--beside_response", "says where the --beside_attachment is"),
             ("--wait=sometimes", "must be busy, event or adaptive"),
         ):

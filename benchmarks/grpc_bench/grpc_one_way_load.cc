@@ -1,0 +1,134 @@
+#include "benchmarks/grpc_bench/grpc_one_way_load.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+
+namespace verbena::benchmarks {
+namespace {
+
+using Clock = LoadWindow::Clock;
+
+// What all four have.
+struct OneWayStream {
+  OneWayStream(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape)
+      : shape(shape), stub(Bench::NewStub(std::move(channel))), window(shape, Clock::now()) {
+    message.set_payload(std::string(shape.payload_bytes, 'v'));
+  }
+
+  // A message was written or read. Whether the window goes on.
+  bool OnPassed() {
+    const Clock::time_point now = Clock::now();
+    window.Count(std::exchange(last, now), now, &latencies);
+    return !window.IsOver(now);
+  }
+  // The server sends until the client has gone.
+  void Cancel() {
+    cancelled = true;
+    context.TryCancel();
+  }
+  absl::StatusOr<LoadFigures> FiguresOr(const grpc::Status& end) {
+    if (!end.ok() && !(cancelled && end.error_code() == grpc::StatusCode::CANCELLED)) {
+      return absl::Status(static_cast<absl::StatusCode>(end.error_code()), end.error_message());
+    }
+    return LoadFigures(std::move(latencies), shape);
+  }
+
+  const LoadShape shape;
+  const std::unique_ptr<Bench::Stub> stub;
+  const LoadWindow window;
+  grpc::ClientContext context;
+  Bytes message;  // That is written; asked for.
+  Bytes reply;
+  Clock::time_point last = Clock::now();
+  LatencyHistogram latencies;
+  bool cancelled = false;
+};
+
+class WritingReactor final : public grpc::ClientWriteReactor<Bytes> {
+ public:
+  explicit WritingReactor(OneWayStream* stream) : stream_(*stream) {}
+
+  grpc::Status Run() {
+    stream_.stub->async()->StreamFromClient(&stream_.context, &stream_.reply, this);
+    StartWrite(&stream_.message);
+    StartCall();
+    ended_.WaitForNotification();
+    return status_;
+  }
+
+ private:
+  void OnWriteDone(bool ok) override {
+    if (!ok) return;  // OnDone follows.
+    stream_.OnPassed() ? StartWrite(&stream_.message) : StartWritesDone();
+  }
+  void OnDone(const grpc::Status& status) override {
+    status_ = status;
+    ended_.Notify();
+  }
+
+  OneWayStream& stream_;
+  grpc::Status status_;
+  absl::Notification ended_;
+};
+
+class ReadingReactor final : public grpc::ClientReadReactor<Bytes> {
+ public:
+  explicit ReadingReactor(OneWayStream* stream) : stream_(*stream) {}
+
+  grpc::Status Run() {
+    stream_.stub->async()->StreamFromServer(&stream_.context, &stream_.message, this);
+    StartRead(&stream_.reply);
+    StartCall();
+    ended_.WaitForNotification();
+    return status_;
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;  // OnDone follows.
+    if (!stream_.OnPassed()) stream_.Cancel();
+    StartRead(&stream_.reply);
+  }
+  void OnDone(const grpc::Status& status) override {
+    status_ = status;
+    ended_.Notify();
+  }
+
+  OneWayStream& stream_;
+  grpc::Status status_;
+  absl::Notification ended_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoadFigures> RunGrpcWriter(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape) {
+  OneWayStream stream(std::move(channel), shape);
+  return stream.FiguresOr(WritingReactor(&stream).Run());
+}
+
+absl::StatusOr<LoadFigures> RunGrpcReader(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape) {
+  OneWayStream stream(std::move(channel), shape);
+  return stream.FiguresOr(ReadingReactor(&stream).Run());
+}
+
+absl::StatusOr<LoadFigures> RunGrpcBlockingWriter(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape) {
+  OneWayStream stream(std::move(channel), shape);
+  const auto writer = stream.stub->StreamFromClient(&stream.context, &stream.reply);
+  while (writer->Write(stream.message) && stream.OnPassed()) {
+  }
+  writer->WritesDone();
+  return stream.FiguresOr(writer->Finish());
+}
+
+absl::StatusOr<LoadFigures> RunGrpcBlockingReader(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape) {
+  OneWayStream stream(std::move(channel), shape);
+  const auto reader = stream.stub->StreamFromServer(&stream.context, stream.message);
+  while (reader->Read(&stream.reply)) {
+    if (!stream.OnPassed()) stream.Cancel();
+  }
+  return stream.FiguresOr(reader->Finish());
+}
+
+}  // namespace verbena::benchmarks
