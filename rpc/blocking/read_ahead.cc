@@ -59,20 +59,14 @@ bool ReadAhead::Refuse() {
   return false;
 }
 
-// False: there is no further message.
+// Waits for messages. False: there is no further one.
 bool ReadAhead::Refill() {
   reading_.Clear();
-  while (true) {
-    {
-      std::unique_lock lock(mu_);
-      if (!idle_) WaitUntil(lock, [this] { return !arrived_.empty() || ended_; });
-      std::swap(reading_, arrived_);
-      if (ended_) return !reading_.empty();
-      if (!std::exchange(idle_, false)) return true;
-    }
-    AskForTurn();
-    if (!reading_.empty()) return true;
-  }
+  if (!std::exchange(begun_, true)) AskForTurn();
+  std::unique_lock lock(mu_);
+  WaitUntil(lock, [this] { return !arrived_.empty() || ended_; });
+  std::swap(reading_, arrived_);
+  return !reading_.empty();
 }
 
 void ReadAhead::Advance(const absl::Status& status) {
@@ -80,13 +74,6 @@ void ReadAhead::Advance(const absl::Status& status) {
     End(status);
     if (stream().dropped() && !under_way()) DropArrived();  // Nobody comes for it.
     return WakeLater();
-  }
-  {
-    const std::lock_guard lock(mu_);
-    if (arrived_.charge() >= kReadAheadBytes) {
-      idle_ = true;
-      return;
-    }
   }
   stream().ReadTo(this, scratch_.get(), Next());
 }

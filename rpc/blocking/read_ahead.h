@@ -1,9 +1,9 @@
 // Reads a stream for a thread that waits for its messages: the loop hands over what has come, serialized, and the
 // reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
 //
-// What is read ahead counts as unread: the window holds up the sender of a reader who falls behind. Of small messages
-// it is little (kReadAheadBytes twice), in memory of its own. Long ones, and those with attachments, stay in the memory
-// that they came in, where the stream would have kept them.
+// What is read ahead counts as unread: the window holds up the sender of a reader who falls behind, and is as much as
+// there ever is. Small messages are copied into two batches, which are used in turn. Long ones, and those with
+// attachments, stay in the memory that they came in, where the stream would have kept them.
 //
 // Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
 
@@ -24,8 +24,6 @@
 #include "rpc/message_stream.h"
 
 namespace verbena::rpc {
-
-inline constexpr size_t kReadAheadBytes = size_t{64} << 10;
 
 class ReadAhead final : public StreamPump, private MessageSink {
  public:
@@ -48,12 +46,12 @@ class ReadAhead final : public StreamPump, private MessageSink {
   std::atomic<bool> unreadable_ = false;
 
   // The reader's.
+  bool begun_ = false;  // The loop reads, and goes on until nothing more arrives.
   MessageBatch reading_;
   uint64_t unreported_ = 0;  // What he has read that the stream does not know of, as its window counts.
   std::unique_ptr<google::protobuf::MessageLite> scratch_;  // Set before the first turn, then the loop's.
 
   MessageBatch arrived_ ABSL_GUARDED_BY(mu_);
-  bool idle_ ABSL_GUARDED_BY(mu_) = true;    // Nothing is begun on the loop.
   bool ended_ ABSL_GUARDED_BY(mu_) = false;  // Nothing more arrives.
 };
 

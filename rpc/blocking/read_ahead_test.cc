@@ -32,6 +32,18 @@ TEST_F(ReadAheadTest, WhatIsThereIsReadWithoutTheLoop) {
   EXPECT_FALSE(reads_->unreadable());
 }
 
+TEST_F(ReadAheadTest, AllThatTheWindowHoldsIsReadWithoutTheLoop) {
+  OnLoop([this] { Deliver("first"); });
+  Beside([this] { EXPECT_EQ(Next(), "first"); });
+  const uint64_t messages = StreamOptions().window_bytes / 2000;
+  OnLoop([this, messages] {
+    for (uint64_t i = 0; i < messages; ++i) Deliver(std::string(1500, '.'));
+  });
+  WithoutLoop([this, messages] {
+    for (uint64_t i = 0; i < messages; ++i) ASSERT_EQ(Next().size(), 1500u) << i;
+  });
+}
+
 TEST_F(ReadAheadTest, ReaderSleepsUntilAMessageComes) {
   std::thread reader([this] { EXPECT_EQ(Next(), "late"); });
   while (loop_->posted() < 2) std::this_thread::yield();  // It has begun.
@@ -93,7 +105,10 @@ TEST_F(ReadAheadTest, LargeMessagesAreReadAheadAndCountAsUnread) {
 TEST_F(ReadAheadTest, WhatIsDroppedIsNotKeptForAReaderWhoDoesNotCome) {
   OnLoop([this] { Deliver("small"); });
   Beside([this] { EXPECT_EQ(Next(), "small"); });
-  OnLoop([this] { Deliver("a", "beside a"); });
+  OnLoop([this] {
+    for (int i = 0; i < 70; ++i) Deliver(std::string(1000, '.'));
+    Deliver("a", "beside a");
+  });
   EXPECT_FALSE(delivered_memory_.expired());
   Close();
   EXPECT_TRUE(delivered_memory_.expired());

@@ -1,0 +1,87 @@
+// Messages in a batch: their order, and what memory it keeps.
+
+#include "rpc/blocking/message_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "tests/allocation_count/allocation_count.h"
+
+namespace verbena::rpc {
+namespace {
+
+using testing::AllocationsOf;
+
+void Add(MessageBatch& batch, absl::string_view message) {
+  std::memcpy(batch.Append(message.size()), message.data(), message.size());
+}
+
+std::string TakeText(MessageBatch& batch) {
+  const MessageBatch::Message message = batch.Take();
+  if (!message.payload.empty()) return std::string(message.payload);
+  return {reinterpret_cast<const char*>(message.body.data()), message.body.size()};
+}
+
+TEST(MessageBatch, SmallOnesAndOthersAreTakenInOrder) {
+  MessageBatch batch;
+  EXPECT_TRUE(batch.empty());
+  Add(batch, "first");
+  batch.Append(absl::Cord("body, and what is beside it"), 4);
+  Add(batch, "third");
+  EXPECT_EQ(TakeText(batch), "first");
+  EXPECT_EQ(TakeText(batch), "body, and what is beside it");
+  EXPECT_FALSE(batch.empty());
+  EXPECT_EQ(TakeText(batch), "third");
+  EXPECT_TRUE(batch.empty());
+}
+
+TEST(MessageBatch, MemoryIsUsedAgain) {
+  const std::string message(1000, 'm');
+  MessageBatch batch;
+  const auto fill = [&] {
+    for (int i = 0; i < 10; ++i) Add(batch, message);
+  };
+  fill();
+  batch.Clear();
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(AllocationsOf(fill), 0u);
+}
+
+TEST(MessageBatch, MemoryOfManyIsLetGo) {
+  const std::string message(MessageBatch::kBlockBytes, 'm');
+  constexpr size_t kMore = 3;
+  MessageBatch batch;
+  const auto fill = [&] {
+    for (size_t i = 0; i < MessageBatch::kBlocksKept + kMore; ++i) Add(batch, message);
+  };
+  fill();
+  batch.Clear();
+  EXPECT_EQ(AllocationsOf(fill), kMore);
+}
+
+TEST(MessageBatch, MessageStaysWhereItIsWhenOthersFollow) {
+  MessageBatch batch;
+  Add(batch, "first");
+  const MessageBatch::Message first = batch.Take();
+  for (int i = 0; i < 5; ++i) Add(batch, std::string(MessageBatch::kBlockBytes / 2 + 1, '.'));
+  EXPECT_EQ(std::memcmp(first.body.data(), "first", first.body.size()), 0);
+}
+
+TEST(MessageBatch, MessageOfMoreThanABlockHasOneOfItsOwn) {
+  const std::string large(3 * MessageBatch::kBlockBytes, 'l');
+  MessageBatch batch;
+  for (int round = 0; round < 2; ++round) {
+    Add(batch, "before");
+    Add(batch, large);
+    Add(batch, "behind");
+    EXPECT_EQ(TakeText(batch), "before");
+    EXPECT_EQ(TakeText(batch), large);
+    EXPECT_EQ(TakeText(batch), "behind");
+    batch.Clear();
+  }
+}
+
+}  // namespace
+}  // namespace verbena::rpc
