@@ -37,6 +37,11 @@ MessageStream::MessageStream(std::shared_ptr<transport::LoopHandle> loop, const 
 
 MessageStream::~MessageStream() = default;
 
+void MessageStream::Post(absl::AnyInvocable<void()> task) {
+  const std::shared_ptr<MessageStream> self = shared_from_this();  // The task may be over before Post is.
+  if (!loop_->Post(task)) task();
+}
+
 void MessageStream::PostOperation(absl::AnyInvocable<void()> operation) {
   PostInTurn([this, operation = std::move(operation)]() mutable {
     in_posted_operation_ = true;
@@ -324,10 +329,12 @@ void MessageStream::RunCompletions() {
 
 void MessageStream::RunCompletionsLater() {
   if (completions_.empty() || completing_ || std::exchange(completions_posted_, true)) return;
-  PostInTurn([this] {
-    completions_posted_ = false;
-    BeginRow();
-    RunCompletions();
+  Post([self = shared_from_this()] {  // No larger: it is allocated for otherwise.
+    self->RunInTurn([stream = self.get()] {
+      stream->completions_posted_ = false;
+      stream->BeginRow();
+      stream->RunCompletions();
+    });
   });
 }
 

@@ -199,10 +199,9 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // Does `work` by a task of the loop, or at once if that is gone.
   template <typename Work>
   void PostInTurn(Work work) {
-    const std::shared_ptr<MessageStream> self = shared_from_this();  // The task may be over before Post is.
-    absl::AnyInvocable<void()> task = [self, work = std::move(work)]() mutable { self->RunInTurn(std::move(work)); };
-    if (!loop_->Post(task)) task();
+    Post([self = shared_from_this(), work = std::move(work)]() mutable { self->RunInTurn(std::move(work)); });
   }
+  void Post(absl::AnyInvocable<void()> task);
   // What a task of the loop does, or he who cannot post one any more: once the loop is gone there are many who may, on
   // as many threads, and they take turns. The caller has a share of this.
   template <typename Work>

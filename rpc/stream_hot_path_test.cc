@@ -175,5 +175,24 @@ TEST_F(StreamHotPathTest, AWriterWhoDoesNotStopLetsTheTurnEnd) {
   EXPECT_EQ(wire_.waiting.size(), 3u);
 }
 
+TEST_F(StreamHotPathTest, NorDoesHeAllocateForTheTaskByWhichHeGoesOn) {
+  OnLoop([this] {
+    OpenWindow();
+    WriteForEver();
+  });
+  wire_.waiting.reserve(kWarmUp);
+  uint64_t tasks = 0;
+  uint64_t allocations = 0;
+  for (uint64_t turn = 0; turn < 320; ++turn) {
+    OnLoop([&] {
+      const size_t posted = loop_.posted();
+      allocations += testing::AllocationsOf([this] { EndTurn(); });
+      tasks += loop_.posted() - posted;
+    });
+  }
+  EXPECT_GT(tasks, 100u);
+  EXPECT_LT(allocations, tasks / 8) << "but for the test loop's own queue";
+}
+
 }  // namespace
 }  // namespace verbena::rpc
