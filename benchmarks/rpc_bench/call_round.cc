@@ -24,7 +24,9 @@ EchoShape ShapeOf(const BenchSettings& settings) {
 }
 
 OneWayShape OneWayOf(const BenchSettings& settings) {
-  return {.sender = *settings.one_way, .payload_bytes = settings.payload_bytes};
+  return {.sender = *settings.one_way,
+          .payload_bytes = settings.payload_bytes,
+          .attachment_bytes = settings.attachment_bytes};
 }
 
 Span SpanOf(const BenchSettings& settings, const ChildProcess& server) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "benchmarks/rpc_bench/attachment_ring.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "benchmarks/rpc_bench/co_echo_service.h"
 #include "benchmarks/rpc_bench/echo_call.h"
@@ -24,7 +25,8 @@ constexpr uint64_t kRoom = 4096;  // For what a message has beside payload and a
 
 class EchoService final : public Bench::CallbackService {
  public:
-  explicit EchoService(absl::Cord attachment) : attachment_(std::move(attachment)) {}
+  EchoService(absl::Cord attachment, AttachmentRing stream_attachments)
+      : attachment_(std::move(attachment)), stream_attachments_(std::move(stream_attachments)) {}
 
   void Echo(ServerContext* context, const Bytes* request, Bytes* reply, Responder done) override {
     reply->set_payload(request->payload());
@@ -37,15 +39,18 @@ class EchoService final : public Bench::CallbackService {
   ServerBidiReactor<Bytes, Bytes>* EchoStream(ServerContext* context) override { return new EchoReactor; }
   ServerReadReactor<Bytes>* StreamFromClient(ServerContext*, Bytes*) override { return new TakingReactor; }
   ServerWriteReactor<Bytes>* StreamFromServer(ServerContext*, const Bytes* message) override {
-    return new SendingReactor(*message);
+    return new SendingReactor(*message, stream_attachments_);
   }
 
  private:
-  const absl::Cord attachment_;  // Of each of Fetch's responses.
+  const absl::Cord attachment_;              // Of each of Fetch's responses.
+  const AttachmentRing stream_attachments_;  // Of StreamFromServer's messages.
 };
 
 class BlockingEchoService final : public Bench::Service {
  public:
+  explicit BlockingEchoService(AttachmentRing attachments) : attachments_(std::move(attachments)) {}
+
   absl::Status Echo(ServerContext*, const Bytes* request, Bytes* reply) override {
     reply->set_payload(request->payload());
     return absl::OkStatus();
@@ -59,15 +64,20 @@ class BlockingEchoService final : public Bench::Service {
   }
   absl::Status StreamFromClient(ServerContext*, ServerReader<Bytes>* stream, Bytes*) override {
     Bytes message;
-    while (stream->Read(&message)) {
+    absl::Cord attachment;
+    while (stream->Read(&message, &attachment)) {
     }
     return absl::OkStatus();
   }
   absl::Status StreamFromServer(ServerContext*, const Bytes* message, ServerWriter<Bytes>* stream) override {
     absl::Status written;
-    while (written.ok()) written = stream->Write(*message);
+    AttachmentRing attachments = attachments_;
+    while (written.ok()) written = stream->Write(*message, attachments.Next());
     return written;
   }
+
+ private:
+  const AttachmentRing attachments_;  // Of StreamFromServer's messages.
 };
 
 void AddTo(wire::Crc32c& sum, const absl::Cord& bytes) {
@@ -115,10 +125,13 @@ absl::Status ServeCalls(const BenchSettings& settings) {
   absl::StatusOr<absl::Cord> attachment =
       MakeAttachment(settings.beside_in_response ? settings.beside_attachment_bytes : 0);
   if (!attachment.ok()) return attachment.status();
-  EchoService echo(*std::move(attachment));
+  absl::StatusOr<AttachmentRing> stream_attachments =
+      AttachmentRing::Create(settings.one_way == Sender::kServer ? settings.attachment_bytes : 0);
+  if (!stream_attachments.ok()) return stream_attachments.status();
+  EchoService echo(*std::move(attachment), *stream_attachments);
   DigestService digest(settings.digest);
-  BlockingEchoService blocking_echo;
-  CoEchoService coroutine_echo;
+  BlockingEchoService blocking_echo(*stream_attachments);
+  CoEchoService coroutine_echo(*stream_attachments);
   Service* service = &echo;
   if (settings.handler == Handler::kBlocking) service = &blocking_echo;
   if (settings.handler == Handler::kCoroutine) service = &coroutine_echo;

@@ -1,10 +1,12 @@
 #include "benchmarks/rpc_bench/one_way_load.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "absl/synchronization/notification.h"
+#include "benchmarks/rpc_bench/attachment_ring.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
 #include "rpc/client_context.h"
 #include "rpc/coroutine/block_on.h"
@@ -16,19 +18,29 @@ namespace {
 
 using Clock = Measurement::Clock;
 
-constexpr uint64_t kPassedForEachLook = 64;  // At the clock, which takes as long as a tenth of a small message.
+// At the clock, which takes as long as a tenth of a small message.
+constexpr uint64_t kPassedForEachLook = 64;
+constexpr uint64_t kBytesForEachLook = 1 << 20;
+
+absl::StatusOr<AttachmentRing> AttachmentsOf(const OneWayShape& shape) {
+  return AttachmentRing::Create(shape.sender == Sender::kClient ? shape.attachment_bytes : 0);
+}
 
 // What all six have.
 struct OneWayStream {
-  OneWayStream(std::shared_ptr<Channel> channel, size_t payload_bytes, const Span& span)
-      : stub(std::move(channel)), measurement(span) {
-    message.set_payload(std::string(payload_bytes, 'v'));
+  OneWayStream(std::shared_ptr<Channel> channel, const OneWayShape& shape, AttachmentRing attachments, const Span& span)
+      : look_after(
+            std::min(kPassedForEachLook, 1 + kBytesForEachLook / (1 + shape.payload_bytes + shape.attachment_bytes))),
+        stub(std::move(channel)),
+        attachments(std::move(attachments)),
+        measurement(span) {
+    message.set_payload(std::string(shape.payload_bytes, 'v'));
     measurement.Begin(Clock::now());
   }
 
   // A message was written or read. Whether the span goes on.
   bool OnPassed() {
-    if (++passed == kPassedForEachLook) measurement.OnManyDone(std::exchange(passed, 0), Clock::now());
+    if (++passed == look_after) measurement.OnManyDone(std::exchange(passed, 0), Clock::now());
     return !measurement.over();
   }
   // The server sends until the client has gone, so that its stream ends as it should if it was cancelled when the span
@@ -42,10 +54,13 @@ struct OneWayStream {
     context.TryCancel();
   }
 
+  const uint64_t look_after;  // So many messages.
   Bench::Stub stub;
   ClientContext context;
-  Bytes message;  // That is written; asked for; read.
+  Bytes message;  // That is written, or asked for.
+  AttachmentRing attachments;
   Bytes reply;
+  absl::Cord reply_attachment;
   Measurement measurement;
   uint64_t passed = 0;  // Since the clock was read.
   bool cancelled = false;
@@ -57,7 +72,7 @@ class WritingReactor final : public ClientWriteReactor<Bytes> {
 
   absl::Status Run() {
     stream_.stub.async()->StreamFromClient(&stream_.context, &stream_.reply, this);
-    StartWrite(&stream_.message);
+    Write();
     StartCall();
     ended_.WaitForNotification();
     return status_;
@@ -66,8 +81,9 @@ class WritingReactor final : public ClientWriteReactor<Bytes> {
  private:
   void OnWriteDone(bool ok) override {
     if (!ok) return;  // OnDone follows.
-    stream_.OnPassed() ? StartWrite(&stream_.message) : StartWritesDone();
+    stream_.OnPassed() ? Write() : StartWritesDone();
   }
+  void Write() { StartWrite(&stream_.message, stream_.attachments.Next()); }
   void OnDone(const absl::Status& status) override {
     status_ = status;
     ended_.Notify();
@@ -84,7 +100,7 @@ class ReadingReactor final : public ClientReadReactor<Bytes> {
 
   absl::Status Run() {
     stream_.stub.async()->StreamFromServer(&stream_.context, &stream_.message, this);
-    StartRead(&reply_);
+    Read();
     StartCall();
     ended_.WaitForNotification();
     return status_;
@@ -93,15 +109,15 @@ class ReadingReactor final : public ClientReadReactor<Bytes> {
  private:
   void OnReadDone(bool ok) override {
     if (!ok) return;  // OnDone follows.
-    stream_.OnPassed() ? StartRead(&reply_) : stream_.Cancel();
+    stream_.OnPassed() ? Read() : stream_.Cancel();
   }
+  void Read() { StartRead(&stream_.reply, &stream_.reply_attachment); }
   void OnDone(const absl::Status& status) override {
     status_ = status;
     ended_.Notify();
   }
 
   OneWayStream& stream_;
-  Bytes reply_;
   absl::Status status_;
   absl::Notification ended_;
 };
@@ -109,7 +125,7 @@ class ReadingReactor final : public ClientReadReactor<Bytes> {
 Task<absl::Status> Write(OneWayStream& stream) {
   const auto writer = stream.stub.co()->StreamFromClient(&stream.context, &stream.reply);
   while (stream.OnPassed()) {
-    const absl::Status written = co_await writer->Write(stream.message);
+    const absl::Status written = co_await writer->Write(stream.message, stream.attachments.Next());
     if (!written.ok()) break;  // The end says why.
   }
   co_return co_await writer->Finish();
@@ -117,7 +133,7 @@ Task<absl::Status> Write(OneWayStream& stream) {
 
 Task<absl::Status> Read(OneWayStream& stream) {
   const auto reader = stream.stub.co()->StreamFromServer(&stream.context, stream.message);
-  while (co_await reader->Read(&stream.reply)) {
+  while (co_await reader->Read(&stream.reply, &stream.reply_attachment)) {
     if (!stream.OnPassed()) stream.Cancel();
   }
   co_return co_await reader->Finish();
@@ -127,7 +143,9 @@ Task<absl::Status> Read(OneWayStream& stream) {
 
 absl::StatusOr<CallFigures> RunOneWayReactor(std::shared_ptr<Channel> channel, const OneWayShape& shape,
                                              const Span& span) {
-  OneWayStream stream(std::move(channel), shape.payload_bytes, span);
+  absl::StatusOr<AttachmentRing> attachments = AttachmentsOf(shape);
+  if (!attachments.ok()) return attachments.status();
+  OneWayStream stream(std::move(channel), shape, *std::move(attachments), span);
   const absl::Status end =
       shape.sender == Sender::kClient ? WritingReactor(&stream).Run() : ReadingReactor(&stream).Run();
   return stream.FiguresOr(end);
@@ -135,15 +153,17 @@ absl::StatusOr<CallFigures> RunOneWayReactor(std::shared_ptr<Channel> channel, c
 
 absl::StatusOr<CallFigures> RunBlockingOneWay(std::shared_ptr<Channel> channel, const OneWayShape& shape,
                                               const Span& span) {
-  OneWayStream stream(std::move(channel), shape.payload_bytes, span);
+  absl::StatusOr<AttachmentRing> attachments = AttachmentsOf(shape);
+  if (!attachments.ok()) return attachments.status();
+  OneWayStream stream(std::move(channel), shape, *std::move(attachments), span);
   if (shape.sender == Sender::kClient) {
     const auto writer = stream.stub.StreamFromClient(&stream.context, &stream.reply);
-    while (stream.OnPassed() && writer->Write(stream.message).ok()) {
+    while (stream.OnPassed() && writer->Write(stream.message, stream.attachments.Next()).ok()) {
     }
     return stream.FiguresOr(writer->Finish());
   }
   const auto reader = stream.stub.StreamFromServer(&stream.context, stream.message);
-  while (reader->Read(&stream.reply)) {
+  while (reader->Read(&stream.reply, &stream.reply_attachment)) {
     if (!stream.OnPassed()) stream.Cancel();
   }
   return stream.FiguresOr(reader->Finish());
@@ -151,7 +171,9 @@ absl::StatusOr<CallFigures> RunBlockingOneWay(std::shared_ptr<Channel> channel, 
 
 absl::StatusOr<CallFigures> RunCoroutineOneWay(EventLoop& loop, std::shared_ptr<Channel> channel,
                                                const OneWayShape& shape, const Span& span) {
-  OneWayStream stream(std::move(channel), shape.payload_bytes, span);
+  absl::StatusOr<AttachmentRing> attachments = AttachmentsOf(shape);
+  if (!attachments.ok()) return attachments.status();
+  OneWayStream stream(std::move(channel), shape, *std::move(attachments), span);
   return stream.FiguresOr(BlockOn(loop, shape.sender == Sender::kClient ? Write(stream) : Read(stream)));
 }
 

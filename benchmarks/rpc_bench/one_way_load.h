@@ -20,9 +20,10 @@ enum class Sender { kClient, kServer };
 struct OneWayShape {
   Sender sender = Sender::kClient;
   size_t payload_bytes = 64;
+  size_t attachment_bytes = 0;  // Beside each message, in memory from AllocatePayload.
 };
 
-// Each blocks until the stream has ended. The stream's error.
+// Each blocks until the stream has ended. The stream's error; ResourceExhausted: no memory for the attachments.
 
 // A reactor on the channel's loop, which has a thread of its own.
 absl::StatusOr<CallFigures> RunOneWayReactor(std::shared_ptr<Channel> channel, const OneWayShape& shape,

@@ -35,7 +35,8 @@
 ABSL_FLAG(std::string, device, "", "auto, soft, or a device's name. Empty: $VERBENA_DEVICE, else auto.");
 ABSL_FLAG(std::string, host, "127.0.0.1", "IPv4 address of the device, to listen on and to connect to.");
 ABSL_FLAG(int64_t, payload, -1, "Bytes in the request and in the reply. -1: 64, or 0 with --attachment.");
-ABSL_FLAG(int64_t, attachment, 0, "Bytes attached to the request, in registered memory.");
+ABSL_FLAG(int64_t, attachment, 0,
+          "Bytes attached to the request, or to each message that goes --one_way, in registered memory.");
 ABSL_FLAG(std::string, digest, "none",
           "What the server's handler does with an attachment: none, nothing; whole, sums it up on a thread that may "
           "block, when all of it is there; parts, the same as it comes.");
@@ -43,7 +44,8 @@ ABSL_FLAG(std::string, handler, "callback",
           "How the server's handlers are written: callback or coroutine, on the event loop; blocking, on threads that "
           "may block.");
 ABSL_FLAG(int64_t, in_flight, 0,
-          "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment; 4096 with --rate.");
+          "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment, READs in any case; 4096 "
+          "with --rate.");
 ABSL_FLAG(int, connections, 1, "Connections.");
 ABSL_FLAG(double, rate, 0,
           "Open loop: so many calls a second, each started when it is due, whatever became of the others, and its "
@@ -151,12 +153,14 @@ absl::Status CheckFlags() {
   status.Update(check(LoadFromFlags().has_value(),
                       "of --rate, --streaming, --caller_drives, --callers, --coroutines, --issuer and "
                       "--beside_attachment only one can be measured, or --streaming with --callers or --coroutines"));
-  status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_attachment) == 0,
-                      "--streaming has no --attachment"));
+  status.Update(check(
+      !absl::GetFlag(FLAGS_streaming) || !absl::GetFlag(FLAGS_one_way).empty() || absl::GetFlag(FLAGS_attachment) == 0,
+      "--streaming has an --attachment only --one_way"));
   if (!absl::GetFlag(FLAGS_one_way).empty()) {
     status.Update(check(SenderFromFlags().has_value(), "--one_way must be client or server"));
     status.Update(check(absl::GetFlag(FLAGS_streaming), "--one_way is of --streaming"));
-    status.Update(check(absl::GetFlag(FLAGS_in_flight) <= 1, "--one_way has as many in flight as the window lets"));
+    const bool asked = absl::GetFlag(FLAGS_role).empty();  // Not by the other process, which is told what was decided.
+    status.Update(check(!asked || absl::GetFlag(FLAGS_in_flight) <= 1, "--one_way has as many in flight as the window lets"));
   }
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
                       "--caller_drives has one call in flight"));
@@ -178,15 +182,15 @@ absl::Status CheckFlags() {
 size_t DefaultInFlight(const BenchSettings& settings) {
   switch (settings.load) {
     case Load::kClosedLoop:
+    case Load::kStream:
+    case Load::kBlockingStream:
+    case Load::kCoroutineStream:
       return settings.attachment_bytes > 0 ? 8 : 1;
     case Load::kOpenLoop:
       return 4096;
-    case Load::kStream:
-    case Load::kBlockingStream:
     case Load::kCallerDrives:
     case Load::kCallers:
     case Load::kCoroutines:
-    case Load::kCoroutineStream:
     case Load::kIssuer:
     case Load::kBeside:
       break;
@@ -231,6 +235,8 @@ std::vector<std::string> ServerArguments(const BenchSettings& settings, absl::st
           absl::StrCat("--attachment=", settings.attachment_bytes),
           absl::StrCat("--digest=", absl::GetFlag(FLAGS_digest)),
           absl::StrCat("--handler=", absl::GetFlag(FLAGS_handler)),
+          absl::StrCat("--streaming=", absl::GetFlag(FLAGS_streaming)),
+          absl::StrCat("--one_way=", absl::GetFlag(FLAGS_one_way)),
           absl::StrCat("--beside_attachment=", settings.beside_attachment_bytes),
           absl::StrCat("--beside_response=", settings.beside_in_response),
           absl::StrCat("--in_flight=", settings.in_flight),

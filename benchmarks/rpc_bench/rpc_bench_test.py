@@ -147,6 +147,14 @@ class RpcBench(unittest.TestCase):
                     self.assertGreater(figures["calls_per_second"], 0)
                     self.assertEqual([figures[key] for key in PERCENTILES], [0] * len(PERCENTILES))
 
+    def test_attachments_of_messages_that_go_one_way_are_compared_by_bandwidth(self):
+        for sender in ("client", "server"):
+            for flags in ((), ("--callers", "--handler=blocking"), ("--coroutines", "--handler=coroutine")):
+                with self.subTest(sender=sender, flags=flags):
+                    figures = measure("--streaming", f"--one_way={sender}", "--attachment=65536", *flags)
+                    self.assertEqual(figures["payload_bytes"], 65536)
+                    self.assertGreater(figures["ratio_to_raw"], 0)
+
     def test_caller_that_drives_is_measured_beside_one_that_does_not(self):
         for wait in ("busy", "event", "adaptive"):
             with self.subTest(wait=wait):
@@ -193,7 +201,7 @@ class RpcBench(unittest.TestCase):
             ("--streaming --caller_drives", "only one can be measured"),
             ("--callers --rate=8", "only one can be measured"),
             ("--callers --in_flight=1025", "--callers are at most 1024"),
-            ("--streaming --attachment=8", "has no --attachment"),
+            ("--streaming --attachment=8", "has an --attachment only --one_way"),
             ("--caller_drives --in_flight=2", "one call in flight"),
             ("--one_way=client", "is of --streaming"),
             ("--streaming --one_way=both", "--one_way must be client or server"),
