@@ -59,9 +59,9 @@ void MessageStream::Write(const google::protobuf::MessageLite* message, absl::Co
   BeginWrite({message, std::move(attachment), nullptr, std::move(done)});
 }
 
-void MessageStream::WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind,
-                              Done done) {
-  BeginWrite({kind, {}, body, std::move(done)});
+void MessageStream::WriteBody(const absl::Span<const std::byte>* body, absl::Cord attachment,
+                              const google::protobuf::MessageLite* kind, Done done) {
+  BeginWrite({kind, std::move(attachment), body, std::move(done)});
 }
 
 void MessageStream::BeginWrite(PendingWrite&& write) {

@@ -121,7 +121,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void OnRead(uint64_t charge);
   uint64_t window_bytes() const { return options_.window_bytes; }
   // `*body` is what CheckMessage found good, serialized; `kind` any message of its type. All live until then.
-  void WriteBody(const absl::Span<const std::byte>* body, const google::protobuf::MessageLite* kind, Done done);
+  void WriteBody(const absl::Span<const std::byte>* body, absl::Cord attachment,
+                 const google::protobuf::MessageLite* kind, Done done);
   // Has `turn` run on the loop as completions are: the operations that it and its like begin complete in place.
   void PostTurn(Done turn);
   // What a sink took is no message: the call is to end, with this status. `done` when it is over: whose message it was

@@ -1,5 +1,5 @@
-// Messages of one stream in their serialized form, in order, on their way from one thread to another: small ones one
-// behind the other in memory that is used again, others in the memory they came in.
+// Messages of one stream in their serialized form, in order, on their way from one thread to another: small bodies one
+// behind the other in memory that is used again, others in the memory they came in, and so are attachments.
 //
 // Owner: one of the two threads at a time, who also hands it over. Thread: its owner's.
 
@@ -25,32 +25,31 @@ class MessageBatch {
   static constexpr size_t kBlocksKept = 2;
 
   struct Message {
-    absl::Span<const std::byte> body;  // Of a small one: valid until Clear.
-    absl::Cord payload;                // Of others: the body and, behind it, the attachment.
-    size_t body_bytes;
+    bool copied = false;
+    size_t body_bytes = 0;
+    const std::byte* body = nullptr;  // If copied: valid until Clear.
+    absl::Cord beside;                // If copied the attachment; else the body and, behind it, the attachment.
+
+    // As a stream's window counts.
+    uint64_t charge() const { return (copied ? body_bytes : 0) + beside.size() + kStreamMessageOverhead; }
   };
 
-  // Where a message of so many bytes, behind the others, is to be written: before Clear.
-  std::byte* Append(size_t bytes) {
-    if (bytes > room_.size()) NextBlock(bytes);
+  // Where a body of so many bytes, behind the others, is to be written: before Clear.
+  std::byte* AppendCopy(size_t body_bytes, absl::Cord attachment) {
+    if (body_bytes > room_.size()) NextBlock(body_bytes);
     std::byte* const body = room_.data();
-    room_.remove_prefix(bytes);
-    entries_.push_back({absl::Cord(), body, bytes});
-    charge_ += bytes + kStreamMessageOverhead;
+    room_.remove_prefix(body_bytes);
+    Append({true, body_bytes, body, std::move(attachment)});
     return body;
   }
-  // Not empty.
-  void Append(absl::Cord payload, size_t body_bytes) { entries_.push_back({std::move(payload), nullptr, body_bytes}); }
+  // A body and, behind it, the attachment.
+  void AppendShared(absl::Cord payload, size_t body_bytes) { Append({false, body_bytes, nullptr, std::move(payload)}); }
   // The next message. There is one.
-  Message Take() {
-    Entry& entry = entries_[next_++];
-    if (!entry.payload.empty()) return {{}, std::move(entry.payload), entry.body_bytes};
-    return {{entry.body, entry.body_bytes}, {}, entry.body_bytes};
-  }
-  bool empty() const { return next_ == entries_.size(); }  // All were taken.
-  size_t charge() const { return charge_; }  // Of the small ones, taken or not, as a stream's window counts.
+  Message Take() { return std::move(messages_[next_++]); }
+  bool empty() const { return next_ == messages_.size(); }  // All were taken.
+  uint64_t charge() const { return charge_; }               // Of all, taken or not.
   void Clear() {
-    entries_.clear();
+    messages_.clear();
     blocks_.resize(std::min(blocks_.size(), kBlocksKept));
     room_ = {};
     next_ = blocks_used_ = charge_ = 0;
@@ -61,12 +60,11 @@ class MessageBatch {
     std::unique_ptr<std::byte[]> memory;
     size_t bytes;
   };
-  struct Entry {
-    absl::Cord payload;     // Empty: the body is in a block.
-    const std::byte* body;  // There.
-    size_t body_bytes;
-  };
 
+  void Append(Message&& message) {
+    charge_ += message.charge();
+    messages_.push_back(std::move(message));
+  }
   void NextBlock(size_t bytes) {
     while (blocks_used_ < blocks_.size() && blocks_[blocks_used_].bytes < bytes) ++blocks_used_;
     if (blocks_used_ == blocks_.size()) {
@@ -80,9 +78,9 @@ class MessageBatch {
   std::vector<Block> blocks_;
   size_t blocks_used_ = 0;
   absl::Span<std::byte> room_;  // Of the last one used.
-  std::vector<Entry> entries_;
+  std::vector<Message> messages_;
   size_t next_ = 0;
-  size_t charge_ = 0;
+  uint64_t charge_ = 0;
 };
 
 }  // namespace verbena::rpc

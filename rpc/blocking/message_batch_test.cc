@@ -15,26 +15,42 @@ namespace {
 using testing::AllocationsOf;
 
 void Add(MessageBatch& batch, absl::string_view message) {
-  std::memcpy(batch.Append(message.size()), message.data(), message.size());
+  std::memcpy(batch.AppendCopy(message.size(), {}), message.data(), message.size());
 }
 
 std::string TakeText(MessageBatch& batch) {
   const MessageBatch::Message message = batch.Take();
-  if (!message.payload.empty()) return std::string(message.payload);
-  return {reinterpret_cast<const char*>(message.body.data()), message.body.size()};
+  if (!message.copied) return std::string(message.beside);
+  return {reinterpret_cast<const char*>(message.body), message.body_bytes};
 }
 
 TEST(MessageBatch, SmallOnesAndOthersAreTakenInOrder) {
   MessageBatch batch;
   EXPECT_TRUE(batch.empty());
   Add(batch, "first");
-  batch.Append(absl::Cord("body, and what is beside it"), 4);
+  batch.AppendShared(absl::Cord("body, and what is beside it"), 4);
   Add(batch, "third");
   EXPECT_EQ(TakeText(batch), "first");
   EXPECT_EQ(TakeText(batch), "body, and what is beside it");
   EXPECT_FALSE(batch.empty());
   EXPECT_EQ(TakeText(batch), "third");
   EXPECT_TRUE(batch.empty());
+}
+
+TEST(MessageBatch, AttachmentComesWithItsMessageAndCounts) {
+  MessageBatch batch;
+  std::memcpy(batch.AppendCopy(4, absl::Cord("beside")), "body", 4);
+  EXPECT_EQ(batch.charge(), 10 + kStreamMessageOverhead);
+  batch.AppendShared(absl::Cord("body and beside"), 4);
+  EXPECT_EQ(batch.charge(), 10 + 15 + 2 * kStreamMessageOverhead);
+  MessageBatch::Message message = batch.Take();
+  EXPECT_TRUE(message.copied);
+  EXPECT_EQ(message.beside, "beside");
+  EXPECT_EQ(message.charge(), 10 + kStreamMessageOverhead);
+  message = batch.Take();
+  EXPECT_FALSE(message.copied);
+  EXPECT_EQ(message.beside, "body and beside");
+  EXPECT_EQ(message.charge(), 15 + kStreamMessageOverhead);
 }
 
 TEST(MessageBatch, MemoryIsUsedAgain) {
@@ -66,7 +82,7 @@ TEST(MessageBatch, MessageStaysWhereItIsWhenOthersFollow) {
   Add(batch, "first");
   const MessageBatch::Message first = batch.Take();
   for (int i = 0; i < 5; ++i) Add(batch, std::string(MessageBatch::kBlockBytes / 2 + 1, '.'));
-  EXPECT_EQ(std::memcmp(first.body.data(), "first", first.body.size()), 0);
+  EXPECT_EQ(std::memcmp(first.body, "first", first.body_bytes), 0);
 }
 
 TEST(MessageBatch, MessageOfMoreThanABlockHasOneOfItsOwn) {

@@ -1,6 +1,5 @@
 #include "rpc/blocking/read_ahead.h"
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,13 @@ namespace {
 constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 constexpr uint64_t kReportsPerWindow = 8;
 
+bool ParseBody(const MessageBatch::Message& from, google::protobuf::MessageLite* into) {
+  if (from.copied) return ParseMessage({from.body, from.body_bytes}, into);
+  absl::Cord body = from.beside.Subcord(0, from.body_bytes);
+  const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
+  return ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, into);
+}
+
 }  // namespace
 
 bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
@@ -29,24 +35,18 @@ bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachm
   if (scratch_ == nullptr) scratch_.reset(message->New());
   if (reading_.empty() && !Refill()) return false;
   MessageBatch::Message next = reading_.Take();
-  Count(std::max(next.payload.size(), next.body_bytes));
-  if (next.payload.empty()) {
-    if (attachment != nullptr) attachment->Clear();
-    return ParseMessage(next.body, message) || Refuse();
-  }
-  absl::Cord body = next.payload.Subcord(0, next.body_bytes);
-  const absl::string_view bytes = body.Flatten();  // Mostly it is one piece.
-  if (!ParseMessage({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, message)) return Refuse();
+  Count(next.charge());
+  if (!ParseBody(next, message)) return Refuse();
   if (attachment != nullptr) {
-    next.payload.RemovePrefix(next.body_bytes);
-    *attachment = std::move(next.payload);
+    if (!next.copied) next.beside.RemovePrefix(next.body_bytes);
+    *attachment = std::move(next.beside);
   }
   return true;
 }
 
 // The sender is to go on before half of his window has been read unseen (StreamReceiver::TakeWindowUpdate).
-void ReadAhead::Count(size_t payload_bytes) {
-  unreported_ += payload_bytes + kStreamMessageOverhead;
+void ReadAhead::Count(uint64_t charge) {
+  unreported_ += charge;
   if (unreported_ >= stream().window_bytes() / kReportsPerWindow) stream().OnRead(std::exchange(unreported_, 0));
 }
 
@@ -92,11 +92,13 @@ void ReadAhead::End(const absl::Status& status) {
 
 void ReadAhead::Take(const ReceivedMessage& message) {
   std::unique_lock lock(mu_);
-  if (message.payload_bytes == message.body.size() && message.body.size() <= kCopiedBytesMax) {
-    std::byte* const to = arrived_.Append(message.body.size());
-    if (!message.body.empty()) std::memcpy(to, message.body.data(), message.body.size());
+  const size_t body_bytes = message.body.size();
+  if (body_bytes <= kCopiedBytesMax) {
+    const bool attached = message.payload_bytes > body_bytes;
+    std::byte* const to = arrived_.AppendCopy(body_bytes, attached ? message.share(body_bytes) : absl::Cord());
+    if (body_bytes > 0) std::memcpy(to, message.body.data(), body_bytes);
   } else {
-    arrived_.Append(message.share(0), message.body.size());
+    arrived_.AppendShared(message.share(0), body_bytes);
   }
   const bool wake = TakeSleeper();
   lock.unlock();

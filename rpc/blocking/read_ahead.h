@@ -2,7 +2,7 @@
 // reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
 //
 // What is read ahead counts as unread: the window holds up the sender of a reader who falls behind, and is as much as
-// there ever is. Small messages are copied into two batches, which are used in turn. Long ones, and those with
+// there ever is. Small messages are copied into two batches, which are used in turn. Long ones, and
 // attachments, stay in the memory that they came in, where the stream would have kept them.
 //
 // Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
@@ -41,7 +41,7 @@ class ReadAhead final : public StreamPump, private MessageSink {
   void DropArrived();
   bool Refill();
   bool Refuse();
-  void Count(size_t payload_bytes);
+  void Count(uint64_t charge);
 
   std::atomic<bool> unreadable_ = false;
 

@@ -10,6 +10,8 @@ namespace {
 
 // Longer ones are not copied: that costs as much as to wait for the loop.
 constexpr size_t kCopiedBytesMax = size_t{64} << 10;
+// More of it is not kept for a writer who has gone on: nor does he gain anything from that.
+constexpr size_t kAttachedBytesMax = size_t{1} << 20;
 
 }  // namespace
 
@@ -19,18 +21,19 @@ absl::Status WriteBehind::Write(const google::protobuf::MessageLite& message, ab
   if (stream().over()) return MessageStream::CallIsOver();
   if (absl::Status checked = stream().CheckMessage(message, attachment.size()); !checked.ok()) return checked;
   const auto bytes = static_cast<size_t>(message.GetCachedSize());
-  const bool may_leave_later = std::exchange(has_written_, true) && attachment.empty() && bytes <= kCopiedBytesMax;
-  return may_leave_later ? Copy(message, bytes) : Await(message, std::move(attachment));
+  const bool may_leave_later =
+      std::exchange(has_written_, true) && bytes <= kCopiedBytesMax && attachment.size() <= kAttachedBytesMax;
+  return may_leave_later ? Copy(message, bytes, std::move(attachment)) : Await(message, std::move(attachment));
 }
 
-absl::Status WriteBehind::Copy(const google::protobuf::MessageLite& message, size_t bytes) {
+absl::Status WriteBehind::Copy(const google::protobuf::MessageLite& message, size_t bytes, absl::Cord attachment) {
   if (kind_ == nullptr) kind_.reset(message.New());
   bool ask = false;
   {
     std::unique_lock lock(mu_);
     WaitUntil(lock, [this] { return written_.charge() < kWriteBehindBytes || !ended_.ok(); });
     if (absl::Status open = CheckOpen(); !open.ok()) return open;
-    WriteMeasured(message, written_.Append(bytes));
+    WriteMeasured(message, written_.AppendCopy(bytes, std::move(attachment)));
     ask = std::exchange(idle_, false);
   }
   if (ask) AskForTurn();
@@ -113,8 +116,9 @@ void WriteBehind::SendNext() {
   if (awaited != nullptr) {
     stream().Write(awaited->message, std::move(awaited->attachment), Next());
   } else if (!leaving_.empty()) {
-    body_ = leaving_.Take().body;
-    stream().WriteBody(&body_, kind_.get(), Next());
+    MessageBatch::Message message = leaving_.Take();
+    body_ = {message.body, message.body_bytes};
+    stream().WriteBody(&body_, std::move(message.beside), kind_.get(), Next());
   } else if (end) {
     stream().EndWrites();
   }
@@ -127,7 +131,10 @@ void WriteBehind::FinishAwaited(const absl::Status& status) {
 }
 
 void WriteBehind::End(const absl::Status& status) {
+  leaving_ = MessageBatch();
+  MessageBatch dropped;  // Destroyed without the lock.
   const std::lock_guard lock(mu_);
+  std::swap(dropped, written_);
   if (awaited_ != nullptr) FinishAwaited(status);
   ended_ = status;
 }

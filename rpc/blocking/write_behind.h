@@ -3,7 +3,8 @@
 // twice).
 //
 // A message waits, until it is in the memory that it is sent from, if it is the first (by then there is a connection,
-// and what travels with the first has left), long, or has an attachment.
+// and what travels with the first has left) or long, or if much is attached to it. Other attachments are on their way
+// behind the writer, too: their memory is let go when they have left, or with the call.
 //
 // Owner: the writer's end of the stream, shared with what is under way on the loop. Thread: as each part says.
 
@@ -50,7 +51,7 @@ class WriteBehind final : public StreamPump {
 
   void Advance(const absl::Status& status) override;
   void End(const absl::Status& status) override;
-  absl::Status Copy(const google::protobuf::MessageLite& message, size_t bytes);
+  absl::Status Copy(const google::protobuf::MessageLite& message, size_t bytes, absl::Cord attachment);
   absl::Status Await(const google::protobuf::MessageLite& message, absl::Cord attachment);
   absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FinishAwaited(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

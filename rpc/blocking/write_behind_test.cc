@@ -68,6 +68,49 @@ TEST_F(WriteBehindTest, MessagesOf64KiBAreWrittenWithoutTheLoop) {
   EXPECT_EQ(wire_.sent, (std::vector<std::string>{"first", message, message, message}));
 }
 
+TEST_F(WriteBehindTest, AttachmentsLeaveBehindTheWriterButLargeOnes) {
+  const std::string large((1 << 20) + 1, 'x');
+  OnLoop([this] { OpenWindow(kHuge); });
+  Beside([this] { EXPECT_EQ(Write("first", absl::Cord("a")), absl::OkStatus()); });
+  WithoutLoop([this] {
+    EXPECT_EQ(Write("second", absl::Cord("b")), absl::OkStatus());
+    EXPECT_EQ(Write("third"), absl::OkStatus());
+  });
+  EXPECT_EQ(wire_.sent.size(), 1u);
+  Beside([this, &large] {
+    EXPECT_EQ(Write("fourth", absl::Cord(large)), absl::OkStatus());
+    EXPECT_EQ(wire_.sent.size(), 4u);
+  });
+  EXPECT_EQ(wire_.sent, (std::vector<std::string>{"first + a", "second + b", "third", "fourth + " + large}));
+}
+
+TEST_F(WriteBehindTest, AttachmentsThatWillNotLeaveAreLetGoWithTheCall) {
+  Beside([this] { EXPECT_EQ(Write("first"), absl::OkStatus()); });
+  std::atomic<int> kept = 2;
+  WithoutLoop([this, &kept] {
+    for (int i = 0; i < 2; ++i) {
+      absl::Cord attachment = absl::MakeCordFromExternal("beside", [&kept] { --kept; });
+      EXPECT_EQ(Write(absl::StrCat("never sent ", i), std::move(attachment)), absl::OkStatus());
+    }
+  });
+  EXPECT_EQ(kept, 2);
+  Close();
+  EXPECT_EQ(kept, 0);
+}
+
+TEST_F(WriteBehindTest, AttachmentsCountForHowFarAheadTheWriterIs) {
+  static constexpr size_t kBytes = 100000;
+  const absl::Cord attachment(std::string(kBytes, '.'));
+  std::atomic<uint64_t> written = 0;
+  std::thread writer([&] {
+    while (Write("small", attachment).ok()) ++written;
+  });
+  loop_->DriveUntil([&written] { return written >= 4; });
+  Close();
+  writer.join();
+  EXPECT_LE(written, wire_.sent.size() + 2 * (kWriteBehindBytes / kBytes + 1));
+}
+
 TEST_F(WriteBehindTest, WriterWhoIsFarAheadOfTheWindowWaits) {
   static constexpr size_t kBytes = 1000;
   std::atomic<uint64_t> written = 0;

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -58,29 +59,33 @@ class KeepingWire : public StreamWire {
  public:
   explicit KeepingWire(testing::ManualLoop* loop) : loop_(*loop) {}
 
-  uint64_t SendMessage(const StreamHeader&, transport::PayloadSource* payload, absl::Cord, bool may_leave) override {
+  uint64_t SendMessage(const StreamHeader&, transport::PayloadSource* payload, absl::Cord attachment,
+                       bool may_leave) override {
     if (may_leave) {
       Write(*payload);
       return transport::Connection::kLeft;
     }
-    loop_.Post([this, payload] {
+    const uint64_t id = ++sends_;
+    loop_.Post([this, id, payload, attachment = std::move(attachment)] {
       if (stream == nullptr) return;
+      if (cancelled_.contains(id)) return stream->OnSent(payload, transport::SendOutcome::kNotSent);
       Write(*payload);
+      if (!attachment.empty()) sent.back() += absl::StrCat(" + ", std::string(attachment));
       payload->OnWritten();
       stream->OnSent(payload, transport::SendOutcome::kDelivered);
     });
-    return ++sends_;
+    return id;
   }
   void SendEnd(uint64_t count) override { end = count; }
   void SendWindow(uint64_t limit) override { window = limit; }
-  void CancelSend(uint64_t) override {}
+  void CancelSend(uint64_t id) override { cancelled_.insert(id); }
   void Fail(const absl::Status& status) override {
     failure = status;
     stream->Close(MessageStream::Unread::kDrop);
   }
 
   MessageStream* stream = nullptr;
-  std::vector<std::string> sent;  // The messages' values.
+  std::vector<std::string> sent;  // The messages' values, "value + attachment" where there is one.
   uint64_t end = 0;
   uint64_t window = 0;
   absl::Status failure;
@@ -96,6 +101,7 @@ class KeepingWire : public StreamWire {
 
   testing::ManualLoop& loop_;
   uint64_t sends_ = 0;
+  std::set<uint64_t> cancelled_;
 };
 
 class BlockingFixture : public ::testing::Test {
@@ -161,7 +167,9 @@ class BlockingFixture : public ::testing::Test {
     StringValue text;
     return reads_->Read(&text, &attachment_) ? text.value() : "-";
   }
-  absl::Status Write(const std::string& value) { return writes_->Write(TextOf(value), {}); }
+  absl::Status Write(const std::string& value, absl::Cord attachment = {}) {
+    return writes_->Write(TextOf(value), std::move(attachment));
+  }
 
   std::unique_ptr<testing::ManualLoop> loop_ = std::make_unique<testing::ManualLoop>();
   KeepingWire wire_{loop_.get()};
