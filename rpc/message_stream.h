@@ -197,12 +197,13 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     RunCompletionsLater();
   }
   void PostOperation(absl::AnyInvocable<void()> operation);
+  // Has the loop run `task`, which holds a share of this, or runs it here if the loop is gone.
+  void Post(absl::AnyInvocable<void()> task);
   // Does `work` by a task of the loop, or at once if that is gone.
   template <typename Work>
   void PostInTurn(Work work) {
     Post([self = shared_from_this(), work = std::move(work)]() mutable { self->RunInTurn(std::move(work)); });
   }
-  void Post(absl::AnyInvocable<void()> task);
   // What a task of the loop does, or he who cannot post one any more: once the loop is gone there are many who may, on
   // as many threads, and they take turns. The caller has a share of this.
   template <typename Work>

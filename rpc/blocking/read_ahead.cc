@@ -26,8 +26,8 @@ bool ParseBody(const MessageBatch::Message& from, google::protobuf::MessageLite*
 
 bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
   const Operation operation(this);
-  if (!operation.only() || unreadable_) return false;
-  if (stream().dropped()) {
+  if (!operation.only()) return false;
+  if (unreadable_ || stream().dropped()) {
     reading_.Clear();
     DropArrived();
     return false;

@@ -35,12 +35,13 @@ TEST_F(ReadAheadTest, WhatIsThereIsReadWithoutTheLoop) {
 TEST_F(ReadAheadTest, AllThatTheWindowHoldsIsReadWithoutTheLoop) {
   OnLoop([this] { Deliver("first"); });
   Beside([this] { EXPECT_EQ(Next(), "first"); });
-  const uint64_t messages = StreamOptions().window_bytes / 2000;
+  static constexpr size_t kBytes = 1000;
+  const uint64_t messages = StreamOptions().window_bytes / (kBytes + 100);
   OnLoop([this, messages] {
-    for (uint64_t i = 0; i < messages; ++i) Deliver(std::string(1500, '.'));
+    for (uint64_t i = 0; i < messages; ++i) Deliver(std::string(kBytes, '.'));
   });
   WithoutLoop([this, messages] {
-    for (uint64_t i = 0; i < messages; ++i) ASSERT_EQ(Next().size(), 1500u) << i;
+    for (uint64_t i = 0; i < messages; ++i) ASSERT_EQ(Next().size(), kBytes) << i;
   });
 }
 
@@ -86,6 +87,20 @@ TEST_F(ReadAheadTest, ReaderWhoFallsBehindHoldsUpTheSender) {
   EXPECT_GE(wire_.window, StreamOptions().window_bytes + StreamOptions().window_bytes / 2);
 }
 
+TEST_F(ReadAheadTest, SenderWhoDoesNotKeepToTheWindowIsRefused) {
+  const std::string body = TextOf(std::string(1000, '.')).SerializeAsString();
+  OnLoop([this, &body] { DeliverBody(body); });
+  Beside([this] { EXPECT_NE(Next(), "-"); });
+  const uint64_t window = StreamOptions().window_bytes;
+  OnLoop([&] {
+    absl::Status taken;
+    uint64_t bytes = 0;
+    for (; taken.ok() && bytes < 2 * window; bytes += body.size()) taken = TryDeliver(body);
+    EXPECT_TRUE(absl::IsInvalidArgument(taken)) << taken;
+    EXPECT_LE(bytes, window + body.size());
+  });
+}
+
 TEST_F(ReadAheadTest, LargeMessagesAreReadAheadAndCountAsUnread) {
   static constexpr size_t kBytes = 100000;
   const std::string large(kBytes, 'x');
@@ -105,13 +120,14 @@ TEST_F(ReadAheadTest, LargeMessagesAreReadAheadAndCountAsUnread) {
 TEST_F(ReadAheadTest, WhatIsDroppedIsNotKeptForAReaderWhoDoesNotCome) {
   OnLoop([this] { Deliver("small"); });
   Beside([this] { EXPECT_EQ(Next(), "small"); });
+  OnLoop([this] { Deliver("a", "beside a"); });
+  const std::weak_ptr<const std::string> memory = delivered_memory_;
   OnLoop([this] {
-    for (int i = 0; i < 70; ++i) Deliver(std::string(1000, '.'));
-    Deliver("a", "beside a");
+    for (int i = 0; i < 100; ++i) Deliver(std::string(1000, '.'));
   });
-  EXPECT_FALSE(delivered_memory_.expired());
+  EXPECT_FALSE(memory.expired());
   Close();
-  EXPECT_TRUE(delivered_memory_.expired());
+  EXPECT_TRUE(memory.expired());
 }
 
 TEST_F(ReadAheadTest, NothingIsReadThatWasDropped) {
@@ -127,7 +143,7 @@ TEST_F(ReadAheadTest, MessageThatIsNoneEndsTheCall) {
   OnLoop([this] {
     Deliver("good");
     DeliverBody("\xff\xff\xff");
-    Deliver("never seen");
+    Deliver("never seen", "nor what is beside it");
   });
   Beside([this] {
     EXPECT_EQ(Next(), "good");
@@ -136,6 +152,7 @@ TEST_F(ReadAheadTest, MessageThatIsNoneEndsTheCall) {
   });
   EXPECT_TRUE(reads_->unreadable());
   EXPECT_TRUE(absl::IsInvalidArgument(wire_.failure)) << wire_.failure;
+  EXPECT_TRUE(delivered_memory_.expired()) << "what follows it is not kept";
 }
 
 TEST_F(ReadAheadTest, EndOfTheCallWakesTheReader) {

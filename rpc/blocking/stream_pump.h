@@ -4,7 +4,8 @@
 // A turn is a call of Advance, which begins the stream's next operation with Next() as its completion: that brings the
 // next turn. Where there is nothing to begin the pump is idle, and the thread elsewhere asks for the next turn.
 //
-//   AskForTurn() -> [loop] Advance -> stream().ReadTo(…, Next()) -> [a message] Advance -> … -> idle
+//   AskForTurn() -> [loop] Advance -> stream().WriteBody(…, Next()) -> [it has left] Advance -> … -> idle
+//   AskForTurn() -> [loop] Advance -> stream().ReadTo(…, Next()) -> [a message] Advance -> … -> the stream's end
 //
 // Until it has ended, the stream keeps the pump in that completion, and the pump the stream: each call closes its
 // stream, and runs what completes by that.

@@ -100,6 +100,7 @@ TEST(StreamReceiver, CountsWhatIsOnItsWayToTheReaderAsUnread) {
   Receiver receiver(kWindow);
   ASSERT_TRUE(receiver.TakeAtOnce(0, kWindow - kStreamMessageOverhead));
   receiver.Defer(kWindow - kStreamMessageOverhead);
+  EXPECT_FALSE(receiver.TakeAtOnce(1, 10));
   EXPECT_FALSE(receiver.OnMessage(1, 10, 0).ok());
   receiver.OnRead(kWindow);
   EXPECT_TRUE(receiver.OnMessage(1, 10, 0).ok());

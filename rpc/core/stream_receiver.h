@@ -60,9 +60,9 @@ class StreamReceiver {
   }
 
   // In place of OnMessage and TakeNext, for a reader who waits: true if it is the next message, and nothing else is
-  // known. Else nothing has happened.
+  // known, and within the window, of which messages that were deferred take their part. Else nothing has happened.
   bool TakeAtOnce(uint64_t number, uint64_t payload_bytes) {
-    if (number != taken_ || !slots_.empty() || end_ == taken_) return false;
+    if (number != taken_ || !slots_.empty() || end_ == taken_ || unread_ >= window_) return false;
     consumed_ += payload_bytes + kStreamMessageOverhead;
     ++taken_;
     return true;

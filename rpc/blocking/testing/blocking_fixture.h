@@ -144,11 +144,14 @@ class BlockingFixture : public ::testing::Test {
     DeliverBody(TextOf(value).SerializeAsString(), attachment);
   }
   void DeliverBody(const std::string& body, const std::string& attachment = "") {
+    EXPECT_EQ(TryDeliver(body, attachment), absl::OkStatus());
+  }
+  absl::Status TryDeliver(const std::string& body, const std::string& attachment = "") {
     std::array<std::byte, kStreamHeaderBytes> header;
     EncodeStreamHeader({delivered_++, body.size()}, header.data());
     BytesPayload payload(absl::StrCat(body, attachment));
     delivered_memory_ = payload.memory();
-    EXPECT_EQ(stream_->OnInbound(MessageKind::kStreamMessage, header, payload), absl::OkStatus());
+    return stream_->OnInbound(MessageKind::kStreamMessage, header, payload);
   }
   void DeliverEnd() {
     std::array<std::byte, kStreamHeaderBytes> header;
