@@ -6,24 +6,21 @@
 #ifndef VERBENA_RPC_BLOCKING_MESSAGE_BATCH_H_
 #define VERBENA_RPC_BLOCKING_MESSAGE_BATCH_H_
 
-#include <algorithm>
+#include <cassert>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/types/span.h"
+#include "rpc/blocking/copy_block.h"
 #include "rpc/core/stream_sender.h"
 
 namespace verbena::rpc {
 
 class MessageBatch {
  public:
-  // Memory that Clear keeps: two such blocks.
-  static constexpr size_t kBlockBytes = size_t{64} << 10;
-  static constexpr size_t kBlocksKept = 2;
-
   struct Message {
     bool copied = false;
     size_t body_bytes = 0;
@@ -36,7 +33,8 @@ class MessageBatch {
 
   // Where a body of so many bytes, behind the others, is to be written: before Clear.
   std::byte* AppendCopy(size_t body_bytes, absl::Cord attachment) {
-    if (body_bytes > room_.size()) NextBlock(body_bytes);
+    assert(body_bytes <= kCopyBlockBytes);
+    if (body_bytes > room_.size()) NextBlock();
     std::byte* const body = room_.data();
     room_.remove_prefix(body_bytes);
     Append({true, body_bytes, body, std::move(attachment)});
@@ -48,36 +46,30 @@ class MessageBatch {
   Message Take() { return std::move(messages_[next_++]); }
   bool empty() const { return next_ == messages_.size(); }  // All were taken.
   uint64_t charge() const { return charge_; }               // Of all, taken or not.
+  // Forgets all. One block is kept for what comes next, and as much for what is said of messages.
   void Clear() {
     messages_.clear();
-    blocks_.resize(std::min(blocks_.size(), kBlocksKept));
+    if (messages_.capacity() * sizeof(Message) > kCopyBlockBytes) {
+      messages_ = std::vector<Message>();  // Not {}, which is a list and keeps the memory.
+    }
+    if (blocks_.size() > 1) blocks_.resize(1);
     room_ = {};
     next_ = blocks_used_ = charge_ = 0;
   }
 
  private:
-  struct Block {
-    std::unique_ptr<std::byte[]> memory;
-    size_t bytes;
-  };
-
+  void NextBlock() {
+    if (blocks_used_ == blocks_.size()) blocks_.push_back(TakeCopyBlock());
+    room_ = {blocks_[blocks_used_++].get(), kCopyBlockBytes};
+  }
   void Append(Message&& message) {
     charge_ += message.charge();
     messages_.push_back(std::move(message));
   }
-  void NextBlock(size_t bytes) {
-    while (blocks_used_ < blocks_.size() && blocks_[blocks_used_].bytes < bytes) ++blocks_used_;
-    if (blocks_used_ == blocks_.size()) {
-      const size_t block_bytes = std::max(kBlockBytes, bytes);
-      blocks_.push_back({std::unique_ptr<std::byte[]>(new std::byte[block_bytes]), block_bytes});
-    }
-    const Block& block = blocks_[blocks_used_++];
-    room_ = {block.memory.get(), block.bytes};
-  }
 
-  std::vector<Block> blocks_;
+  std::vector<CopyBlock> blocks_;
   size_t blocks_used_ = 0;
-  absl::Span<std::byte> room_;  // Of the last one used.
+  absl::Span<std::byte> room_;  // What is left of the last block that was used.
   std::vector<Message> messages_;
   size_t next_ = 0;
   uint64_t charge_ = 0;

@@ -13,6 +13,7 @@ namespace {
 
 // Longer ones stay where they came.
 constexpr size_t kCopiedBytesMax = size_t{16} << 10;
+static_assert(kCopiedBytesMax <= kCopyBlockBytes);
 constexpr uint64_t kReportsPerWindow = 8;
 
 bool ParseBody(const MessageBatch::Message& from, google::protobuf::MessageLite* into) {
@@ -28,7 +29,7 @@ bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachm
   const Operation operation(this);
   if (!operation.only()) return false;
   if (unreadable_ || stream().dropped()) {
-    reading_.Clear();
+    reading_ = MessageBatch();
     DropArrived();
     return false;
   }

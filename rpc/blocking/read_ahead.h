@@ -1,9 +1,9 @@
 // Reads a stream for a thread that waits for its messages: the loop hands over what has come, serialized, and the
 // reader finds the next message there, and parses it on his own thread, mostly without waiting for the loop.
 //
-// What is read ahead counts as unread: the window holds up the sender of a reader who falls behind, and is as much as
-// there ever is. Small messages are copied into two batches, which are used in turn. Long ones, and
-// attachments, stay in the memory that they came in, where the stream would have kept them.
+// What is read ahead counts as unread: the window holds up the sender of a reader who falls behind. At most a window of
+// it is here, and as much of what the reader has at hand. Small messages are copied into two batches, which are used in
+// turn. Long ones, and attachments, stay in the memory that they came in, where the stream would have kept them.
 //
 // Owner: the reader's end of the stream, shared with what is under way on the loop. Thread: as each part says.
 

@@ -8,10 +8,9 @@
 namespace verbena::rpc {
 namespace {
 
-// Longer ones are not copied: that costs as much as to wait for the loop.
-constexpr size_t kCopiedBytesMax = size_t{64} << 10;
-// More of it is not kept for a writer who has gone on: nor does he gain anything from that.
-constexpr size_t kAttachedBytesMax = size_t{1} << 20;
+// Of a body and of an attachment: with longer ones a message costs as much as to wait for the loop.
+constexpr size_t kBehindBytesMax = size_t{64} << 10;
+static_assert(kBehindBytesMax <= kCopyBlockBytes);
 
 }  // namespace
 
@@ -22,7 +21,7 @@ absl::Status WriteBehind::Write(const google::protobuf::MessageLite& message, ab
   if (absl::Status checked = stream().CheckMessage(message, attachment.size()); !checked.ok()) return checked;
   const auto bytes = static_cast<size_t>(message.GetCachedSize());
   const bool may_leave_later =
-      std::exchange(has_written_, true) && bytes <= kCopiedBytesMax && attachment.size() <= kAttachedBytesMax;
+      std::exchange(has_written_, true) && bytes <= kBehindBytesMax && attachment.size() <= kBehindBytesMax;
   return may_leave_later ? Copy(message, bytes, std::move(attachment)) : Await(message, std::move(attachment));
 }
 
@@ -98,9 +97,9 @@ void WriteBehind::SendNext() {
   bool end = false;
   bool wake = false;
   if (leaving_.empty()) {
+    leaving_.Clear();
     const std::lock_guard lock(mu_);
     if (!written_.empty()) {
-      leaving_.Clear();
       std::swap(leaving_, written_);
       wake = awaited_ == nullptr && TakeSleeper();  // He waits for room.
     } else if (awaited_ != nullptr) {

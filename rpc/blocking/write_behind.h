@@ -3,8 +3,8 @@
 // twice).
 //
 // A message waits, until it is in the memory that it is sent from, if it is the first (by then there is a connection,
-// and what travels with the first has left) or long, or if much is attached to it. Other attachments are on their way
-// behind the writer, too: their memory is let go when they have left, or with the call.
+// and what travels with the first has left), long, or has a long attachment. The memory of other attachments is let go
+// when they have left, or with the call.
 //
 // Owner: the writer's end of the stream, shared with what is under way on the loop. Thread: as each part says.
 

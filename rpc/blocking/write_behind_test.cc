@@ -69,7 +69,7 @@ TEST_F(WriteBehindTest, MessagesOf64KiBAreWrittenWithoutTheLoop) {
 }
 
 TEST_F(WriteBehindTest, AttachmentsLeaveBehindTheWriterButLargeOnes) {
-  const std::string large((1 << 20) + 1, 'x');
+  const std::string large((64 << 10) + 1, 'x');
   OnLoop([this] { OpenWindow(kHuge); });
   Beside([this] { EXPECT_EQ(Write("first", absl::Cord("a")), absl::OkStatus()); });
   WithoutLoop([this] {
