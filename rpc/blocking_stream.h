@@ -128,8 +128,8 @@ class ClientWriter {
   // As of ClientReader.
   bool WaitForInitialMetadata() { return stream_.WaitForInitialMetadata(); }
   // Waits while the server's window has no room and some 600 KiB wait for it; the first message, one of more than 64
-  // KiB and one with more than 64 KiB attached, until it is under way. Then it is the caller's again. Cancelled: the call is over,
-  // and Finish says why; what was written last may not have left. FailedPrecondition (after WritesDone),
+  // KiB and one with more than 64 KiB attached, until it is under way. Then it is the caller's again. Cancelled: the
+  // call is over, and Finish says why; what was written last may not have left. FailedPrecondition (after WritesDone),
   // ResourceExhausted (larger than message_bytes_max), InvalidArgument (lacks required fields): not sent, and the call
   // goes on.
   absl::Status Write(const Request& request, absl::Cord attachment = {}) {

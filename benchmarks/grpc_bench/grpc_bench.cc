@@ -85,8 +85,8 @@ absl::Status Serve(const std::string& transport, const LoadShape&) {
 absl::Status Check(const LoadShape& shape) {
   const std::string sender = absl::GetFlag(FLAGS_one_way);
   if (!sender.empty()) {
-    if (sender != "client" && sender != "server")
-      return absl::InvalidArgumentError("--one_way must be client or server");
+    const bool known = sender == "client" || sender == "server";
+    if (!known) return absl::InvalidArgumentError("--one_way must be client or server");
     if (!shape.streaming) return absl::InvalidArgumentError("--one_way is of --streaming");
   }
   if (!absl::GetFlag(FLAGS_callers)) return absl::OkStatus();

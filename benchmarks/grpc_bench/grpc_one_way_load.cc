@@ -1,5 +1,6 @@
 #include "benchmarks/grpc_bench/grpc_one_way_load.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -19,9 +20,12 @@ struct OneWayStream {
 
   // A message was written or read. Whether the window goes on.
   bool OnPassed() {
-    const Clock::time_point now = Clock::now();
-    window.Count(std::exchange(last, now), now, &latencies);
-    return !window.IsOver(now);
+    if (++passed == look_after) {
+      const Clock::time_point now = Clock::now();
+      window.Count(std::exchange(last, now), now, &latencies, std::exchange(passed, 0));
+      over = window.IsOver(now);
+    }
+    return !over;
   }
   // The server sends until the client has gone.
   void Cancel() {
@@ -32,6 +36,7 @@ struct OneWayStream {
     if (!end.ok() && !(cancelled && end.error_code() == grpc::StatusCode::CANCELLED)) {
       return absl::Status(static_cast<absl::StatusCode>(end.error_code()), end.error_message());
     }
+    if (!over) return absl::InternalError("the stream ended before it was to");
     return LoadFigures(std::move(latencies), shape);
   }
 
@@ -41,7 +46,10 @@ struct OneWayStream {
   grpc::ClientContext context;
   Bytes message;  // That is written; asked for.
   Bytes reply;
+  const uint64_t look_after = MessagesForEachLook(shape.payload_bytes);
+  uint64_t passed = 0;  // Since the clock was read.
   Clock::time_point last = Clock::now();
+  bool over = false;
   LatencyHistogram latencies;
   bool cancelled = false;
 };

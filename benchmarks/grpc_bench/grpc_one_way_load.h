@@ -1,6 +1,6 @@
 // Messages over one stream of gRPC's that go one way, as many as its flow control lets: the client writes them and the
 // server drops them, or the server writes them until the client has gone. What counts is what the client has written or
-// read; the time of one is that since the one before, which is no latency.
+// read; what stands for latencies is the time between two, since nothing answers them.
 //
 // Thread: blocks the caller's.
 

@@ -57,7 +57,8 @@ _OTHER_WAYS = (
     *(Row(64, in_flight, "adaptive", threads=CALLERS) for in_flight in (1, 16, 64)),
     *(Row(payload, in_flight, "adaptive", streaming=True, threads=CALLERS)
       for payload, in_flight in ((64, 1), (64, 64), (8 << 10, 64))),
-    *(Row(payload, 1, streaming=True, one_way=sender) for sender in ("client", "server") for payload in (64, 8 << 10, 64 << 10)),
+    *(Row(payload, 1, streaming=True, one_way=sender)
+      for sender in ("client", "server") for payload in (64, 8 << 10, 64 << 10)),
     *(Row(payload, 1, "adaptive", streaming=True, one_way=sender, threads=CALLERS)
       for sender in ("client", "server") for payload in (64, 8 << 10)),
     *(Row(64, in_flight, "adaptive", threads=threads) for threads in (ISSUER, HANDLERS) for in_flight in (1, 64)),

@@ -1,5 +1,4 @@
-// What a stream's sender attaches to its messages: some memories in turn, as a program has that fills one while others
-// are on their way.
+// What a stream's sender attaches to its messages: some memories in turn.
 //
 // Owner: the sender; copies share the memory. Thread: one at a time.
 

@@ -5,6 +5,7 @@
 #include "tests/allocation_count/allocation_count.h"
 
 namespace verbena::benchmarks {
+
 void Measurement::Begin(Clock::time_point now) {
   from_ = now + absl::ToChronoNanoseconds(span_.warm_up);
   to_ = from_ + absl::ToChronoNanoseconds(span_.duration);

@@ -1,6 +1,5 @@
 #include "benchmarks/rpc_bench/one_way_load.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "absl/synchronization/notification.h"
 #include "benchmarks/rpc_bench/attachment_ring.h"
 #include "benchmarks/rpc_bench/bench.verbena.h"
+#include "benchmarks/yardstick/load.h"
 #include "rpc/client_context.h"
 #include "rpc/coroutine/block_on.h"
 #include "rpc/coroutine/task.h"
@@ -18,10 +18,6 @@ namespace {
 
 using Clock = Measurement::Clock;
 
-// At the clock, which takes as long as a tenth of a small message.
-constexpr uint64_t kPassedForEachLook = 64;
-constexpr uint64_t kBytesForEachLook = 1 << 20;
-
 absl::StatusOr<AttachmentRing> AttachmentsOf(const OneWayShape& shape) {
   return AttachmentRing::Create(shape.sender == Sender::kClient ? shape.attachment_bytes : 0);
 }
@@ -29,8 +25,7 @@ absl::StatusOr<AttachmentRing> AttachmentsOf(const OneWayShape& shape) {
 // What all six have.
 struct OneWayStream {
   OneWayStream(std::shared_ptr<Channel> channel, const OneWayShape& shape, AttachmentRing attachments, const Span& span)
-      : look_after(
-            std::min(kPassedForEachLook, 1 + kBytesForEachLook / (1 + shape.payload_bytes + shape.attachment_bytes))),
+      : look_after(MessagesForEachLook(shape.payload_bytes + shape.attachment_bytes)),
         stub(std::move(channel)),
         attachments(std::move(attachments)),
         measurement(span) {
@@ -47,6 +42,7 @@ struct OneWayStream {
   // was over.
   absl::StatusOr<CallFigures> FiguresOr(const absl::Status& end) const {
     if (!end.ok() && !(cancelled && absl::IsCancelled(end))) return end;
+    if (!measurement.over()) return absl::InternalError("the stream ended before it was to");
     return measurement.Figures();
   }
   void Cancel() {
@@ -124,10 +120,9 @@ class ReadingReactor final : public ClientReadReactor<Bytes> {
 
 Task<absl::Status> Write(OneWayStream& stream) {
   const auto writer = stream.stub.co()->StreamFromClient(&stream.context, &stream.reply);
-  while (stream.OnPassed()) {
-    const absl::Status written = co_await writer->Write(stream.message, stream.attachments.Next());
-    if (!written.ok()) break;  // The end says why.
-  }
+  absl::Status written;
+  do written = co_await writer->Write(stream.message, stream.attachments.Next());
+  while (written.ok() && stream.OnPassed());
   co_return co_await writer->Finish();
 }
 
@@ -158,7 +153,7 @@ absl::StatusOr<CallFigures> RunBlockingOneWay(std::shared_ptr<Channel> channel, 
   OneWayStream stream(std::move(channel), shape, *std::move(attachments), span);
   if (shape.sender == Sender::kClient) {
     const auto writer = stream.stub.StreamFromClient(&stream.context, &stream.reply);
-    while (stream.OnPassed() && writer->Write(stream.message, stream.attachments.Next()).ok()) {
+    while (writer->Write(stream.message, stream.attachments.Next()).ok() && stream.OnPassed()) {
     }
     return stream.FiguresOr(writer->Finish());
   }

@@ -43,9 +43,10 @@ ABSL_FLAG(std::string, digest, "none",
 ABSL_FLAG(std::string, handler, "callback",
           "How the server's handlers are written: callback or coroutine, on the event loop; blocking, on threads that "
           "may block.");
-ABSL_FLAG(int64_t, in_flight, 0,
-          "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment, READs in any case; 4096 "
-          "with --rate.");
+ABSL_FLAG(
+    int64_t, in_flight, 0,
+    "Calls in flight, over all connections; with --rate at most. 0: 1; 8 with --attachment, READs in any case; 4096 "
+    "with --rate.");
 ABSL_FLAG(int, connections, 1, "Connections.");
 ABSL_FLAG(double, rate, 0,
           "Open loop: so many calls a second, each started when it is due, whatever became of the others, and its "
@@ -160,7 +161,8 @@ absl::Status CheckFlags() {
     status.Update(check(SenderFromFlags().has_value(), "--one_way must be client or server"));
     status.Update(check(absl::GetFlag(FLAGS_streaming), "--one_way is of --streaming"));
     const bool asked = absl::GetFlag(FLAGS_role).empty();  // Not by the other process, which is told what was decided.
-    status.Update(check(!asked || absl::GetFlag(FLAGS_in_flight) <= 1, "--one_way has as many in flight as the window lets"));
+    status.Update(
+        check(!asked || absl::GetFlag(FLAGS_in_flight) <= 1, "--one_way has as many in flight as the window lets"));
   }
   status.Update(check(!absl::GetFlag(FLAGS_caller_drives) || absl::GetFlag(FLAGS_in_flight) <= 1,
                       "--caller_drives has one call in flight"));
@@ -174,6 +176,8 @@ absl::Status CheckFlags() {
                           (absl::GetFlag(FLAGS_digest) == "none" && !absl::GetFlag(FLAGS_beside_response)),
                       "a --handler but callback echoes what comes"));
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
+  status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_connections) == 1,
+                      "--streaming is over one connection"));
   status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
   return status;

@@ -204,6 +204,7 @@ class RpcBench(unittest.TestCase):
             ("--streaming --attachment=8", "has an --attachment only --one_way"),
             ("--caller_drives --in_flight=2", "one call in flight"),
             ("--one_way=client", "is of --streaming"),
+            ("--streaming --connections=2", "over one connection"),
             ("--streaming --one_way=both", "--one_way must be client or server"),
             ("--streaming --one_way=client --in_flight=2", "as many in flight as the window lets"),
             ("--beside_response", "says where the --beside_attachment is"),

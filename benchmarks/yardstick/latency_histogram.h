@@ -15,9 +15,10 @@ class LatencyHistogram {
  public:
   LatencyHistogram() : buckets_(kBuckets) {}
 
-  void Add(uint64_t nanoseconds) {
-    ++buckets_[BucketOf(nanoseconds)];
-    ++count_;
+  // So many samples of one latency.
+  void Add(uint64_t nanoseconds, uint64_t count = 1) {
+    buckets_[BucketOf(nanoseconds)] += count;
+    count_ += count;
   }
 
   // All of another's samples.

@@ -42,6 +42,11 @@ struct LoadFigures {
   double calls_per_second;
 };
 
+// Where messages go one way, which very many do: one reading of the clock for so many of them, or so many bytes.
+constexpr uint64_t MessagesForEachLook(uint64_t message_bytes) {
+  return std::min<uint64_t>(64, 1 + (uint64_t{1} << 20) / (1 + message_bytes));
+}
+
 // Counted are the calls that are done behind the warm-up, for the duration. Constant: any thread may ask.
 class LoadWindow {
  public:
@@ -53,9 +58,10 @@ class LoadWindow {
     if (shape.cpu != nullptr) shape.cpu->Watch(from_, to_);
   }
 
-  // Adds the call that began at `start` and is done `now` to `latencies` if it counts.
-  void Count(Clock::time_point start, Clock::time_point now, LatencyHistogram* latencies) const {
-    if (now >= from_ && now < to_) latencies->Add(static_cast<uint64_t>((now - start).count()));
+  // Adds the call that began at `start` and is done `now` to `latencies` if it counts; or so many, which are done by
+  // now and took as long together.
+  void Count(Clock::time_point start, Clock::time_point now, LatencyHistogram* latencies, uint64_t calls = 1) const {
+    if (now >= from_ && now < to_) latencies->Add(static_cast<uint64_t>((now - start).count()) / calls, calls);
   }
   bool IsOver(Clock::time_point now) const { return now >= to_; }
 

@@ -99,7 +99,7 @@ TEST_F(WriteBehindTest, AttachmentsThatWillNotLeaveAreLetGoWithTheCall) {
 }
 
 TEST_F(WriteBehindTest, AttachmentsCountForHowFarAheadTheWriterIs) {
-  static constexpr size_t kBytes = 100000;
+  static constexpr size_t kBytes = 50000;
   const absl::Cord attachment(std::string(kBytes, '.'));
   std::atomic<uint64_t> written = 0;
   std::thread writer([&] {
