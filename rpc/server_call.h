@@ -86,6 +86,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
 
   // Tells the handler that nobody waits any more. What it has set for that runs in here and may be the call's end.
   void MarkCancelled();
+  // Ahead of that: its handler is to know by the time at which its stream fails.
+  void SayCancelled() { context_.signal_.Say(); }
   bool IsCancelled() const { return context_.IsCancelled(); }
 
   // What to answer. MeasureReply comes before Send, where the status is OK: it fixes size(). The status is

@@ -90,6 +90,8 @@ void ServerConnection::AnswerLater(uint64_t local) {
 
 void ServerConnection::CloseStream(ServerCall& call) {
   if (call.stream() == nullptr) return;
+  // A handler on a thread of its own may find it closed at once, and takes that for the client's end unless told.
+  call.SayCancelled();
   CancelFetches(call);
   call.stream()->Close(MessageStream::Unread::kDrop);
 }

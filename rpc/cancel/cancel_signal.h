@@ -28,8 +28,10 @@ class CancelSignal {
  public:
   using Callback = absl::AnyInvocable<void()>;
 
-  // Cancels the calls that follow, then runs the callback, if there is one; it may finish the call, and with it the
-  // life of this.
+  // Says that nobody waits any more, and no more than that: Cancel follows, soon.
+  void Say() { state_.fetch_or(kCancelled); }
+  // Says so, cancels the calls that follow, then runs the callback, if there is one; it may finish the call, and with
+  // it the life of this.
   void Cancel();
   bool cancelled() const { return (state_.load(std::memory_order_acquire) & kCancelled) != 0; }
 

@@ -33,6 +33,28 @@ TEST_F(StreamEndTest, WriteAfterTheEndIsRefusedAndDisturbsNothing) {
   EXPECT_THAT(call->completions, ElementsAre(absl::OkStatus()));
 }
 
+// A handler on a thread of its own looks at once, and takes a read that failed for the client's end unless it is told.
+TEST_F(StreamEndTest, HandlerKnowsThatNobodyWaitsBeforeItsStreamFails) {
+  Start();
+  Begin(MethodKind::kClientStreaming);
+  Begin(MethodKind::kClientStreaming);
+  ASSERT_EQ(served_.size(), 2u);
+  int told = 0;
+  for (int i : {0, 1}) {
+    served_[i]->context->SetCancelCallback([this, &told] {
+      if (++told > 1) return;
+      for (const auto& served : served_) {
+        EXPECT_TRUE(served->stream->dropped());
+        EXPECT_TRUE(served->context->IsCancelled());
+      }
+    });
+  }
+  network_.latest_server()->Sever();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(told, 2);
+  for (const auto& served : served_) served->done(absl::OkStatus());
+}
+
 TEST_F(StreamEndTest, SecondReadOrWriteBesideOneIsRefused) {
   Start();
   auto call = Begin(MethodKind::kBidiStreaming);
