@@ -1,7 +1,6 @@
 #include "rpc/blocking/read_ahead.h"
 #include "rpc/blocking/write_behind.h"
 #include "rpc/blocking_stream.h"
-#include "rpc/certainty.h"
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
 #include "rpc/client_context.h"
@@ -82,11 +81,7 @@ absl::Status BlockingClientStream::Finish() {
   if (ClientStreams(kind_)) WritesDone();
   finish_called_ = true;
   absl::Status status = channel_->core().Await(*finished_);
-  // What was read last may have shown itself to be none when the call had ended well.
-  if (status.ok() && reads_ != nullptr && reads_->unreadable()) {
-    return WithCertainty(MalformedByServer(MessageStream::Unreadable()), Certainty::kOutcomeUnknown);
-  }
-  return status;
+  return stream_ == nullptr ? status : EndForReader(std::move(status), *stream_);
 }
 
 }  // namespace verbena::rpc

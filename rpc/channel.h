@@ -96,8 +96,8 @@ struct ChannelOptions {
   ClientInterceptors interceptors;
   // Calls past this fail at once as RESOURCE_EXHAUSTED, not sent. Per connection.
   uint32_t calls_in_flight_max = 16384;
-  // What a stream of replies may have here unread, but for the last message, before its server must wait; at least
-  // 64 KiB.
+  // What a stream of replies may have here unread, but for the last message, before its server must wait; from
+  // 64 KiB to 1 TiB.
   uint64_t stream_window_bytes = uint64_t{256} << 10;
 };
 

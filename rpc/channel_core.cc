@@ -27,10 +27,8 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ChannelOptions::calls_in_flight_max must be at least 1");
   }
-  if (options.stream_window_bytes < kStreamWindowInitial) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ChannelOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
-  }
+  if (absl::Status checked = CheckStreamWindow("ChannelOptions", options.stream_window_bytes); !checked.ok())
+    return checked;
   if (absl::Status checked = CheckRetryBudget(options.retry_budget); !checked.ok()) return checked;
   for (const auto& [name, policy] : options.retries) {
     if (absl::Status checked = CheckRetryPolicy(policy); !checked.ok()) return checked;

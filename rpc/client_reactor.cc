@@ -1,6 +1,7 @@
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
 #include "rpc/reactors.h"
+#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 
@@ -34,5 +35,8 @@ void ClientReactor::StartCall() {
     BindStream(stream);
   });
 }
+
+// Reads are done that were started, and may have found out more than the call's end knew.
+void ClientReactor::OnAllDone() { OnDone(EndForReader(std::move(status_), *stream())); }
 
 }  // namespace verbena::rpc

@@ -5,6 +5,7 @@
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
 #include "rpc/protobuf_bytes.h"
+#include "rpc/stream_sending.h"
 
 namespace verbena::rpc {
 
@@ -37,6 +38,7 @@ void CoClientStream::EndWrites() { call_->stream->EndWrites(); }
 
 absl::Status CoClientStream::TakeEnd() {
   finished_ = true;
+  call_->status = EndForReader(std::move(call_->status), *call_->stream);
   call_->context.Return(*user_context_);
   if (call_->status.ok() && user_reply_ != nullptr) Assign(*call_->reply, user_reply_);
   return std::move(call_->status);

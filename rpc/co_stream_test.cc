@@ -254,6 +254,23 @@ TEST_F(CoStreamTest, ReadOfACancelledCallEndsAndItsStatusSaysWhy) {
   ExpectEnd(absl::StatusCode::kCancelled);
 }
 
+// Not in UTF-8, and so no message: that must not pass for the stream's end.
+TEST_F(CoStreamTest, UserWhoReadsWhenTheCallHasEndedLearnsThatAMessageWasNone) {
+  Start();
+  const auto call = [this]() -> Task<absl::Status> {
+    CoClientReaderWriter<Text, Text> stream(channel_.get(), kByHand, &context_);
+    co_await SleepFor(loop_, absl::Seconds(1));
+    Text message;
+    EXPECT_FALSE(co_await stream.Read(&message));
+    co_return co_await stream.Finish();
+  };
+  const RunningTask task = Run(call());
+  served().Write("\xff");
+  served().done(absl::OkStatus());
+  loop_.Advance(absl::Seconds(2));
+  ExpectEnd(absl::StatusCode::kInternal);
+}
+
 TEST_F(CoStreamTest, HandlersReadEndsWithTheCall) {
   Start();
   Text reply;

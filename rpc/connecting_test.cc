@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "rpc/testing/call_fixture.h"
 
 namespace verbena {
@@ -143,6 +145,15 @@ TEST_F(ConnectingTest, BadAddressesAndOptionsAreRefusedAtOnce) {
   }
   options_.connections = 0;
   EXPECT_EQ(rpc::ChannelCore::Open(&network_, "host:1", options_).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ConnectingTest, StreamWindowIsWithinBounds) {
+  for (const uint64_t bytes : {uint64_t{1000}, std::numeric_limits<uint64_t>::max()}) {
+    options_.stream_window_bytes = bytes;
+    const absl::Status status = rpc::ChannelCore::Open(&network_, "host:1", options_).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("it is ", bytes)));
+  }
 }
 
 TEST_F(ConnectingTest, CallThatWaitsForReadyWaitsAsLongAsItsOwnTimeLasts) {

@@ -30,6 +30,12 @@ absl::Status WhyLost(transport::SendOutcome outcome) {
 
 }  // namespace
 
+absl::Status CheckStreamWindow(absl::string_view options, uint64_t stream_window_bytes) {
+  if (stream_window_bytes >= kStreamWindowInitial && stream_window_bytes <= kStreamWindowMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(options, "::stream_window_bytes must be from ", kStreamWindowInitial,
+                                                 " to ", kStreamWindowMax, "; it is ", stream_window_bytes));
+}
+
 absl::Status MessageStream::CallIsOver() { return absl::CancelledError("the call is over"); }
 
 MessageStream::MessageStream(std::shared_ptr<transport::LoopHandle> loop, const StreamOptions& options)

@@ -77,6 +77,11 @@ struct StreamOptions {
   uint64_t message_bytes_max = uint64_t{1} << 30;
 };
 
+inline constexpr uint64_t kStreamWindowMax = uint64_t{1} << 40;  // What a stream has sent since is added to it.
+
+// InvalidArgument, in words: what the option stream_window_bytes of `options` ("ServerOptions") may be.
+absl::Status CheckStreamWindow(absl::string_view options, uint64_t stream_window_bytes);
+
 class MessageStream : public std::enable_shared_from_this<MessageStream> {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
@@ -102,6 +107,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // here.
   bool over() const { return closed_; }
   bool dropped() const { return dropped_; }
+  // Whether a message that somebody asked for turned out to be none. A call that had ended well by then has not.
+  bool unreadable() const { return unreadable_; }
   // On the loop's thread: what is begun here needs no task.
   bool here() const { return loop_->IsHere(); }
   // Why Write would refuse this message, whatever the stream's state.
@@ -267,7 +274,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool writes_open_ = false;
   bool writes_ended_ = false;  // By the user.
   bool end_sent_ = false;
-  bool unreadable_ = false;                    // A message was none: the call is to end.
+  std::atomic<bool> unreadable_ = false;       // A message was none: the call is to end.
   std::shared_ptr<MessageObserver> observer_;  // Null: nobody.
   StreamReceiver<Incoming> receiver_;
   StreamSender sender_;

@@ -40,7 +40,7 @@ class ClientReactor : public StreamReactor {
             const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply);
 
  private:
-  void OnAllDone() final { OnDone(status_); }
+  void OnAllDone() final;
 
   Channel* channel_ = nullptr;
   StreamingMethod method_ = {};

@@ -59,8 +59,8 @@ struct ServerOptions {
 
   uint32_t calls_in_flight_per_connection_max = 16384;
   uint32_t calls_in_flight_max = 65536;  // Of the whole server.
-  // What a stream of requests may have here unread, but for the last message, before its client must wait; at least
-  // 64 KiB.
+  // What a stream of requests may have here unread, but for the last message, before its client must wait; from
+  // 64 KiB to 1 TiB.
   uint64_t stream_window_bytes = uint64_t{256} << 10;
 
   // See rpc/interceptor/interceptor.h.

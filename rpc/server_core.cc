@@ -27,10 +27,8 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
       options.executor_queue_time_target <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ServerOptions: the limits of time in the executor's queue must be above zero");
   }
-  if (options.stream_window_bytes < kStreamWindowInitial) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ServerOptions::stream_window_bytes must be at least ", kStreamWindowInitial));
-  }
+  if (absl::Status checked = CheckStreamWindow("ServerOptions", options.stream_window_bytes); !checked.ok())
+    return checked;
   if (options.calls_in_flight_per_connection_max < 1 || options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ServerOptions: the limits of calls in flight must be at least 1");
   }

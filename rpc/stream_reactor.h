@@ -48,6 +48,7 @@ class StreamReactor {
     reaction();
     if (scope.TakeHold()) Release();
   }
+  MessageStream* stream() const { return bound_.load(std::memory_order_acquire); }  // Null: before BindStream.
   // The end is known; OnAllDone follows when no operation is in flight. Once.
   void OnEndKnown() { Release(); }
   // Nothing follows: may destroy this.

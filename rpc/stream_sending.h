@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "rpc/certainty.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/stream_header.h"
 #include "rpc/message_stream.h"
@@ -67,6 +68,13 @@ inline std::array<std::byte, kStreamHeaderBytes> Encoded(const StreamHeader& hea
 // Why a call ends whose server does not keep to the protocol of streams, or writes what is not the method's message.
 inline absl::Status MalformedByServer(const absl::Status& why) {
   return absl::InternalError(absl::StrCat("the server's stream is malformed: ", why.message()));
+}
+
+// What the client's user is told of a call that ended with `status`, when he has read what he wants of its stream: a
+// message that is none may have shown itself when the call had ended well.
+inline absl::Status EndForReader(absl::Status status, const MessageStream& stream) {
+  if (!status.ok() || !stream.unreadable()) return status;
+  return WithCertainty(MalformedByServer(MessageStream::Unreadable()), Certainty::kOutcomeUnknown);
 }
 
 // Why a call ends one of whose stream's messages was not fetched.
