@@ -28,9 +28,9 @@ CoClientStream::CoClientStream(Channel* channel, const StreamingMethod& method, 
 }
 
 CoClientStream::~CoClientStream() {
-  if (beginning_ != nullptr) beginning_->completion.Forget();
+  if (beginning_ != nullptr) beginning_->completion.Abandon();
   if (call_->completion.complete()) return;
-  call_->completion.Forget();
+  call_->completion.Abandon();
   call_->context.context()->TryCancel();
 }
 

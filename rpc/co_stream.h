@@ -133,7 +133,7 @@ class CoReads {
  protected:
   explicit CoReads(std::shared_ptr<rpc::MessageStream> stream)
       : read_(std::make_shared<rpc::StreamOperationOn<Message>>(std::move(stream))) {}
-  ~CoReads() { read_->completion.Forget(); }
+  ~CoReads() { read_->completion.Abandon(); }
   CoReads(const CoReads&) = delete;
   CoReads& operator=(const CoReads&) = delete;
 
@@ -161,7 +161,7 @@ class CoWrites {
 
  protected:
   explicit CoWrites(std::shared_ptr<rpc::MessageStream> stream) : write_(MakeWrite(std::move(stream))) {}
-  ~CoWrites() { write_->completion.Forget(); }
+  ~CoWrites() { write_->completion.Abandon(); }
   CoWrites(const CoWrites&) = delete;
   CoWrites& operator=(const CoWrites&) = delete;
 
@@ -175,10 +175,7 @@ class CoWrites {
   // As the one before left it.
   Message& NextMessage() {
     // A write that was given up has its message until it is made.
-    if (write_->begun && !write_->completion.complete()) {
-      if (!write_->completion.awaited()) write_->completion.Forget();
-      write_ = MakeWrite(write_->stream);
-    }
+    if (write_->begun && !write_->completion.complete()) write_ = MakeWrite(write_->stream);
     return write_->message;
   }
   auto Begin(absl::Cord attachment) {

@@ -60,7 +60,7 @@ class CoUnaryAwaiter {
   CoUnaryAwaiter& operator=(const CoUnaryAwaiter&) = delete;
   ~CoUnaryAwaiter() {
     if (call_ == nullptr) return;
-    call_->completion.Forget();
+    call_->completion.Abandon();
     call_->context.context()->TryCancel();
   }
 

@@ -5,7 +5,7 @@
 //
 // Owner: whatever ends, by a shared_ptr: the coroutine has a share, and so has who calls Complete. Thread: the
 // coroutine's side is for the loop that made this (home), Complete for any. Who made it on a thread that runs no loop
-// goes on where Complete is called. Home outlives who may wait: it may go after Forget.
+// goes on where Complete is called. Who waits when home has gone is not resumed any more, nor destroyed.
 //
 // Allocates nothing, but for the task that Complete posts from another thread.
 
@@ -17,22 +17,22 @@
 #include <memory>
 #include <utility>
 
+#include "rpc/coroutine/home_loop.h"
 #include "rpc/coroutine/resume.h"
-#include "transport/event_loop.h"
 #include "transport/loop_handle.h"
 
 namespace verbena::coroutine {
 
 class Completion {
  public:
-  Completion() : home_(transport::EventLoop::OfThisThread()) {}
+  Completion() = default;
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
 
   // In await_suspend, last: the awaiter may be gone when it returns. False: complete already, nothing is to suspend.
   bool Suspend(std::coroutine_handle<> coroutine) {
     ambient_ = AmbientScope::current();
-    if (home_.IsHere()) {  // And so will the end be.
+    if (home_ != nullptr && home_->IsHere()) {  // And so will the end be.
       if (complete()) return false;
       waiter_.store(coroutine.address(), std::memory_order_relaxed);
       return true;
@@ -44,11 +44,6 @@ class Completion {
   void Abandon() {
     void* waiter = waiter_.load(std::memory_order_relaxed);
     if (waiter != Done()) waiter_.compare_exchange_strong(waiter, nullptr, std::memory_order_acq_rel);
-  }
-  // Nobody will wait any more, at the latest when home goes.
-  void Forget() {
-    Abandon();
-    home_.Detach();
   }
   // Somebody waits.
   bool awaited() const {
@@ -62,9 +57,9 @@ class Completion {
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
-    if (self->home_.IsHere()) return self->Arrive();
+    if (self->home_ == nullptr || self->home_->IsHere()) return self->Arrive();
     transport::LoopHandle::Task task = [self] { self->Arrive(); };
-    if (!self->home_.Post(task)) self->Arrive();
+    if (!self->home_->Post(task)) self->waiter_.store(Done(), std::memory_order_release);
   }
 
   // The same, of what keeps its completion in itself.
@@ -83,9 +78,9 @@ class Completion {
 
   static inline char done_ = 0;  // Its address is no coroutine's.
 
-  transport::LoopHandle home_;           // Leads nowhere: none, or forgotten.
-  std::atomic<void*> waiter_ = nullptr;  // Null: nobody. Done(): it has ended.
-  const void* ambient_ = nullptr;        // The waiter's.
+  const std::shared_ptr<transport::LoopHandle> home_ = WayHome();  // Null: none.
+  std::atomic<void*> waiter_ = nullptr;                            // Null: nobody. Done(): it has ended.
+  const void* ambient_ = nullptr;                                  // The waiter's.
 };
 
 }  // namespace verbena::coroutine

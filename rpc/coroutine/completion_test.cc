@@ -104,5 +104,33 @@ TEST_F(CompletionTest, WaiterAfterOneThatWasDestroyedIsResumed) {
   EXPECT_EQ(end_, absl::OkStatus());
 }
 
+TEST_F(CompletionTest, WaiterWhoseHomeHasGoneIsNotResumed) {
+  auto home = std::make_unique<ManualLoop>();
+  std::shared_ptr<Completion> completion;
+  home->Post([&completion] { completion = std::make_shared<Completion>(); });
+  home->RunUntilIdle();
+  RunningTask task = Start(completion);
+  home.reset();
+  Completion::Complete(completion);
+  EXPECT_TRUE(completion->complete());
+  EXPECT_EQ(end_, std::nullopt);
+  task = {};
+}
+
+TEST_F(CompletionTest, EndThatIsUnderWayWhenHomeGoesResumesNobody) {
+  auto home = std::make_unique<ManualLoop>();
+  std::shared_ptr<Completion> completion;
+  home->Post([&completion] { completion = std::make_shared<Completion>(); });
+  home->RunUntilIdle();
+  const std::weak_ptr<Completion> watched = completion;
+  RunningTask task = Start(completion);
+  Completion::Complete(completion);
+  home.reset();
+  EXPECT_EQ(end_, std::nullopt);
+  task = {};
+  completion.reset();
+  EXPECT_TRUE(watched.expired());
+}
+
 }  // namespace
 }  // namespace verbena::coroutine

@@ -21,6 +21,8 @@ namespace verbena::testing {
 
 class ManualLoop : public transport::EventLoop {
  public:
+  ~ManualLoop() override { DestroyLocals(); }
+
   // Runs what is posted and due, and what that posts, until nothing is left at this instant.
   void RunUntilIdle();
   // Runs one posted task. False: there was none.
