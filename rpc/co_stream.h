@@ -53,21 +53,24 @@ void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protob
 void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operation);
 void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message);
 
+// Its functions are part of the coroutine that awaits, also of the second one in a file: gcc inlines what one calls.
 class StreamAwaiter {
  public:
   explicit StreamAwaiter(std::shared_ptr<StreamOperation> operation) : operation_(std::move(operation)) {}
   StreamAwaiter(const StreamAwaiter&) = delete;
   StreamAwaiter& operator=(const StreamAwaiter&) = delete;
-  ~StreamAwaiter() {
+  [[gnu::always_inline]] ~StreamAwaiter() {
     if (operation_ != nullptr && operation_->begun) operation_->completion.Abandon();
   }
 
-  bool await_ready() {
+  [[gnu::always_inline]] bool await_ready() {
     // The operation is one awaiter's: another, beside it, gets nothing.
     if (operation_->completion.awaited()) operation_ = nullptr;
     return operation_ == nullptr || operation_->completion.complete();
   }
-  bool await_suspend(std::coroutine_handle<> coroutine) { return operation_->completion.Suspend(coroutine); }
+  [[gnu::always_inline]] bool await_suspend(std::coroutine_handle<> coroutine) {
+    return operation_->completion.Suspend(coroutine);
+  }
 
  protected:
   // Null: it is another awaiter's.
@@ -86,7 +89,7 @@ class ReadAwaiter : public StreamAwaiter {
   ReadAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation, Message* into, absl::Cord* attachment)
       : StreamAwaiter(std::move(operation)), into_(into), attachment_(attachment) {}
 
-  bool await_resume() {
+  [[gnu::always_inline]] bool await_resume() {
     auto* const read = static_cast<StreamOperationOn<Message>*>(Take());
     if (read == nullptr || !read->status.ok()) return false;
     *into_ = std::move(read->message);

@@ -333,8 +333,8 @@ void MessageStream::RunCompletions() {
   completing_ = false;
 }
 
-void MessageStream::RunCompletionsLater() {
-  if (completions_.empty() || completing_ || std::exchange(completions_posted_, true)) return;
+void MessageStream::PostCompletions() {
+  completions_posted_ = true;
   Post([self = shared_from_this()] {  // No larger: it is allocated for otherwise.
     self->RunInTurn([stream = self.get()] {
       stream->completions_posted_ = false;

@@ -261,7 +261,10 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   void TellFinished();
   absl::Status JudgeSize(uint64_t payload_bytes) const;
   void Complete(Done&& done, absl::Status status) { completions_.emplace_back(std::move(done), std::move(status)); }
-  void RunCompletionsLater();
+  void RunCompletionsLater() {
+    if (!completions_.empty() && !completing_ && !completions_posted_) PostCompletions();
+  }
+  void PostCompletions();
 
   // Constant after construction.
   const std::shared_ptr<transport::LoopHandle> loop_;

@@ -30,7 +30,7 @@ class Completion {
   Completion& operator=(const Completion&) = delete;
 
   // In await_suspend, last: the awaiter may be gone when it returns. False: complete already, nothing is to suspend.
-  bool Suspend(std::coroutine_handle<> coroutine) {
+  [[gnu::always_inline]] bool Suspend(std::coroutine_handle<> coroutine) {
     ambient_ = AmbientScope::current();
     if (home_ != nullptr && home_->IsHere()) {  // And so will the end be.
       if (complete()) return false;
