@@ -258,7 +258,11 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
 void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head,
                                   transport::ReceivedPayload& payload) {
   ClientCall* const found = FindCall(head.call_id);
-  if (found != nullptr && found->user().stream != nullptr && HoldResponse(epoch, head)) return;
+  if (found != nullptr && found->user().stream != nullptr) {
+    // Of a call that is being given up: what came for its stream was dropped, and so the answer says nothing.
+    if (ServerStreams(found->user().kind) && !session_.IsOpen(epoch, head.call_id)) return HearLoadOf(head);
+    if (HoldResponse(epoch, head)) return;
+  }
   const ClientSession::ResponseEffect effect = session_.OnResponse(epoch, head.call_id);
   if (effect == ClientSession::ResponseEffect::kNone) return HearLoadOf(head);
   ClientCall& call = *found;

@@ -160,6 +160,7 @@ void MemoryConnection::FailExports() {
 }
 
 void MemoryConnection::Report(uint64_t send_id, SendOutcome outcome) {
+  if (hold_reports_) return;
   const auto sent = unreported_.extract(send_id);
   if (closed_ || sent.empty()) return;
   announced_.erase(send_id);

@@ -63,6 +63,8 @@ class MemoryConnection : public transport::Connection {
   // Faults. No credit: sends queue, unwritten, until Unstall.
   void Stall() { stalled_ = true; }
   void Unstall();
+  // What became of a send is never reported.
+  void HoldReports() { hold_reports_ = true; }
   // No memory to send large messages from: they wait, unwritten, for ReleaseExports; FailExports ends those that wait.
   void HoldExports() { hold_exports_ = true; }
   void ReleaseExports();
@@ -161,6 +163,7 @@ class MemoryConnection : public transport::Connection {
   size_t awaited_sent_ = 0;
   size_t tasks_posted_ = 0;
   bool stalled_ = false;
+  bool hold_reports_ = false;
   bool hold_exports_ = false;
   bool hold_fetches_ = false;
   bool hold_last_parts_ = false;
