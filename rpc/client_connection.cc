@@ -259,8 +259,7 @@ void ClientConnection::OnResponse(ClientSession::Epoch epoch, const transport::M
                                   transport::ReceivedPayload& payload) {
   ClientCall* const found = FindCall(head.call_id);
   if (found != nullptr && found->user().stream != nullptr) {
-    // Of a call that is being given up: what came for its stream was dropped, and so the answer says nothing.
-    if (ServerStreams(found->user().kind) && !session_.IsOpen(epoch, head.call_id)) return HearLoadOf(head);
+    if (HasDroppedStream(epoch, head.call_id)) return HearLoadOf(head);
     if (HoldResponse(epoch, head)) return;
   }
   const ClientSession::ResponseEffect effect = session_.OnResponse(epoch, head.call_id);

@@ -81,7 +81,9 @@ class ClientConnection {
   ClientSession& session() { return session_; }
   void OnResponse(ClientSession::Epoch epoch, const transport::MessageHead& head, transport::ReceivedPayload& payload);
   void OnRequestSent(ClientSession::Epoch epoch, uint64_t call_id, RequestSendOutcome outcome);
-  bool OnStreamAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head);  // Whether to fetch it.
+  // Whether to fetch it.
+  bool OnResponseAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head);
+  bool OnStreamAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void OnStreamMessage(ClientSession::Epoch epoch, const transport::MessageHead& head,
                        transport::ReceivedPayload& payload);
   void OnStreamFetchFailed(ClientSession::Epoch epoch, uint64_t call_id, const absl::Status& status);
@@ -127,6 +129,7 @@ class ClientConnection {
     ClientCall* const call = calls_[CallIndex(call_id)];
     return call != nullptr && call->call_id() == call_id ? call : nullptr;
   }
+  bool HasDroppedStream(ClientSession::Epoch epoch, uint64_t call_id);
   bool HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head);
   void ReleaseResponse(ClientSession::Epoch epoch, uint64_t call_id);
   std::shared_ptr<MessageStream> StreamOf(ClientSession::Epoch epoch, uint64_t call_id);

@@ -60,6 +60,17 @@ void ClientConnection::FailStream(uint64_t call_id, const absl::Status& why) {
   session_.Fail(call_id, absl::IsInvalidArgument(why) ? MalformedByServer(why) : why, loop_.Now());
 }
 
+// A call that is being given up: what came for its stream was dropped, and so the answer says nothing.
+bool ClientConnection::HasDroppedStream(ClientSession::Epoch epoch, uint64_t call_id) {
+  const ClientCall* const call = FindCall(call_id);
+  return call != nullptr && ServerStreams(call->user().kind) && !session_.IsOpen(epoch, call_id);
+}
+
+bool ClientConnection::OnResponseAnnounced(ClientSession::Epoch epoch, const transport::MessageHead& head) {
+  return !HasDroppedStream(epoch, head.call_id) &&
+         session_.OnResponseAnnounced(epoch, head.call_id, head.payload_bytes);
+}
+
 // A response overtakes large messages of the stream that are being fetched still: they were written before it.
 bool ClientConnection::HoldResponse(ClientSession::Epoch epoch, const transport::MessageHead& head) {
   const std::shared_ptr<MessageStream> stream = StreamOf(epoch, head.call_id);

@@ -72,7 +72,7 @@ transport::Verdict ClientLink::OnAnnounced(const transport::MessageHead& head) {
   const CallbackScope scope(&owner_);
   bool fetch = false;
   if (head.kind == static_cast<uint8_t>(MessageKind::kResponse)) {
-    fetch = owner_.session().OnResponseAnnounced(epoch_, head.call_id, head.payload_bytes);
+    fetch = owner_.OnResponseAnnounced(epoch_, head);
   } else if (head.kind == static_cast<uint8_t>(MessageKind::kStreamMessage)) {
     fetch = owner_.OnStreamAnnounced(epoch_, head);
   }

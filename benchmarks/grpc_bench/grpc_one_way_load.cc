@@ -54,7 +54,26 @@ struct OneWayStream {
   bool cancelled = false;
 };
 
-class WritingReactor final : public grpc::ClientWriteReactor<Bytes> {
+// One of either kind.
+template <typename Reactor>
+class WaitedFor : public Reactor {
+ protected:
+  grpc::Status WaitForEnd() {
+    ended_.WaitForNotification();
+    return status_;
+  }
+
+ private:
+  void OnDone(const grpc::Status& status) final {
+    status_ = status;
+    ended_.Notify();
+  }
+
+  grpc::Status status_;
+  absl::Notification ended_;
+};
+
+class WritingReactor final : public WaitedFor<grpc::ClientWriteReactor<Bytes>> {
  public:
   explicit WritingReactor(OneWayStream* stream) : stream_(*stream) {}
 
@@ -62,8 +81,7 @@ class WritingReactor final : public grpc::ClientWriteReactor<Bytes> {
     stream_.stub->async()->StreamFromClient(&stream_.context, &stream_.reply, this);
     StartWrite(&stream_.message);
     StartCall();
-    ended_.WaitForNotification();
-    return status_;
+    return WaitForEnd();
   }
 
  private:
@@ -71,17 +89,11 @@ class WritingReactor final : public grpc::ClientWriteReactor<Bytes> {
     if (!ok) return;  // OnDone follows.
     stream_.OnPassed() ? StartWrite(&stream_.message) : StartWritesDone();
   }
-  void OnDone(const grpc::Status& status) override {
-    status_ = status;
-    ended_.Notify();
-  }
 
   OneWayStream& stream_;
-  grpc::Status status_;
-  absl::Notification ended_;
 };
 
-class ReadingReactor final : public grpc::ClientReadReactor<Bytes> {
+class ReadingReactor final : public WaitedFor<grpc::ClientReadReactor<Bytes>> {
  public:
   explicit ReadingReactor(OneWayStream* stream) : stream_(*stream) {}
 
@@ -89,8 +101,7 @@ class ReadingReactor final : public grpc::ClientReadReactor<Bytes> {
     stream_.stub->async()->StreamFromServer(&stream_.context, &stream_.message, this);
     StartRead(&stream_.reply);
     StartCall();
-    ended_.WaitForNotification();
-    return status_;
+    return WaitForEnd();
   }
 
  private:
@@ -99,14 +110,8 @@ class ReadingReactor final : public grpc::ClientReadReactor<Bytes> {
     if (!stream_.OnPassed()) stream_.Cancel();
     StartRead(&stream_.reply);
   }
-  void OnDone(const grpc::Status& status) override {
-    status_ = status;
-    ended_.Notify();
-  }
 
   OneWayStream& stream_;
-  grpc::Status status_;
-  absl::Notification ended_;
 };
 
 }  // namespace

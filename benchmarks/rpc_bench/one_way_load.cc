@@ -62,7 +62,26 @@ struct OneWayStream {
   bool cancelled = false;
 };
 
-class WritingReactor final : public ClientWriteReactor<Bytes> {
+// One of either kind.
+template <typename Reactor>
+class WaitedFor : public Reactor {
+ protected:
+  absl::Status WaitForEnd() {
+    ended_.WaitForNotification();
+    return status_;
+  }
+
+ private:
+  void OnDone(const absl::Status& status) final {
+    status_ = status;
+    ended_.Notify();
+  }
+
+  absl::Status status_;
+  absl::Notification ended_;
+};
+
+class WritingReactor final : public WaitedFor<ClientWriteReactor<Bytes>> {
  public:
   explicit WritingReactor(OneWayStream* stream) : stream_(*stream) {}
 
@@ -70,8 +89,7 @@ class WritingReactor final : public ClientWriteReactor<Bytes> {
     stream_.stub.async()->StreamFromClient(&stream_.context, &stream_.reply, this);
     Write();
     StartCall();
-    ended_.WaitForNotification();
-    return status_;
+    return WaitForEnd();
   }
 
  private:
@@ -80,17 +98,11 @@ class WritingReactor final : public ClientWriteReactor<Bytes> {
     stream_.OnPassed() ? Write() : StartWritesDone();
   }
   void Write() { StartWrite(&stream_.message, stream_.attachments.Next()); }
-  void OnDone(const absl::Status& status) override {
-    status_ = status;
-    ended_.Notify();
-  }
 
   OneWayStream& stream_;
-  absl::Status status_;
-  absl::Notification ended_;
 };
 
-class ReadingReactor final : public ClientReadReactor<Bytes> {
+class ReadingReactor final : public WaitedFor<ClientReadReactor<Bytes>> {
  public:
   explicit ReadingReactor(OneWayStream* stream) : stream_(*stream) {}
 
@@ -98,8 +110,7 @@ class ReadingReactor final : public ClientReadReactor<Bytes> {
     stream_.stub.async()->StreamFromServer(&stream_.context, &stream_.message, this);
     Read();
     StartCall();
-    ended_.WaitForNotification();
-    return status_;
+    return WaitForEnd();
   }
 
  private:
@@ -108,14 +119,8 @@ class ReadingReactor final : public ClientReadReactor<Bytes> {
     stream_.OnPassed() ? Read() : stream_.Cancel();
   }
   void Read() { StartRead(&stream_.reply, &stream_.reply_attachment); }
-  void OnDone(const absl::Status& status) override {
-    status_ = status;
-    ended_.Notify();
-  }
 
   OneWayStream& stream_;
-  absl::Status status_;
-  absl::Notification ended_;
 };
 
 Task<absl::Status> Write(OneWayStream& stream) {

@@ -300,18 +300,23 @@ TEST_F(HostileStreamTest, ServersOkWithAMessageMissingIsNoOk) {
 
 // What comes for its stream is dropped by then, which is not the server's fault.
 TEST_F(HostileStreamTest, CallThatWasGivenUpBeforeItsRequestIsReportedSentEndsAsTheUserAsked) {
-  ServeRaw();
-  network_.latest_client()->HoldReports();
-  call_ = Begin(MethodKind::kServerStreaming);
-  call_id_ = peer_->received.back().call_id;
-  call_->context.TryCancel();
-  loop_.RunUntilIdle();
-  EXPECT_TRUE(call_->completions.empty());
-  Send(MessageKind::kStreamEnd, StreamHeaderOf(0, 0));
-  Send(MessageKind::kResponse, OkHeader());
-  loop_.Advance(absl::Seconds(1));
-  ASSERT_EQ(call_->completions.size(), 1u);
-  EXPECT_TRUE(absl::IsCancelled(call_->completions[0])) << call_->completions[0];
+  for (const size_t attached : {0, 100'000}) {  // And so fetched.
+    SCOPED_TRACE(attached);
+    ServeRaw();
+    network_.latest_client()->HoldReports();
+    call_ = Begin(MethodKind::kServerStreaming);
+    call_id_ = peer_->received.back().call_id;
+    call_->context.TryCancel();
+    loop_.RunUntilIdle();
+    EXPECT_TRUE(call_->completions.empty());
+    Send(MessageKind::kStreamEnd, StreamHeaderOf(0, 0));
+    Send(MessageKind::kResponse, OkHeader(), std::string(attached, '.'));
+    loop_.Advance(absl::Seconds(1));
+    ASSERT_EQ(call_->completions.size(), 1u);
+    EXPECT_TRUE(absl::IsCancelled(call_->completions[0])) << call_->completions[0];
+    channel_.reset();
+    listener_.reset();
+  }
 }
 
 TEST_F(HostileStreamTest, ServersStreamForAUnaryCallIsForNobody) {
