@@ -1,6 +1,7 @@
 #include "rpc/blocking/copy_block.h"
 
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,7 @@ void GiveBackCopyBlock::operator()(std::byte* memory) const {
     const std::lock_guard lock(free.mu);
     if (free.blocks.size() < kFreeCopyBlocksMax) return free.blocks.push_back(memory);
   }
-  delete[] memory;
+  ::operator delete(memory);
 }
 
 CopyBlock TakeCopyBlock() {
@@ -41,7 +42,7 @@ CopyBlock TakeCopyBlock() {
       return block;
     }
   }
-  return CopyBlock(new std::byte[kCopyBlockBytes]);
+  return CopyBlock(static_cast<std::byte*>(::operator new(kCopyBlockBytes)));
 }
 
 }  // namespace verbena::rpc
