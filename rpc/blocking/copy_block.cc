@@ -11,6 +11,8 @@ namespace verbena::rpc {
 namespace {
 
 struct FreeBlocks {
+  FreeBlocks() { blocks.reserve(kFreeCopyBlocksMax); }  // Who gives one back needs no memory for it.
+
   std::mutex mu;
   std::vector<std::byte*> blocks ABSL_GUARDED_BY(mu);  // What was used last is taken first: it is in a cache.
 };
