@@ -27,8 +27,8 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ChannelOptions::calls_in_flight_max must be at least 1");
   }
-  if (absl::Status checked = CheckStreamWindow("ChannelOptions", options.stream_window_bytes); !checked.ok())
-    return checked;
+  const absl::Status window = CheckStreamWindow("ChannelOptions", options.stream_window_bytes);
+  if (!window.ok()) return window;
   if (absl::Status checked = CheckRetryBudget(options.retry_budget); !checked.ok()) return checked;
   for (const auto& [name, policy] : options.retries) {
     if (absl::Status checked = CheckRetryPolicy(policy); !checked.ok()) return checked;

@@ -27,8 +27,8 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
       options.executor_queue_time_target <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ServerOptions: the limits of time in the executor's queue must be above zero");
   }
-  if (absl::Status checked = CheckStreamWindow("ServerOptions", options.stream_window_bytes); !checked.ok())
-    return checked;
+  const absl::Status window = CheckStreamWindow("ServerOptions", options.stream_window_bytes);
+  if (!window.ok()) return window;
   if (options.calls_in_flight_per_connection_max < 1 || options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ServerOptions: the limits of calls in flight must be at least 1");
   }

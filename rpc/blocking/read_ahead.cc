@@ -28,7 +28,7 @@ bool ParseBody(const MessageBatch::Message& from, google::protobuf::MessageLite*
 bool ReadAhead::Read(google::protobuf::MessageLite* message, absl::Cord* attachment) {
   const Operation operation(this);
   if (!operation.only()) return false;
-  if (unreadable_ || stream().dropped()) {
+  if (stream().unreadable() || stream().dropped()) {
     reading_ = MessageBatch();
     DropArrived();
     return false;
@@ -53,7 +53,6 @@ void ReadAhead::Count(uint64_t charge) {
 
 // When the call is over: false is not to be taken for the stream's end.
 bool ReadAhead::Refuse() {
-  unreadable_ = true;
   const auto over = std::make_shared<CompletionWaiter>();
   stream().RefuseTaken(SharedCompletion(over));
   over->Wait().IgnoreError();
@@ -85,8 +84,7 @@ void ReadAhead::DropArrived() {
   std::swap(dropped, arrived_);
 }
 
-void ReadAhead::End(const absl::Status& status) {
-  if (absl::IsInvalidArgument(status)) unreadable_ = true;  // Found out by the loop, for who observes.
+void ReadAhead::End(const absl::Status&) {
   const std::lock_guard lock(mu_);
   ended_ = true;
 }

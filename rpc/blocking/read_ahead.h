@@ -10,7 +10,6 @@
 #ifndef VERBENA_RPC_BLOCKING_READ_AHEAD_H_
 #define VERBENA_RPC_BLOCKING_READ_AHEAD_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,9 +29,9 @@ class ReadAhead final : public StreamPump, private MessageSink {
   using StreamPump::StreamPump;
 
   // The next message, and what came beside it (null: nobody wants that). Waits for it. False: there is none any more;
-  // or it is none (unreadable()), which ends the call; or another thread is in here. Any thread but the loop's.
+  // or it is none (MessageStream::unreadable), which ends the call; or another thread is in here. Any thread but the
+  // loop's.
   bool Read(google::protobuf::MessageLite* message, absl::Cord* attachment);
-  bool unreadable() const { return unreadable_; }  // Any thread.
 
  private:
   void Advance(const absl::Status& status) override;
@@ -42,8 +41,6 @@ class ReadAhead final : public StreamPump, private MessageSink {
   bool Refill();
   bool Refuse();
   void Count(uint64_t charge);
-
-  std::atomic<bool> unreadable_ = false;
 
   // The reader's.
   bool begun_ = false;  // The loop reads, and goes on until nothing more arrives.

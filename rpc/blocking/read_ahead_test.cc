@@ -29,7 +29,7 @@ TEST_F(ReadAheadTest, WhatIsThereIsReadWithoutTheLoop) {
     EXPECT_EQ(Next(), "-");
   });
   EXPECT_EQ(loop_->posted(), posted);
-  EXPECT_FALSE(reads_->unreadable());
+  EXPECT_FALSE(stream_->unreadable());
 }
 
 TEST_F(ReadAheadTest, AllThatTheWindowHoldsIsReadWithoutTheLoop) {
@@ -150,7 +150,7 @@ TEST_F(ReadAheadTest, MessageThatIsNoneEndsTheCall) {
     EXPECT_EQ(Next(), "-");
     EXPECT_EQ(Next(), "-");
   });
-  EXPECT_TRUE(reads_->unreadable());
+  EXPECT_TRUE(stream_->unreadable());
   EXPECT_TRUE(absl::IsInvalidArgument(wire_.failure)) << wire_.failure;
   EXPECT_TRUE(delivered_memory_.expired()) << "what follows it is not kept";
 }
@@ -186,7 +186,7 @@ TEST_F(ReadAheadTest, MessageThatIsNoneIsKnownWhenTheCallHasEndedBefore) {
     stream_->Close(MessageStream::Unread::kKeep);
   });
   Beside([this] { EXPECT_EQ(Next(), "-"); });
-  EXPECT_TRUE(reads_->unreadable());
+  EXPECT_TRUE(stream_->unreadable());
 }
 
 }  // namespace
