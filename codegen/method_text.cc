@@ -63,7 +63,8 @@ constexpr MethodText kUnaryText = {
         "              this->$method$(context, static_cast<const $request$*>(&request),\n"
         "                             static_cast<$reply$*>(reply)),\n"
         "              ::std::move(done));\n"
-        "        },\n",
+        "        },\n"
+        "    .is_coroutine = true,\n",
     .service_default =
         "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
         "    const $request$* /*request*/, $reply$* /*reply*/) {\n"
@@ -151,7 +152,8 @@ constexpr MethodText kClientStreamingText = {
         "          auto handler = this->$method$(context, streams.get(), static_cast<$reply$*>(reply));\n"
         "          ::verbena::rpc::RunCoHandler(context, ::std::move(handler), ::std::move(streams), "
         "::std::move(done));\n"
-        "        },\n",
+        "        },\n"
+        "    .is_coroutine = true,\n",
     .service_default =
         "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
         "    ::verbena::ServerReader<$request$>* /*reader*/, $reply$* /*reply*/) {\n"
@@ -239,7 +241,8 @@ constexpr MethodText kServerStreamingText = {
         "          auto handler = this->$method$(context, static_cast<const $request$*>(&request), streams.get());\n"
         "          ::verbena::rpc::RunCoHandler(context, ::std::move(handler), ::std::move(streams), "
         "::std::move(done));\n"
-        "        },\n",
+        "        },\n"
+        "    .is_coroutine = true,\n",
     .service_default =
         "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/, const $request$* "
         "/*request*/,\n"
@@ -329,7 +332,8 @@ constexpr MethodText kBidiStreamingText = {
         "          auto handler = this->$method$(context, streams.get());\n"
         "          ::verbena::rpc::RunCoHandler(context, ::std::move(handler), ::std::move(streams), "
         "::std::move(done));\n"
-        "        },\n",
+        "        },\n"
+        "    .is_coroutine = true,\n",
     .service_default =
         "::absl::Status $service$::Service::$method$(::verbena::ServerContext* /*context*/,\n"
         "    ::verbena::ServerReaderWriter<$reply$, $request$>* /*stream*/) {\n"

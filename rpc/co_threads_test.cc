@@ -4,12 +4,15 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "rpc/cancelled.h"
 #include "rpc/co_client_stream.h"
-#include "rpc/co_handler.h"
 #include "rpc/co_unary_call.h"
 #include "rpc/coroutine/block_on.h"
 #include "rpc/coroutine/loop_awaitables.h"
@@ -134,6 +137,73 @@ TEST_F(CoThreadsTest, CoroutineWithoutALoopGoesOnOnTheChannels) {
   };
   StartTask(call(), [&end](absl::Status status) { end.set_value(std::move(status)); }).Detach();
   EXPECT_EQ(end.get_future().get(), absl::OkStatus());
+}
+
+// A handler that has heard of its cancel has time to come to its end.
+TEST_F(CoThreadsTest, AServerGoesWhenItsCoroutinesHaveReturned) {
+  std::atomic<bool> runs = false, returned = false;
+  const auto frame = std::make_shared<int>();
+  const auto handler = [&runs, &returned](std::shared_ptr<int> held, ServerContext* context) -> Task<absl::Status> {
+    runs = true;
+    co_await UntilCancelled(context);
+    co_await SleepFor(*transport::EventLoop::OfThisThread(), absl::Milliseconds(20));
+    returned = true;
+    co_return absl::OkStatus();
+  };
+  service_.AddCoroutine("Linger", [&](ServerContext* context, const Text*, Text*) { return handler(frame, context); });
+  Start();
+  std::thread caller([this] { EXPECT_TRUE(absl::IsUnavailable(ThreadsFixture::Call("Linger"))); });
+  while (!runs) std::this_thread::yield();
+  server_.reset();
+  caller.join();
+  EXPECT_TRUE(returned);
+  EXPECT_EQ(frame.use_count(), 1);
+}
+
+// What it awaits goes on without it: the call that it makes over another channel is cancelled with its own.
+TEST_F(CoThreadsTest, ACoroutineThatCallsOnReturnsWhenItsServerGoes) {
+  std::atomic<bool> returned = false;
+  service_.AddCoroutine("CallOn", [&](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
+    ClientContext context;
+    Text request, reply;
+    absl::Status status = co_await CoUnaryCall<Text, Text>(channel_.get(), kBlock, &context, &request, &reply);
+    returned = true;
+    co_return status;
+  });
+  Start();
+  std::thread caller([this] { EXPECT_TRUE(absl::IsUnavailable(ThreadsFixture::Call("CallOn"))); });
+  AwaitBlocked(1);
+  server_.reset();
+  caller.join();
+  EXPECT_TRUE(returned);
+}
+
+TEST_F(CoThreadsTest, AHandlerThatHoldsUpTheEndOfItsServerIsNamed) {
+  std::mutex mu;
+  std::string warned;
+  SetLogSink([&](Severity, absl::string_view text) {
+    const std::lock_guard lock(mu);
+    if (absl::StrContains(text, "the end of the server")) warned = std::string(text);
+  });
+  const auto is_warned = [&] {
+    const std::lock_guard lock(mu);
+    return !warned.empty();
+  };
+  std::atomic<bool> runs = false;
+  service_.AddCoroutine("Stay", [&](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
+    runs = true;
+    while (!is_warned()) co_await SleepFor(*transport::EventLoop::OfThisThread(), absl::Milliseconds(5));
+    co_return absl::OkStatus();
+  });
+  Start();
+  std::thread caller([this] { EXPECT_TRUE(absl::IsUnavailable(ThreadsFixture::Call("Stay"))); });
+  while (!runs) std::this_thread::yield();
+  server_.reset();
+  caller.join();
+  EXPECT_EQ(warned,
+            "the end of the server waits for handlers that have not returned, though their calls were cancelled: "
+            "test.Lambda/Stay (1)");
+  SetLogSink([](Severity, absl::string_view) {});
 }
 
 }  // namespace

@@ -50,14 +50,6 @@ class CoUnaryCallTest : public testing::CallFixture {
     loop_.RunUntilIdle();
     return task;
   }
-  // Serves `method` by a coroutine.
-  template <typename Handler>
-  void AddCoroutine(std::string method, Handler handler) {
-    service_.AddCallback(std::move(method),
-                         [handler](ServerContext* context, const Text& request, Text* reply, Responder done) {
-                           rpc::RunCoHandler(context, handler(context, &request, reply), std::move(done));
-                         });
-  }
 
   ClientContext context_;
   Text reply_;
@@ -204,7 +196,7 @@ TEST_F(CoUnaryCallTest, ContextMayBeUsedForOneCallAfterTheOther) {
 // --- Handlers.
 
 TEST_F(CoUnaryCallTest, HandlerAnswersWhenItsTaskHasFinished) {
-  AddCoroutine("Slow", [this](ServerContext*, const Text* request, Text* reply) -> Task<absl::Status> {
+  service_.AddCoroutine("Slow", [this](ServerContext*, const Text* request, Text* reply) -> Task<absl::Status> {
     co_await SleepFor(loop_, absl::Seconds(1));
     reply->set_value(request->value() + ", at last");
     co_return absl::OkStatus();
@@ -218,7 +210,7 @@ TEST_F(CoUnaryCallTest, HandlerAnswersWhenItsTaskHasFinished) {
 }
 
 TEST_F(CoUnaryCallTest, HandlerThatThrowsIsInternal) {
-  AddCoroutine("Throw", [this](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
+  service_.AddCoroutine("Throw", [this](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
     co_await Yield(loop_);
     throw std::runtime_error("out of luck");
   });
@@ -231,7 +223,7 @@ TEST_F(CoUnaryCallTest, HandlerThatThrowsIsInternal) {
 
 TEST_F(CoUnaryCallTest, HandlerMayAwaitTheEndOfInterest) {
   int given_up = 0;
-  AddCoroutine("Wait", [&](ServerContext* context, const Text*, Text*) -> Task<absl::Status> {
+  service_.AddCoroutine("Wait", [&](ServerContext* context, const Text*, Text*) -> Task<absl::Status> {
     co_await WhenAny(SleepAWhile(loop_), UntilCancelled(context));
     given_up += context->IsCancelled();
     co_return absl::OkStatus();
@@ -245,7 +237,7 @@ TEST_F(CoUnaryCallTest, HandlerMayAwaitTheEndOfInterest) {
 }
 
 TEST_F(CoUnaryCallTest, EndOfInterestThatIsNotAwaitedAnyMoreIsNotHeard) {
-  AddCoroutine("Wait", [this](ServerContext* context, const Text*, Text*) -> Task<absl::Status> {
+  service_.AddCoroutine("Wait", [this](ServerContext* context, const Text*, Text*) -> Task<absl::Status> {
     co_await WhenAny(UntilCancelled(context), Turn(loop_));
     co_await SleepFor(loop_, absl::Seconds(1));
     co_return absl::OkStatus();
@@ -260,7 +252,7 @@ TEST_F(CoUnaryCallTest, EndOfInterestThatIsNotAwaitedAnyMoreIsNotHeard) {
 
 // The call that a handler makes after it was suspended follows the handler's, as one does that it makes at once.
 TEST_F(CoUnaryCallTest, CallOfASuspendedHandlerFollowsItsOwn) {
-  AddCoroutine("Nest", [this](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
+  service_.AddCoroutine("Nest", [this](ServerContext*, const Text*, Text*) -> Task<absl::Status> {
     co_await SleepFor(loop_, absl::Milliseconds(1));
     ClientContext nested;
     const Text request;

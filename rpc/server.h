@@ -105,8 +105,11 @@ class Server {
     Authorizer authorizer_;
   };
 
-  // Shuts down without waiting for handlers: their contexts become cancelled, their replies are dropped. Blocks until
-  // the blocking handlers that run have returned. Responders that a callback handler keeps may be called later.
+  // Shuts down without waiting for handlers: their contexts become cancelled, their replies are dropped. Then blocks
+  // until the blocking handlers that run and the coroutines have returned, so that none finds its service gone: one
+  // that waits for more than calls, streams and attachments (a time, an event) should wait for the cancel beside it
+  // (UntilCancelled). After a second of this a line of the log names them. Responders that a callback handler keeps may
+  // be called later.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -128,7 +128,15 @@ void ServerConnection::KeepMessages(ServerCall& call) { loop_.KeepMessages(call)
 // Nobody is answered. Not inlined: the calls that are answered pass there.
 [[gnu::noinline]] void ServerConnection::Discard(std::unique_ptr<ServerCall> call) {
   call->EndInterception();
+  const uint32_t method = call->method_index();
   loop_.RecycleCall(std::move(call));
+  loop_.OnCallDiscarded(method);
+}
+
+void ServerConnection::VisitOpenCalls(absl::FunctionRef<void(uint32_t method)> visit) const {
+  for (const Slot& slot : slots_) {
+    if (const ServerCall* const call = slot.open()) visit(call->method_index());
+  }
 }
 
 void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {

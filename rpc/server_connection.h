@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "rpc/attachment/arriving_attachment.h"
 #include "rpc/auth/authentication.h"
@@ -48,6 +49,8 @@ class ServerConnection : public transport::ConnectionHandler, public CallPlaces 
   void Drop();
 
   bool closed() const { return connection_ == nullptr; }
+  // Of each call that is out with its handler, or back while its stream has not finished.
+  void VisitOpenCalls(absl::FunctionRef<void(uint32_t method)> visit) const;
 
   // Of the streams of a running call. The first tells `stream` what becomes of it, by OnSent, unless it has left
   // (StreamWire).

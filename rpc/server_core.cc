@@ -155,8 +155,10 @@ void ServerCore::LogStart() const {
 ServerCore::~ServerCore() {
   Shutdown(absl::InfinitePast());
   authentication_.Shutdown();
-  // Blocking handlers end here; their calls still find their way back. Then nothing does.
+  OnEveryLoop([](ServerLoop& loop) { loop.StartEnd(); });
+  // Blocking handlers end here; their calls still find their way back. So do coroutines. Then nothing does.
   if (handlers_ != nullptr) handlers_->Shutdown();
+  AwaitCoroutines();
   OnEveryLoop([](ServerLoop& loop) { loop.Shut(); });
   OnEveryLoop([](ServerLoop&) {});  // Behind what was posted until then: ends of streams' operations.
 }
@@ -170,6 +172,12 @@ void ServerCore::OnEveryLoop(absl::FunctionRef<void(ServerLoop&)> task) {
     });
   }
   done.Wait();
+}
+
+void ServerCore::AwaitCoroutines() {
+  Countdown returned(loops_.size());
+  OnEveryLoop([&returned](ServerLoop& loop) { loop.AwaitCoroutines([&returned] { returned.CountDown(); }); });
+  returned.Wait();
 }
 
 void ServerCore::Wait() {

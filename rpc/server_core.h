@@ -61,6 +61,7 @@ class ServerCore {
   void LogStart() const;
   void CloseListeners();
   bool DrainLoops(absl::Time deadline);  // False: the deadline came first.
+  void AwaitCoroutines();
   void OnEveryLoop(absl::FunctionRef<void(ServerLoop&)> task);
 
   // Constant after Start. Destroyed from the last to the first: listeners, then loops, then what their calls need.

@@ -1,10 +1,21 @@
 #include "rpc/server_loop.h"
 
+#include <map>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "rpc/core/status_codec.h"
+#include "transport/log.h"
 
 namespace verbena::rpc {
+namespace {
+
+// A handler that heeds a cancel has returned by then.
+constexpr absl::Duration kSlowEnd = absl::Seconds(1);
+
+}  // namespace
 
 ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* methods, HandlerQueue* handlers,
                        const ServerSessionOptions& session_options, const StreamOptions& stream_options,
@@ -23,7 +34,8 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       recycled_(methods->size()),
       stripped_(methods->size()),
       kept_messages_(event_loop, methods->size()),
-      overdue_timer_(event_loop, this) {}
+      overdue_timer_(event_loop, this),
+      slow_end_timer_(event_loop, this) {}
 
 std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method, size_t request_bytes) {
   CallMessages messages;
@@ -81,9 +93,43 @@ void ServerLoop::Abort() {
   TellConnections(&ServerConnection::Drop);
 }
 
+void ServerLoop::VisitOpenCalls(absl::FunctionRef<void(uint32_t method)> visit) const {
+  for (const auto& [connection, owned] : connections_) connection->VisitOpenCalls(visit);
+}
+
+void ServerLoop::StartEnd() { slow_end_timer_.SetBy(event_loop_.ReadNow() + kSlowEnd); }
+
+void ServerLoop::ReportSlowEnd() {
+  std::map<std::string, size_t> awaited;
+  VisitOpenCalls([&](uint32_t method) {
+    if (IsBlocking(methods_.method(method)) || methods_.method(method).is_coroutine) {
+      ++awaited[methods_.full_name(method)];
+    }
+  });
+  if (awaited.empty()) return;
+  const auto append = [](std::string* text, const auto& one) {
+    absl::StrAppend(text, one.first, " (", one.second, ")");
+  };
+  Log(Severity::kWarning, absl::StrCat("the end of the server waits for handlers that have not returned, though their "
+                                       "calls were cancelled: ",
+                                       absl::StrJoin(awaited, ", ", append)));
+}
+
+void ServerLoop::AwaitCoroutines(std::function<void()> done) {
+  VisitOpenCalls([this](uint32_t method) { coroutines_awaited_ += methods_.method(method).is_coroutine; });
+  if (coroutines_awaited_ == 0) return done();
+  coroutines_returned_ = std::move(done);
+}
+
+void ServerLoop::OnCallDiscarded(uint32_t method) {
+  if (coroutines_awaited_ == 0 || !methods_.method(method).is_coroutine) return;
+  if (--coroutines_awaited_ == 0) std::exchange(coroutines_returned_, nullptr)();
+}
+
 void ServerLoop::Shut() {
   drained_ = nullptr;
   overdue_timer_.Cancel();
+  slow_end_timer_.Cancel();
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
   kept_messages_.Clear();
   gate_->Shut();

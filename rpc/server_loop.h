@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "rpc/auth/call_guard.h"
 #include "rpc/core/overload/load_average.h"
@@ -45,7 +46,12 @@ class ServerLoop : public CallSink {
   void Drain(std::function<void()> done);
   // Aborts every connection and cancels every call; a new connection is aborted as well. Handlers may still come back.
   void Abort();
-  // The end, after Abort: whatever comes back from a handler dies.
+  // The end, when no connection is open any more; first. If it takes long, a line of the log names the handlers that
+  // hold it up.
+  void StartEnd();
+  // Then: `done` runs when the last coroutine has returned.
+  void AwaitCoroutines(std::function<void()> done);
+  // Last: whatever comes back from a handler dies.
   void Shut();
 
   // What the server says of its load. Any thread.
@@ -69,6 +75,7 @@ class ServerLoop : public CallSink {
   double MeasureLoad(absl::Time now);
   void OnConnectionIdle(ServerConnection* connection);  // Closed, and no call of it is left: destroys it.
   void OnConnectionClosed() { --open_connections_; }
+  void OnCallDiscarded(uint32_t method);  // It is back, and nobody is answered.
   void OnCallFinished(std::unique_ptr<ServerCall> call) override;
   transport::EventLoop& event_loop() { return event_loop_; }
   const LoopGate* gate() const { return gate_.get(); }
@@ -87,6 +94,8 @@ class ServerLoop : public CallSink {
   std::unique_ptr<ServerCall> MakeCall(uint32_t method, size_t request_bytes);
   void RecycleLargeCall(std::unique_ptr<ServerCall> call);
   void TellConnections(void (ServerConnection::*what)());
+  void VisitOpenCalls(absl::FunctionRef<void(uint32_t method)> visit) const;
+  void ReportSlowEnd();
   // Of calls that wait for a thread, those that have waited too long.
   void RefuseOverdue();
 
@@ -114,6 +123,9 @@ class ServerLoop : public CallSink {
   bool aborted_ = false;
   transport::DeadlineTimer<ServerLoop, &ServerLoop::RefuseOverdue> overdue_timer_;
   std::function<void()> drained_;
+  size_t coroutines_awaited_ = 0;
+  std::function<void()> coroutines_returned_;
+  transport::DeadlineTimer<ServerLoop, &ServerLoop::ReportSlowEnd> slow_end_timer_;
 
   std::atomic<double> said_load_ = 0;
 };

@@ -113,6 +113,10 @@ struct Method {
   std::function<void(ServerContext*, const google::protobuf::MessageLite& request, google::protobuf::MessageLite* reply,
                      std::shared_ptr<rpc::MessageStream> stream, Responder&& done)>
       callback_stream = nullptr;
+
+  // One of the last two runs a coroutine and calls the responder when that has returned and its frame is gone: the
+  // server stays until then.
+  bool is_coroutine = false;
 };
 
 class Service {

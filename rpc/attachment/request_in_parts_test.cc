@@ -331,19 +331,16 @@ TEST_F(RequestInParts, ACallThatIsCancelledBeforeItsMessageIsThereNeverRuns) {
 
 TEST_F(RequestInParts, ACoroutineReadsThem) {
   service_
-      .AddCallback("CoRead",
-                   [](ServerContext* context, const Text&, Text* reply, Responder done) {
-                     const auto handler = [](ServerContext* of, Text* answer) -> Task<absl::Status> {
-                       AttachmentReader reader = of->attachment_reader();
-                       while (true) {
-                         const absl::StatusOr<absl::Cord> part = co_await reader.CoRead();
-                         if (!part.ok()) co_return part.status();
-                         if (part->empty()) co_return absl::OkStatus();
-                         answer->set_value(absl::StrCat(answer->value(), part->size(), ";"));
-                       }
-                     };
-                     RunCoHandler(context, handler(context, reply), std::move(done));
-                   })
+      .AddCoroutine("CoRead",
+                    [](ServerContext* context, const Text*, Text* reply) -> Task<absl::Status> {
+                      AttachmentReader reader = context->attachment_reader();
+                      while (true) {
+                        const absl::StatusOr<absl::Cord> part = co_await reader.CoRead();
+                        if (!part.ok()) co_return part.status();
+                        if (part->empty()) co_return absl::OkStatus();
+                        reply->set_value(absl::StrCat(reply->value(), part->size(), ";"));
+                      }
+                    })
       .ReadInParts("CoRead");
   Start();
   EXPECT_EQ(CallWithAttachment("test.Lambda/CoRead", "")->reply.value(), "50000;50000;");

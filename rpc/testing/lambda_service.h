@@ -13,6 +13,7 @@
 
 #include "google/protobuf/wrappers.pb.h"
 #include "rpc/blocking_stream.h"
+#include "rpc/co_handler.h"
 #include "rpc/server_context.h"
 #include "rpc/service.h"
 
@@ -40,6 +41,16 @@ class LambdaService : public Service {
                                                      Responder done) {
       handler(context, static_cast<const Text&>(request), static_cast<Text*>(reply), std::move(done));
     };
+    return *this;
+  }
+  // `handler` takes what a Callback does, but for the responder, and returns a Task<absl::Status>.
+  template <typename Handler>
+  LambdaService& AddCoroutine(std::string name, Handler handler) {
+    AddCallback(std::move(name), [handler = std::move(handler)](ServerContext* context, const Text& request,
+                                                                Text* reply, Responder done) {
+      rpc::RunCoHandler(context, handler(context, &request, reply), std::move(done));
+    });
+    methods_.back().is_coroutine = true;
     return *this;
   }
 
