@@ -247,6 +247,7 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   // Where the client streams its writes begin then; where many calls are in flight their places come free by it.
   message.awaited = user.request == nullptr || session_.crowded();
   message.leaves_unreported = message.ends_burst = user.kind == MethodKind::kUnary;
+  message.refusable = true;
   if (user.request != nullptr) message.payload = &call;
   if (!attachment.empty()) message.attachment = attachment;
   const uint64_t send_id = link_->SendRequest(call_id, std::move(message));

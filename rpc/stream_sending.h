@@ -56,6 +56,7 @@ inline uint64_t SendWithStreamHeader(transport::Connection& connection, MessageK
   message.attachment = std::move(attachment);
   message.leaves_unreported = may_leave;
   message.ends_burst = may_leave && payload != nullptr;
+  message.refusable = kind == MessageKind::kStreamMessage;  // Its stream is told.
   return connection.Send(std::move(message));
 }
 

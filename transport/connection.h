@@ -51,6 +51,9 @@ struct OutboundMessage {
   bool awaited = false;     // OnSent of a small message comes as soon as it is delivered. Else it may be
                             // late by some tens of milliseconds: a loop that sleeps need not wake for it.
                             // Says nothing of a message that leaves unreported.
+  bool refusable = false;   // Where too many messages wait to be sent or reported it is refused, by OnSent. The others,
+                            // which nobody would miss in time, find room for as many again: past that the peer takes
+                            // nothing any more, and the connection ends.
 };
 
 // Which message a report is about: the id that Send returned, and what it was given.

@@ -15,7 +15,8 @@ uint64_t RdmaConnection::Send(OutboundMessage&& message) {
   const protocol::SendHead head{.message_kind = message.kind,
                                 .call_id = message.call_id,
                                 .header_bytes = static_cast<uint16_t>(message.header.size()),
-                                .payload_bytes = source_bytes + message.attachment.size()};
+                                .payload_bytes = source_bytes + message.attachment.size(),
+                                .refusable = message.refusable};
   if (message.leaves_unreported && SendAtOnce(head, message, source_bytes)) return Connection::kLeft;
   const uint64_t send_id = machine_.Send(head);
   outbound_.Add(send_id).Assign(std::move(message), source_bytes);

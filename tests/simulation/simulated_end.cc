@@ -116,6 +116,7 @@ void SimulatedEnd::SendMessage() {
   head.message_kind = 1;
   head.payload_bytes = RandomPayloadBytes();
   head.header_bytes = static_cast<uint16_t>(world_.random.Between(0, 64));
+  head.refusable = world_.random.OneIn(2);
   head.call_id = ledger_.OnSend(number_, head.payload_bytes);
   if (world_.random.OneIn(2) && SendAtOnce(head)) return;
   const uint64_t send_id = machine_->Send(head);

@@ -66,9 +66,11 @@ bool ConnectionMachine::idle() const {
 uint64_t ConnectionMachine::Send(const SendHead& head) {
   StirUp();
   assert(head.header_bytes <= header_bytes_max());
-  const bool accepted = state_ == State::kOpen && !drain_.requested() &&
-                        head.payload_bytes <= config_.message_bytes_max &&
-                        eager_.size() + announcer_.size() < config_.pending_sends_max;
+  const size_t sends_max = size_t{config_.pending_sends_max} * (head.refusable ? 1 : 2);
+  const bool has_room = eager_.size() + announcer_.size() < sends_max;
+  if (!has_room && !head.refusable) EndOverfull();
+  const bool accepted =
+      state_ == State::kOpen && !drain_.requested() && head.payload_bytes <= config_.message_bytes_max && has_room;
   if (accepted && !IsEager(head)) return announcer_.Add(head);
   const uint64_t send_id = eager_.Add(head);
   if (!accepted) eager_.Cancel(send_id);
@@ -301,6 +303,13 @@ void ConnectionMachine::SayGoodbye(absl::Status status, GoodbyeReason reason, ab
   state_ = State::kGoodbye;
   goodbye_.Decide(std::move(status), reason, now + config_.goodbye_timeout);
   control_.Add(ControlFrames::kGoodbye);
+}
+
+void ConnectionMachine::EndOverfull() {
+  SayGoodbye(absl::ResourceExhaustedError(absl::StrCat(
+                 eager_.size() + announcer_.size(),
+                 " messages wait to be sent and reported, and one more that must not be lost: the peer takes too few")),
+             GoodbyeReason::kShutdown, now_);
 }
 
 void ConnectionMachine::EndQuarantine(absl::Time now) {

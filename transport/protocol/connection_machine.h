@@ -58,7 +58,7 @@ struct ConnectionConfig {
   uint64_t quarantine_bytes_max = uint64_t{2} << 30;  // Exports withdrawn and not finished by the peer.
   bool exports_revocable = false;                     // The driver can perform RevokeExport.
   uint64_t offered_bytes = uint64_t{2} << 20;         // On offer to the peer while many large messages wait.
-  uint32_t pending_sends_max = 1 << 16;               // Sends without their Sent; one more ends as kNotSent.
+  uint32_t pending_sends_max = 1 << 16;               // Sends without their Sent: see SendHead::refusable.
   uint32_t read_chunk_bytes = 256 << 10;
   uint32_t send_slots = 128;  // At least kSendSlotsMin. The send queue needs send_slots + ours.read_depth entries.
   absl::Duration keepalive_timeout = absl::Seconds(5);  // After ours.keepalive_ms of silence and a probe.
@@ -82,7 +82,8 @@ class ConnectionMachine {
   // --- Commands.
 
   // Eager where the frame fits the peer's receive buffer, else a rendezvous. Exactly one Sent follows, at once
-  // (kNotSent) if the connection is draining or closing or a limit is passed.
+  // (kNotSent) if the connection is draining or closing or a limit is passed. One that is not refusable has twice the
+  // room of pending_sends_max; where that is full, the connection ends.
   uint64_t Send(const SendHead& head);
   // Instead of a Send: true, or a value, if the message leaves at once, in an eager frame that the driver posts before
   // the next call to the machine; no Sent follows. Else nothing has happened: it must wait, for a gate or behind
@@ -266,6 +267,7 @@ class ConnectionMachine {
   // Ends the connection with `status`, saying why to the peer if it can be said in time.
   void SayGoodbye(absl::Status status, wire::GoodbyeReason reason, absl::Time now);
   void EndQuarantine(absl::Time now);
+  void EndOverfull();
   void StartDisconnect(absl::Status status);
   void EndPosted(SendOutcome outcome);  // Every eager message that is posted.
   bool DrainedBothWays() const;

@@ -148,19 +148,6 @@ TEST_F(ConnectionMachineTest, WhatCameInFrontOfAMalformedFrameIsDelivered) {
   EXPECT_EQ(EndOf<Disconnect>().message(), "rubbish behind it");
 }
 
-TEST_F(ConnectionMachineTest, AMessageBeyondTheLimitIsNotSent) {
-  machine_->Send({.payload_bytes = config_.message_bytes_max + 1});
-  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kNotSent);
-}
-
-TEST_F(ConnectionMachineTest, ASendBeyondThePendingLimitIsNotSent) {
-  config_.pending_sends_max = 2;
-  Restart(/*peer_credits=*/2);
-  for (int i = 0; i < 3; ++i) SendEager();
-  EXPECT_EQ(Find<Sent>()->outcome, SendOutcome::kNotSent);
-  EXPECT_EQ(Find<Sent>(), std::nullopt);
-}
-
 TEST_F(ConnectionMachineTest, ADrainWaitsForTheQueuedMessagesAndThePeer) {
   const uint64_t id = SendLarge();
   machine_->Drain(now_);

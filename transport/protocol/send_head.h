@@ -14,6 +14,7 @@ struct SendHead {
   uint64_t call_id = 0;
   uint16_t header_bytes = 0;  // At most ConnectionMachine::header_bytes_max().
   uint64_t payload_bytes = 0;
+  bool refusable = false;  // Where too many wait already.
 
   // Of the frame that carries all of it, where there is one.
   uint64_t eager_frame_bytes() const { return wire::kFrameHeaderBytes + header_bytes + payload_bytes; }
