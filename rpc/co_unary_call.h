@@ -6,10 +6,12 @@
 // channel has (on a thread that runs no loop: on the channel's).
 //
 // Owner: the awaiting coroutine. Destroyed meanwhile, it cancels the call and lets go of context and reply at once:
-// neither is touched any more. The request is the caller's again as soon as the coroutine is suspended.
+// neither is touched any more. The request is the caller's again as soon as the coroutine is suspended. The reply is
+// empty until it goes on: what it held is with the call, whose reply is made in its memory, and comes back from one
+// that failed.
 //
-// Allocations: one, for all that the call needs where its caller is gone, a copy of the request and a reply among them,
-// beside what those messages allocate themselves.
+// Allocations: one, like a frame, for all that the call needs where its caller is gone, a copy of the request among
+// them, beside what that copy allocates itself.
 
 #ifndef VERBENA_RPC_CO_UNARY_CALL_H_
 #define VERBENA_RPC_CO_UNARY_CALL_H_
@@ -20,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/block_cache.h"
 #include "google/protobuf/message_lite.h"
 #include "rpc/co_call_end.h"
 #include "rpc/coroutine/awaitable.h"
@@ -66,14 +69,15 @@ class CoUnaryAwaiter {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> coroutine) {
-    const auto call = std::make_shared<CoCallOf<Request, Reply>>(*request_);
+    const auto call = MakeSharedCached<CoCallOf<Request, Reply>>(*request_);
+    call->own_reply.Swap(reply_);
     call_ = call;
     StartCoCall(*channel_, method_, *context_, call);
     return call->completion.Suspend(coroutine);
   }
   absl::Status await_resume() {
     const std::shared_ptr<CoCallOf<Request, Reply>> call = std::exchange(call_, nullptr);
-    if (call->status.ok()) *reply_ = std::move(call->own_reply);
+    reply_->Swap(&call->own_reply);
     call->context.Return(*context_);
     return std::move(call->status);
   }

@@ -20,7 +20,7 @@
 //
 // Thread: that of the coroutine that awaits Next.
 //
-// Allocations: one for the generator's frame, none for a value.
+// Allocations: one for the generator's frame, as a task's; none for a value.
 //
 // Errors: an exception that leaves the generator comes out of the co_await of Next; it was the last value.
 

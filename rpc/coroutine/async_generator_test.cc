@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/block_cache.h"
 #include "rpc/coroutine/task.h"
 #include "rpc/coroutine/testing/live_count.h"
 #include "rpc/coroutine/testing/stack_gauge.h"
@@ -211,6 +212,7 @@ TEST(AsyncGenerator, MillionValuesTakeTheStackOfOneAndNoAllocation) {
 
 TEST(AsyncGenerator, FrameIsOneAllocation) {
   std::optional<AsyncGenerator<int>> generator;
+  BlockCache::Clear();
   EXPECT_EQ(testing::AllocationsOf([&] { generator = CountTo(3); }), 1u);
 }
 

@@ -13,9 +13,10 @@
 #include <coroutine>
 #include <cstddef>
 #include <functional>
-#include <new>
 #include <stdexcept>
 #include <utility>
+
+#include "base/block_cache.h"
 
 namespace verbena::coroutine {
 
@@ -23,11 +24,12 @@ namespace verbena::coroutine {
 class FrameMemory {
  public:
   static void* operator new(size_t bytes) {
-    void* const memory = ::operator new(bytes);
+    void* const memory = BlockCache::Allocate(bytes);
     newest_begin_ = static_cast<std::byte*>(memory);
     newest_end_ = newest_begin_ + bytes;
     return memory;
   }
+  static void operator delete(void* memory, size_t bytes) noexcept { BlockCache::Free(memory, bytes); }
 
  protected:
   ~FrameMemory() = default;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/block_cache.h"
 #include "rpc/coroutine/start_task.h"
 #include "rpc/coroutine/task.h"
 #include "rpc/coroutine/testing/started.h"
@@ -99,6 +100,7 @@ TEST(OneShotEvent, WaitingTakesNoAllocation) {
   std::string log;
   Task<> task = WaitThenLog(&event, "a", &log);
   RunningTask running;
+  BlockCache::Clear();
   EXPECT_EQ(AllocationsOf([&] { running = StartTask(std::move(task), [](absl::Status) {}); }), 1u);  // StartTask's own.
 }
 

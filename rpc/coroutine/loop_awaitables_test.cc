@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/block_cache.h"
 #include "rpc/coroutine/start_task.h"
 #include "rpc/coroutine/task.h"
 #include "rpc/coroutine/testing/started.h"
@@ -78,6 +79,7 @@ TEST(ResumeOn, TakesOneAllocationBesideThoseOfPost) {
   const uint64_t of_post = AllocationsOf([&] { loop.Post([] {}); });
   Task<bool> task = Hop(&loop);
   RunningTask running;
+  BlockCache::Clear();
   const uint64_t of_hop = AllocationsOf([&] { running = StartTask(std::move(task), [](absl::StatusOr<bool>) {}); });
   EXPECT_EQ(of_hop, of_post + 1 + 1);  // StartTask's own.
 }
@@ -136,6 +138,7 @@ TEST(Sleep, TakesTheAllocationsOfItsTimer) {
   const uint64_t of_timer = AllocationsOf([&] { loop.AddTimer(absl::InfiniteFuture(), [] {}); });
   Task<absl::Time> task = Sleep(&loop, absl::Seconds(1));
   RunningTask running;
+  BlockCache::Clear();
   const uint64_t of_sleep =
       AllocationsOf([&] { running = StartTask(std::move(task), [](absl::StatusOr<absl::Time>) {}); });
   EXPECT_EQ(of_sleep, of_timer + 1);  // StartTask's own.

@@ -17,7 +17,7 @@
 // Thread: destroying a RunningTask whose task has not finished is for the thread that would resume the task. Detach,
 // and destroying one whose task has finished, are for any.
 //
-// Allocations: one, for the task and `done` together.
+// Allocations: one, for the task and `done` together, like a frame.
 //
 // Errors: an exception that leaves the task is INTERNAL, see task_outcome.h.
 
@@ -30,6 +30,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "base/block_cache.h"
 #include "rpc/coroutine/resume.h"
 #include "rpc/coroutine/task.h"
 #include "rpc/coroutine/task_outcome.h"
@@ -39,7 +40,7 @@ namespace verbena {
 namespace coroutine {
 
 // Deletes itself when it is both finished and detached: whichever comes last, on whichever thread.
-class StartedTask {
+class StartedTask : public Cached {
  public:
   virtual ~StartedTask() = default;
 

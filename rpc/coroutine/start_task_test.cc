@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/block_cache.h"
 #include "rpc/coroutine/loop_awaitables.h"
 #include "rpc/coroutine/testing/live_count.h"
 #include "rpc/coroutine/testing/started.h"
@@ -124,6 +125,7 @@ TEST(StartTask, FrameMayHoldTheLastReferenceToTheHandle) {
 TEST(StartTask, TakesOneAllocation) {
   Task<int> task = Give(7);
   RunningTask running;
+  BlockCache::Clear();
   EXPECT_EQ(testing::AllocationsOf([&] { running = StartTask(std::move(task), [](absl::StatusOr<int>) {}); }), 1u);
 }
 

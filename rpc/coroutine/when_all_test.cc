@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/block_cache.h"
 #include "rpc/coroutine/loop_awaitables.h"
 #include "rpc/coroutine/testing/live_count.h"
 #include "rpc/coroutine/testing/stack_gauge.h"
@@ -139,6 +140,7 @@ TEST(WhenAll, TupleTakesNoAllocationAndVectorOne) {
   std::vector<Task<int>> tasks = VectorOf(Give(1), Give(2));
   uint64_t of_tuple = 0, of_vector = 0;
   const auto await = [&]() -> Task<> {
+    BlockCache::Clear();
     uint64_t before = testing::AllocationCount();
     co_await WhenAll(Give(1), Give(2));
     of_tuple = testing::AllocationCount() - before;

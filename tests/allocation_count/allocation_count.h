@@ -9,6 +9,8 @@ namespace verbena::testing {
 
 // All threads together, since the start. Any thread.
 uint64_t AllocationCount();
+// How many of them have not been freed. The same.
+int64_t LiveAllocationCount();
 
 // How many of them fell into a call of `function`.
 template <typename Function>
