@@ -23,6 +23,7 @@ using ::testing::IsEmpty;
 using testing::Text;
 
 constexpr absl::string_view kEcho = "test.Lambda/Echo";
+constexpr absl::string_view kHold = "test.Lambda/Hold";
 
 std::string ValueOf(const google::protobuf::MessageLite& message) { return static_cast<const Text&>(message).value(); }
 
@@ -93,6 +94,75 @@ TEST_F(InterceptorTest, MakerKnowsTheMethodAndMayDecline) {
   Start();
   EXPECT_EQ(Call(kEcho)->status(), absl::OkStatus());
   EXPECT_THAT(methods, ElementsAre("test.Lambda/Echo unary", "test.Lambda/Echo unary"));
+}
+
+// Refuses the first call of a method, having done something with its context.
+class RefusingTest : public InterceptorTest {
+ protected:
+  void RefuseFirst(std::function<void(ServerContext&)> what) {
+    interceptors_.push_back([this, what = std::move(what)](const CalledMethod& method) {
+      return method.name == kHold ? std::make_unique<Refuser>(this, what) : nullptr;
+    });
+  }
+
+ private:
+  struct Refuser : ServerInterceptor {
+    Refuser(RefusingTest* of_test, std::function<void(ServerContext&)> first) : test(of_test), what(std::move(first)) {}
+    absl::Status OnStart(ServerContext& context) override {
+      if (std::exchange(test->has_refused_, true)) return absl::OkStatus();
+      what(context);
+      return absl::PermissionDeniedError("no");
+    }
+
+    RefusingTest* const test;
+    const std::function<void(ServerContext&)> what;
+  };
+
+  bool has_refused_ = false;
+};
+
+TEST_F(RefusingTest, RefusedCallsCancelCallbackIsDropped) {
+  auto held = std::make_shared<int>();
+  const std::weak_ptr<int> observed = held;
+  RefuseFirst([&held](ServerContext& context) { context.SetCancelCallback([held = std::move(held)] {}); });
+  Start();
+  EXPECT_EQ(Call(kHold)->status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(observed.expired());
+}
+
+// The same memory is the next call's.
+TEST_F(RefusingTest, RefusedCallsCancelCallbackDoesNotRunForAnother) {
+  int runs = 0;
+  RefuseFirst([&runs](ServerContext& context) { context.SetCancelCallback([&runs] { ++runs; }); });
+  Start();
+  EXPECT_EQ(Call(kHold)->status().code(), absl::StatusCode::kPermissionDenied);
+  const auto next = Call(kHold);
+  ASSERT_EQ(held_.size(), 1u);
+  ClientContext nested;
+  nested.FollowServerContext(*held_[0].context);
+  next->context.TryCancel();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(held_[0].context->IsCancelled());
+  EXPECT_EQ(runs, 0);
+}
+
+TEST_F(RefusingTest, CallsOfTheNextHaveNotTheRefusedOnesDeadline) {
+  ClientContext audit;
+  RefuseFirst([&audit](ServerContext& context) { audit.FollowServerContext(context); });
+  Start();
+  const auto refused = MakeCall("late");
+  refused->context.set_timeout(absl::Milliseconds(10));
+  StartCall(kHold, *refused);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(refused->status().code(), absl::StatusCode::kPermissionDenied);
+  loop_.Advance(absl::Seconds(1));
+  Call(kHold);
+  ASSERT_EQ(held_.size(), 1u);
+  const auto nested = MakeCall("nested");
+  nested->context.FollowServerContext(*held_[0].context);
+  StartCall(kEcho, *nested);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(nested->status(), absl::OkStatus());
 }
 
 // As with a task of a loop that ends: nothing runs any more, and nothing is left.

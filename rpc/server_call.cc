@@ -156,14 +156,17 @@ void ServerCall::TakeStreamsEnd() {
 
 HandlerQueue::Task ServerCall::RunLater(std::unique_ptr<ServerCall> call) { return HandlerToken(std::move(call)); }
 
-void ServerCall::Refuse(std::unique_ptr<ServerCall> call, absl::Status why) {
+void ServerCall::Refuse(absl::Status why) {
+  EndUse();
   SetCertainty(&why, Certainty::kNotSent);
-  call->status_ = std::move(why);
-  LoopGate::ReturnByTask(std::move(call));  // Whose question of the queue found it out may be in the middle of a call.
+  status_ = std::move(why);
 }
 
 void ServerCall::RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted) {
-  if (!admitted.ok()) return Refuse(std::move(call), std::move(admitted));
+  if (!admitted.ok()) {
+    call->Refuse(std::move(admitted));
+    return LoopGate::ReturnByTask(std::move(call));  // Who found it out may be in the middle of another call.
+  }
   if (call->IsCancelled()) {
     Finish(std::move(call), absl::CancelledError("cancelled before its handler ran"));
     return;
@@ -205,10 +208,15 @@ void ServerCall::MarkCancelled() {
   context_.signal_.Cancel();
 }
 
+// The handler, and what else of the user's has seen its context, is done with it.
+inline void ServerCall::EndUse() {
+  HandlerScope::Forget(&context_);
+  context_.signal_.Finish();
+  if (context_.arriving_ != nullptr) context_.arriving_->Close();
+}
+
 void ServerCall::Finish(std::unique_ptr<ServerCall> call, absl::Status status) {
-  HandlerScope::Forget(&call->context_);
-  call->context_.signal_.Finish();
-  if (call->context_.arriving_ != nullptr) call->context_.arriving_->Close();
+  call->EndUse();
   SetCertainty(&status, Certainty::kExecuted);
   call->status_ = std::move(status);
   LoopGate::Return(std::move(call));

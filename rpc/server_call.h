@@ -69,6 +69,8 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   static HandlerQueue::Task RunLater(std::unique_ptr<ServerCall> call);
   // Sends the call back with the outcome.
   static void Finish(std::unique_ptr<ServerCall> call, absl::Status status);
+  // It is over, and never runs.
+  void Refuse(absl::Status why);
 
   // The interceptors of the call see it from here on; before Run. Not OK: one refuses it.
   absl::Status Intercept(const ServerInterceptors& makers, const std::string& method);
@@ -94,7 +96,6 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   // ResourceExhausted then if the reply and its attachment are larger than message_bytes_max, Internal if there is no
   // reply that an attachment could be beside.
   const absl::Status& status() const { return status_; }
-  void set_status(absl::Status status) { status_ = std::move(status); }
   bool was_refused() const { return !status_.ok() && GetCertainty(status_) == Certainty::kNotSent; }  // It never ran.
   void MeasureReply(uint64_t message_bytes_max);
   // Where a header of `room` bytes cannot carry the response's metadata: drops it, and says so in the status.
@@ -152,7 +153,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   bool is_intercepted() const { return chain_ != nullptr && !chain_->empty(); }
   void EndChain();
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
-  static void Refuse(std::unique_ptr<ServerCall> call, absl::Status why);
+  void EndUse();
 
   // Constant after construction.
   const Method* const method_;

@@ -175,8 +175,7 @@ inline absl::Status ServerConnection::Intercept(ServerCall& call) {
                             ? Intercept(*call)
                             : absl::InvalidArgumentError("the request's bytes are not the method's request message");
   if (status.ok()) return loop_.Run(std::move(call), client_);
-  SetCertainty(&status, Certainty::kNotSent);
-  call->set_status(std::move(status));
+  call->Refuse(std::move(status));
   OnCallFinished(std::move(call));
 }
 

@@ -11,6 +11,7 @@
 #define VERBENA_RPC_CANCEL_CANCEL_SIGNAL_H_
 
 #include <atomic>
+#include <cassert>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -47,7 +48,10 @@ class CancelSignal {
   }
 
   // As newly made. After Finish, with nobody else left who knows of it.
-  void Reset() { state_.store(0, std::memory_order_relaxed); }
+  void Reset() {
+    assert((state_.load() & (kUsed | kFinished)) != kUsed && "what it was used for would be the next one's");
+    state_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   // What has happened, as bits of state_.
