@@ -179,5 +179,19 @@ TEST_F(LargeCallsTest, AServerGoesWithMessagesKeptAndOut) {
   loop_.RunUntilIdle();
 }
 
+// The outcome of its send is late, as transport/connection.h allows.
+TEST_F(LargeCallsTest, CancelThatCrossesALargeResponseEndsTheCall) {
+  Start();
+  network_.latest_client()->HoldReports();
+  network_.latest_client()->HoldFetches();
+  const auto call = Call(kHold, std::string(100000, 'x'));
+  ASSERT_EQ(held_.size(), 1u);
+  held_[0].reply->set_value(std::string(100000, 'y'));
+  call->context.TryCancel();
+  held_[0].done(absl::OkStatus());
+  loop_.RunUntilIdle();
+  ExpectFailed(*call, absl::StatusCode::kCancelled, Certainty::kExecuted, "cancelled");
+}
+
 }  // namespace
 }  // namespace verbena::rpc

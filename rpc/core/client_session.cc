@@ -186,6 +186,10 @@ bool ClientSession::OnResponseAnnounced(Epoch epoch, uint64_t call_id, uint64_t 
     ++stale_responses_;
     return false;
   }
+  if (call->state == State::kWithdrawing) {  // Crossed it: nobody waits for what would still have to be fetched.
+    Complete(call_id, *call, std::move(call->status), Certainty::kExecuted);
+    return false;
+  }
   if (payload_bytes > options_.message_bytes_max) {
     Complete(call_id, *call,
              absl::ResourceExhaustedError(

@@ -338,6 +338,15 @@ TEST_F(ClientSessionTest, SlotIsNotUsedAgainBeforeItsCompletionIsTaken) {
   EXPECT_EQ(CallIndex(Start()), CallIndex(id));
 }
 
+TEST_F(ClientSessionTest, AnnouncedResponseDoesNotUndoTheCancelThatItCrosses) {
+  const uint64_t id = StartSending();
+  session_.Cancel(id, now_);
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kCancelSend));
+  EXPECT_FALSE(session_.OnResponseAnnounced(kEpoch, id, 900));
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kComplete));
+  ExpectCompletedOnce(absl::StatusCode::kCancelled, Certainty::kExecuted, "cancelled");
+}
+
 TEST_F(ClientSessionTest, RejectedSendCompletesTheCallNotSent) {
   session_.OnSendRejected(StartSending(), absl::InvalidArgumentError("too large"));
   Drain();
