@@ -27,8 +27,8 @@ inline constexpr uint32_t CallGeneration(uint64_t call_id) { return static_cast<
 template <typename Call>
 class CallTable {
  public:
-  // `capacity` in calls, less than 2^32 - 1.
-  explicit CallTable(uint32_t capacity) : capacity_(capacity) { assert(capacity < kNone); }
+  // `capacity` in calls.
+  explicit CallTable(uint32_t capacity) : capacity_(capacity) {}
   CallTable(const CallTable&) = delete;
   CallTable& operator=(const CallTable&) = delete;
 
@@ -87,7 +87,7 @@ class CallTable {
   bool full() const { return size_ == capacity_; }
 
  private:
-  static constexpr uint32_t kNone = 0xffffffff;
+  static constexpr uint32_t kNone = 0xffffffff;  // No index: there are 2^32 - 1 calls at most.
   static constexpr uint32_t kSlotsPerChunk = 4;  // A power of two: every look-up divides by it.
 
   struct Slot {

@@ -12,7 +12,7 @@ namespace {
 
 // Answers to rejected calls that may be under way beyond the calls in flight, before the peer is taken for a flooder.
 // As many as the calls that a client has in flight at most by default: an honest one, all of whose calls are rejected.
-constexpr uint32_t kRejectionsBeyondCallsMax = 16384;
+constexpr uint64_t kRejectionsBeyondCallsMax = 16384;
 
 }  // namespace
 

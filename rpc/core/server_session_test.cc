@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -303,6 +304,15 @@ TEST_F(ServerSessionTest, HugeTimeoutIsNoLimit) {
   const size_t bytes = *EncodeRequestHeader(header, absl::MakeSpan(header_));
   const auto decision = session_.OnRequest(1, absl::MakeConstSpan(header_).first(bytes), 0, now_);
   EXPECT_EQ(decision.timeout, absl::InfiniteDuration());
+}
+
+TEST_F(ServerSessionTest, LargestLimitOfCallsTakesNoHonestClientForAFlooder) {
+  ServerSession session(ServerSessionOptions{.calls_max = std::numeric_limits<uint32_t>::max()}, &methods_, &tally_,
+                        kOtherClient);
+  for (uint64_t id = 1; id <= 16384; ++id) {
+    EXPECT_EQ(session.OnRequest(id, Encode({.method = "demo.Greeter/SayHi"}), 10, now_).admission, Admission::kReject);
+    ASSERT_FALSE(session.has_actions()) << id;
+  }
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ class FairQueue {
     T value;
   };
 
-  // At most `places`, at least one and below 2^32 - 1, wait at once.
-  explicit FairQueue(size_t places) : places_(places) { assert(places > 0 && places < kNoIndex); }
+  // At most `places`, at least one and below 2^32, wait at once.
+  explicit FairQueue(size_t places) : places_(places) { assert(places > 0 && places <= kNoIndex); }
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
