@@ -145,31 +145,6 @@ void ClientConnection::SetWanted(bool wanted) {
   Settle();
 }
 
-// After idle_timeout as if it had never been wanted: the next call connects.
-void ClientConnection::CloseIfUnused() {
-  if (session_.calls() > 0) return;
-  if (!wanted_) observer_.OnUnused(*this);
-  if (link_ == nullptr || (wanted_ && loop_.Now() < unused_since_ + options_->idle_timeout)) return;
-  ClientLink* const closing = std::exchange(link_, nullptr);
-  session_.OnPeerDraining(closing->epoch());
-  reconnect_.OnClosed();
-  connects_ahead_ = !wanted_;  // Idle, or to be wanted again.
-  Publish(wanted_ ? "not connected: idle" : "not connected: another server has the calls");
-  closing->Close();
-}
-
-ConnectivityState ClientConnection::ConnectivityNow() const {
-  if (link_ != nullptr) return ConnectivityState::kReady;
-  if (attempt_failed_) return ConnectivityState::kTransientFailure;
-  return reconnect_.state() == Reconnect::State::kConnecting ? ConnectivityState::kConnecting
-                                                             : ConnectivityState::kIdle;
-}
-
-void ClientConnection::ReportConnectivity() {
-  const ConnectivityState before = std::exchange(connectivity_, ConnectivityNow());
-  if (before != connectivity_) observer_.OnConnectivity(*this, before);
-}
-
 void ClientConnection::Perform(ClientSession::Action&& action) {
   ClientCall* const found = FindCall(action.call_id);
   if (found == nullptr) {  // It ended while a completion of another ran the loop.
@@ -323,11 +298,6 @@ void ClientConnection::HearLoad(absl::Span<const std::byte> fields) {
     ClientCallBinding::SetResponseAttachment(*call.context, payload.Share(header.body_bytes));
   }
   return status;
-}
-
-bool ClientConnection::refused(absl::Time now) const {
-  return absl::IsUnauthenticated(session_.last_connect_error()) &&
-         reconnect_.state() == Reconnect::State::kDisconnected && !reconnect_.ShouldConnect(now);
 }
 
 void ClientConnection::ConnectIfDue() {

@@ -1,4 +1,4 @@
-// What a client connection does when it is connected, or not any more.
+// What a client connection does about being connected: when, whether any more, and what follows.
 
 #include <utility>
 
@@ -65,6 +65,36 @@ void ClientConnection::OnLinkClosed(ClientLink& link, const absl::Status& status
   }
   std::erase_if(links_, [&link](const std::unique_ptr<ClientLink>& owned) { return owned.get() == &link; });
   Settle();
+}
+
+// After idle_timeout as if it had never been wanted: the next call connects.
+void ClientConnection::CloseIfUnused() {
+  if (session_.calls() > 0) return;
+  if (!wanted_) observer_.OnUnused(*this);
+  if (link_ == nullptr || (wanted_ && loop_.Now() < unused_since_ + options_->idle_timeout)) return;
+  ClientLink* const closing = std::exchange(link_, nullptr);
+  session_.OnPeerDraining(closing->epoch());
+  reconnect_.OnClosed();
+  connects_ahead_ = !wanted_;  // Idle, or to be wanted again.
+  Publish(wanted_ ? "not connected: idle" : "not connected: another server has the calls");
+  closing->Close();
+}
+
+ConnectivityState ClientConnection::ConnectivityNow() const {
+  if (link_ != nullptr) return ConnectivityState::kReady;
+  if (attempt_failed_) return ConnectivityState::kTransientFailure;
+  return reconnect_.state() == Reconnect::State::kConnecting ? ConnectivityState::kConnecting
+                                                             : ConnectivityState::kIdle;
+}
+
+void ClientConnection::ReportConnectivity() {
+  const ConnectivityState before = std::exchange(connectivity_, ConnectivityNow());
+  if (before != connectivity_) observer_.OnConnectivity(*this, before);
+}
+
+bool ClientConnection::refused(absl::Time now) const {
+  return absl::IsUnauthenticated(session_.last_connect_error()) &&
+         reconnect_.state() == Reconnect::State::kDisconnected && !reconnect_.ShouldConnect(now);
 }
 
 }  // namespace verbena::rpc
