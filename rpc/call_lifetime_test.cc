@@ -297,5 +297,44 @@ TEST_F(CallLifetimeTest, ServerWithoutCallsDrainsAtOnce) {
   EXPECT_EQ(server_->connections(), 0u);
 }
 
+// Whatever is wrong with it: its caller may hold a lock.
+TEST_F(CallLifetimeTest, DoneDoesNotRunWhileTheCallIsMade) {
+  Start();
+  bool making = false, ran = false;
+  const auto call = MakeCall("late");
+  call->context.set_timeout(-absl::Seconds(1));
+  loop_.Post([&] {
+    making = true;
+    CallbackUnaryCall(*channel_, kEcho, &call->context, &call->request, &call->reply, [&](const absl::Status& status) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+      EXPECT_FALSE(making);
+      ran = true;
+    });
+    making = false;
+  });
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(CallLifetimeTest, WhoTriesAgainInDoneLetsOthersRun) {
+  options_.transport.message_bytes_max = 1000;
+  Start();
+  const auto call = MakeCall(std::string(2000, 'x'));
+  bool other_has_run = false;
+  int tries = 0;
+  std::function<void()> make = [&] {
+    CallbackUnaryCall(*channel_, kEcho, &call->context, &call->request, &call->reply, [&](const absl::Status&) {
+      if (other_has_run || ++tries == 1000) return;
+      call->context.Reset();
+      make();
+    });
+  };
+  loop_.Post([&] { make(); });
+  loop_.Post([&] { other_has_run = true; });
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(other_has_run);
+  EXPECT_LT(tries, 10);
+}
+
 }  // namespace
 }  // namespace verbena

@@ -58,7 +58,7 @@ class ChannelLane : public CallRouter,
   // Connects in any case, as if there were a call.
   void Connect();
   void OnList(const absl::StatusOr<std::vector<ServerAddress>>& list);
-  // Its `done` runs here, later, exactly once.
+  // Its `done` runs here, later, exactly once: not in here.
   void Start(UserCall&& call);
   // Ends everything: calls as CANCELLED with `reason`. Not from within a call-back of a connection.
   void Shutdown(absl::string_view reason);

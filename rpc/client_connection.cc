@@ -79,9 +79,12 @@ void ClientConnection::Start(UserCall&& call) {
     return FailLater(std::move(call), absl::CancelledError("the call was cancelled before it was made"));
   }
   const absl::Time now = loop_.Now();
-  if (link_ == nullptr && refused(now)) return FailLater(std::move(call), session_.last_connect_error());
-  const std::optional<ClientSession::Started> started =
-      session_.Start(call.deadline, now, ClientCallBinding::WaitsForReady(*call.context));
+  const bool waits_for_ready = ClientCallBinding::WaitsForReady(*call.context);
+  if (link_ == nullptr) {
+    absl::Status chance = CheckChance(now, waits_for_ready);
+    if (!chance.ok()) return FailLater(std::move(call), std::move(chance));
+  }
+  const std::optional<ClientSession::Started> started = session_.Start(call.deadline, now, waits_for_ready);
   if (!started.has_value()) {
     return FailLater(std::move(call),
                      absl::ResourceExhaustedError(
@@ -97,6 +100,7 @@ void ClientConnection::Start(UserCall&& call) {
   } else if (started->send_now) {
     SendRequest(call_id, made);
   }
+  if (session_.has_actions()) return SettleLater();  // No completion runs in here.
   Settle();
 }
 
@@ -128,16 +132,27 @@ void ClientConnection::SettleNow() {
   if (settling_) return;
   const CallbackScope scope(this);  // Completions run in here, whatever it follows.
   settling_ = true;
-  while (session_.has_actions()) {
+  for (size_t left = session_.actions(); left > 0; --left) {  // What these lead to comes later, as with FailLater.
     if (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
   }
   settling_ = false;
+  if (session_.has_actions()) SettleLater();
   NoteCalls();
   if (shut_down_ || !StateDue()) return;
   CloseIfUnused();
   ConnectIfDue();
   ReportConnectivity();
   SetTimer();
+}
+
+void ClientConnection::SettleLater() {
+  if (settling_ || std::exchange(settle_posted_, true)) return;
+  loop_.Post([handle = handle_] {
+    ClientConnection* const connection = handle->connection();
+    if (connection == nullptr) return;
+    connection->settle_posted_ = false;
+    connection->Settle();
+  });
 }
 
 void ClientConnection::SetWanted(bool wanted) {
@@ -204,7 +219,9 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
   header.method = user.method;
   header.body_bytes = call.size();
   if (user.deadline != absl::InfiniteFuture()) {
-    header.timeout_ns = absl::ToInt64Nanoseconds(user.deadline - loop_.Now());
+    const absl::Duration left = user.deadline - loop_.Now();
+    if (left <= absl::ZeroDuration()) return ClientSession::DeadlineStatus();
+    header.timeout_ns = std::max<int64_t>(absl::ToInt64Nanoseconds(left), 1);  // Zero would be no limit.
   }
   std::array<std::byte, kRequestHeaderRoomMax> room;
   const bool known = user.method.data() == last_method_.data() && user.method.size() == last_method_.size();
@@ -336,7 +353,9 @@ void ClientConnection::Shutdown(absl::string_view reason) {
   for (ClientCall* const call : calls_) {
     if (call != nullptr) call->OnLinkGone();
   }
-  Settle();
+  do {
+    Settle();
+  } while (session_.has_actions());
   handle_->Detach();
 }
 

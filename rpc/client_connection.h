@@ -59,7 +59,8 @@ class ClientConnection {
     connects_ahead_ = true;
     Settle();
   }
-  // Starts a call; its `done` runs here, later, exactly once.
+  // Starts a call; its `done` runs here, later, exactly once: not in here, so that who tries again in it lets others
+  // run.
   void Start(UserCall&& call);
   // By its id in the session. One that is complete is none.
   void CancelCall(uint64_t call_id, absl::string_view reason);
@@ -115,6 +116,7 @@ class ClientConnection {
     if (unused) unused_since_ = loop_.Now();
   }
   void SettleNow();
+  void SettleLater();  // In a task of the loop, but for within SettleNow.
   void Perform(ClientSession::Action&& action);
   inline void SendRequest(uint64_t call_id, ClientCall& call);
   inline absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
@@ -138,8 +140,9 @@ class ClientConnection {
   void CloseIfUnused();
   void ReportConnectivity();
   ConnectivityState ConnectivityNow() const;
-  // Whether the last attempt was refused for who somebody is, and the next is not due yet.
-  bool refused(absl::Time now) const;
+  // Without a connection: not OK if the next attempt is not due yet, and the call may not wait for it or would wait in
+  // vain, since one side refuses the other for who it is.
+  absl::Status CheckChance(absl::Time now, bool waits_for_ready) const;
   void ConnectIfDue();
   void OnLinkLost(absl::Status why);
   void OnConnectDone(absl::StatusOr<std::unique_ptr<transport::Connection>> connection);
@@ -164,6 +167,7 @@ class ClientConnection {
   // Owned by the loop's thread. What every call needs stands together.
   bool wanted_ = true;
   bool settling_ = false;
+  bool settle_posted_ = false;
   bool shut_down_ = false;
   bool unused_ = true;  // It has no call.
   // The timer comes before a connection that has no call from now on has been idle too long.

@@ -92,9 +92,11 @@ void ClientConnection::ReportConnectivity() {
   if (before != connectivity_) observer_.OnConnectivity(*this, before);
 }
 
-bool ClientConnection::refused(absl::Time now) const {
-  return absl::IsUnauthenticated(session_.last_connect_error()) &&
-         reconnect_.state() == Reconnect::State::kDisconnected && !reconnect_.ShouldConnect(now);
+absl::Status ClientConnection::CheckChance(absl::Time now, bool waits_for_ready) const {
+  if (reconnect_.state() != Reconnect::State::kDisconnected || reconnect_.ShouldConnect(now)) return absl::OkStatus();
+  if (absl::IsUnauthenticated(session_.last_connect_error())) return session_.last_connect_error();
+  if (waits_for_ready || options_->connect_timeout > absl::ZeroDuration()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("no connection: ", last_failure_.message()));
 }
 
 }  // namespace verbena::rpc

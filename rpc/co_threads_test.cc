@@ -131,11 +131,12 @@ TEST_F(CoThreadsTest, CoroutineWithoutALoopGoesOnOnTheChannels) {
     ClientContext context;
     Text request, reply;
     const std::thread::id before = std::this_thread::get_id();
-    absl::Status status = co_await CoUnaryCall<Text, Text>(channel_.get(), kEcho, &context, &request, &reply);
+    absl::Status status = co_await CoUnaryCall<Text, Text>(channel_.get(), kBlock, &context, &request, &reply);
     EXPECT_NE(std::this_thread::get_id(), before);
     co_return status;
   };
   StartTask(call(), [&end](absl::Status status) { end.set_value(std::move(status)); }).Detach();
+  released_ = true;  // Not before it waits: there would be nothing to go on from elsewhere.
   EXPECT_EQ(end.get_future().get(), absl::OkStatus());
 }
 

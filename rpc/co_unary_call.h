@@ -3,7 +3,7 @@
 //   absl::Status status = co_await stub.co()->SayHello(&context, request, &reply);
 //
 // The call is made when it is awaited; the coroutine goes on on the event loop that it was on, whatever loops the
-// channel has (on a thread that runs no loop: on the channel's).
+// channel has (on a thread that runs no loop: on the channel's, or at once if the call has ended by then).
 //
 // Owner: the awaiting coroutine. Destroyed meanwhile, it cancels the call and lets go of context and reply at once:
 // neither is touched any more. The request is the caller's again as soon as the coroutine is suspended. The reply is

@@ -89,7 +89,7 @@ TEST_F(CoUnaryCallTest, FailureComesOutOfTheAwaitAndLeavesTheReply) {
   EXPECT_EQ(reply_.value(), "as it was");
 }
 
-TEST_F(CoUnaryCallTest, CallThatFailsWhileItIsMadeDoesNotSuspend) {
+TEST_F(CoUnaryCallTest, CallThatFailsWhileItIsMadeEndsTheAwait) {
   Start();
   context_.set_timeout(absl::ZeroDuration());
   const RunningTask task = StartCoCall(kEcho);

@@ -289,5 +289,15 @@ TEST_F(ConnectingTest, ChannelThatIsDestroyedBeforeItsLoopRunsLeavesNothingBehin
   EXPECT_EQ(network_.connects(), 0u);
 }
 
+TEST_F(ConnectingTest, WithoutConnectTimeoutACallDoesNotWaitForAnAttemptThatIsNotDue) {
+  options_.connect_timeout = absl::ZeroDuration();
+  OpenChannel();
+  loop_.Advance(absl::Seconds(60));  // The back-off is seconds by now.
+  const size_t attempts = network_.connects();
+  const auto call = Call(kEcho);
+  EXPECT_EQ(network_.connects(), attempts);
+  ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kNotSent, "nobody listens on server:1");
+}
+
 }  // namespace
 }  // namespace verbena

@@ -264,5 +264,34 @@ TEST_F(DeadlinePropagationTest, NestedCallThatCannotStartFollowsNobodyAfterwards
   ExpectNestedTimeout(absl::InfiniteDuration());
 }
 
+TEST_F(DeadlinePropagationTest, TimeoutOfLessThanTheWireCanSayIsOneAllTheSame) {
+  Start();
+  const auto call = MakeCall("x");
+  call->context.set_timeout(absl::Nanoseconds(1) / 2);
+  StartCall(kHold, *call);
+  loop_.RunUntilIdle();
+  for (const Held& held : held_) EXPECT_NE(held.context->deadline(), absl::InfiniteFuture());
+}
+
+// The completion of another that ended with the same event took its time.
+TEST_F(DeadlinePropagationTest, CallWhoseTimeIsUpBeforeItIsSentIsNotSent) {
+  options_.connect_ahead = false;
+  Start();
+  network_.set_connect_delay(absl::Seconds(1));
+  const auto first = MakeCall("first");
+  first->context.set_timeout(absl::Seconds(1));
+  CallbackUnaryCall(*channel_, kHold, &first->context, &first->request, &first->reply, [this](const absl::Status&) {
+    loop_.HoldUp(absl::Seconds(1));
+    loop_.ReadNow();
+  });
+  const auto second = MakeCall("second");
+  second->context.set_timeout(absl::Milliseconds(1500));
+  StartCall(kHold, *second);
+  loop_.RunUntilIdle();
+  loop_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(held_.empty());
+  ExpectFailed(*second, absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "deadline");
+}
+
 }  // namespace
 }  // namespace verbena

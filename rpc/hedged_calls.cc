@@ -30,17 +30,11 @@ void HedgedCalls::Start(UserCall call, const HedgingPolicy* policy) {
   MakeAttempts(id);
 }
 
-// An attempt that cannot be sent ends while it is made, and the call with it.
 void HedgedCalls::MakeAttempts(uint64_t id) {
-  const auto self = shared_from_this();
-  for (Call* call = calls_.Find(id); call != nullptr; call = calls_.Find(id)) {
-    if (!call->hedge.ShouldAttempt(loop_.Now())) {
-      due_.Set(id, call->hedge.NextAttempt());
-      timer_.SetBy(due_.NextDeadline());
-      return;
-    }
-    MakeAttempt(id, *call);
-  }
+  Call& call = calls_.At(id);
+  while (call.hedge.ShouldAttempt(loop_.Now())) MakeAttempt(id, call);
+  due_.Set(id, call.hedge.NextAttempt());
+  timer_.SetBy(due_.NextDeadline());
 }
 
 void HedgedCalls::MakeAttempt(uint64_t id, Call& call) {
@@ -98,7 +92,6 @@ void HedgedCalls::EndAll(const absl::Status& why) {
 }
 
 void HedgedCalls::OnTime() {
-  const auto self = shared_from_this();
   while (const std::optional<uint64_t> id = due_.PopExpired(loop_.Due())) MakeAttempts(*id);
   timer_.SetBy(due_.NextDeadline());
 }

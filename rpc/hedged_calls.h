@@ -31,7 +31,7 @@ namespace verbena::rpc {
 
 class HedgedCalls : public CallCanceller, public std::enable_shared_from_this<HedgedCalls> {
  public:
-  // At most `calls_max` at once. `make_attempt` makes one, whose `done` may run within. `loop` and `budget` stay until
+  // At most `calls_max` at once. `make_attempt` makes one, whose `done` runs later. `loop` and `budget` stay until
   // EndAll.
   HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::shared_ptr<transport::LoopHandle> handle,
               RetryBudget* budget, std::function<void(UserCall)> make_attempt);

@@ -9,13 +9,9 @@
 #include "absl/strings/str_cat.h"
 
 namespace verbena::rpc {
-namespace {
-
-absl::Status DeadlineStatus() { return absl::DeadlineExceededError("the call's deadline has passed"); }
-
-}  // namespace
-
 ClientSession::ClientSession(const ClientSessionOptions& options) : options_(options), calls_(options.calls_max) {}
+
+absl::Status ClientSession::DeadlineStatus() { return absl::DeadlineExceededError("the call's deadline has passed"); }
 
 // For a connection, if there is none and it has time.
 void ClientSession::Wait(uint64_t call_id, Call& call, absl::Time now) {

@@ -74,6 +74,9 @@ class ClientSession {
 
   explicit ClientSession(const ClientSessionOptions& options);
 
+  // Of a call whose time is up.
+  static absl::Status DeadlineStatus();
+
   // A new call; nullopt: calls_max are in flight. It is sent at once or when connected. `wait_for_ready`: it waits for
   // that until its deadline.
   std::optional<Started> Start(absl::Time deadline, absl::Time now, bool wait_for_ready = false);
@@ -111,6 +114,7 @@ class ClientSession {
 
   std::optional<Action> NextAction();
   bool has_actions() const { return !actions_.empty(); }
+  size_t actions() const { return actions_.size(); }  // With those that NextAction passes over.
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
   Epoch current_epoch() const { return current_epoch_; }  // 0: not connected.
