@@ -138,6 +138,7 @@ class ClientConnection {
   void FailStream(uint64_t call_id, const absl::Status& why);
   void End(uint64_t call_id, UserCall&& call, ClientLink* link, absl::Status status, MessageStream::Unread unread);
   void CloseIfUnused();
+  void CloseDrained();
   void ReportConnectivity();
   ConnectivityState ConnectivityNow() const;
   // Without a connection: not OK if the next attempt is not due yet, and the call may not wait for it or would wait in

@@ -17,6 +17,7 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     unused_since_ = loop_.Now();
     links_.push_back(std::make_unique<ClientLink>(this, ++last_epoch_, *std::move(connection)));
     link_ = links_.back().get();
+    CloseDrained();
     Publish(absl::StrCat("connected to ", link_->peer()));
     session_.OnConnected(last_epoch_, loop_.Now());
   } else {
@@ -36,6 +37,13 @@ void ClientConnection::OnConnectDone(absl::StatusOr<std::unique_ptr<transport::C
     session_.OnConnectFailed(why);
   }
   Settle();
+}
+
+// Those that no call is left on: servers that asked for it close them, and would collect them if they did not.
+void ClientConnection::CloseDrained() {
+  for (const std::unique_ptr<ClientLink>& link : links_) {
+    if (link->drained() && !session_.HasCalls(link->epoch())) link->Close();
+  }
 }
 
 // New calls need another connection; those in flight may go on.

@@ -132,6 +132,7 @@ void ClientLink::OnSent(const transport::SentMessage& sent, transport::SendOutco
 void ClientLink::AnswerDrain() {
   if (!drain_asked_ || requests_ > 0) return;
   drain_asked_ = false;
+  drained_ = true;
   SendControl(MessageKind::kDrain, 0);
 }
 

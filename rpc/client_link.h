@@ -45,6 +45,9 @@ class ClientLink : public transport::ConnectionHandler {
     if (!std::exchange(aborted_, true)) connection_->Drain();
   }
 
+  // The server asked for an end, and has its answer: no new call follows.
+  bool drained() const { return drained_; }
+
   ClientSession::Epoch epoch() const { return epoch_; }
   size_t header_bytes_max() const { return header_bytes_max_; }
   const std::string& peer() const { return connection_->peer(); }
@@ -69,7 +72,8 @@ class ClientLink : public transport::ConnectionHandler {
 
   bool aborted_ = false;
   bool drain_asked_ = false;  // And not answered.
-  size_t requests_ = 0;       // On their way out.
+  bool drained_ = false;
+  size_t requests_ = 0;  // On their way out.
   StreamSends stream_sends_;
 };
 

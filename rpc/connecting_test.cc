@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "rpc/testing/call_fixture.h"
 
 namespace verbena {
@@ -297,6 +301,31 @@ TEST_F(ConnectingTest, WithoutConnectTimeoutACallDoesNotWaitForAnAttemptThatIsNo
   const auto call = Call(kEcho);
   EXPECT_EQ(network_.connects(), attempts);
   ExpectFailed(*call, absl::StatusCode::kUnavailable, Certainty::kNotSent, "nobody listens on server:1");
+}
+
+TEST_F(ConnectingTest, ConnectivityCallbackMayLookAtTheChannelWhenItIsReplaced) {
+  OpenChannel();
+  const std::shared_ptr<void> looks(nullptr, [this](void*) { channel_->connectivity(); });
+  channel_->SetConnectivityCallback([looks = std::move(looks)](ConnectivityState) {});
+  channel_->SetConnectivityCallback(nullptr);
+}
+
+TEST_F(ConnectingTest, WhoWaitsForAThousandYearsWaitsUntilThereIsAConnection) {
+  options_.connect_ahead = false;
+  network_.set_connect_delay(absl::Seconds(1));
+  Start();
+  std::atomic<bool> ready = false, over = false;
+  std::thread waiting([&] {
+    ready = channel_->WaitUntilReady(absl::Hours(1000 * 365 * 24));
+    over = true;
+  });
+  for (int turns = 0; !over; ++turns) {
+    loop_.RunUntilIdle();
+    absl::SleepFor(absl::Microseconds(100));
+    if (turns > 100) loop_.Advance(absl::Seconds(1));
+  }
+  waiting.join();
+  EXPECT_TRUE(ready);
 }
 
 }  // namespace

@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace verbena::rpc {
+namespace {
+
+// A clock of the standard library's reads 292 years at most.
+constexpr absl::Duration kForEver = absl::Hours(100 * 365 * 24);
+
+}  // namespace
 
 ConnectivityState ConnectivityBoard::state() const {
   const std::lock_guard lock(mu_);
@@ -51,7 +57,7 @@ void ConnectivityBoard::Tell(std::unique_lock<std::mutex>& lock) {
 void ConnectivityBoard::SetCallback(Callback callback) {
   std::unique_lock lock(mu_);
   changed_.wait(lock, [this] { return !telling_; });
-  callback_ = std::move(callback);
+  std::swap(callback_, callback);  // What is replaced goes without the lock: it may look at the channel.
   untold_.assign(1, state_);
   Tell(lock);
 }
@@ -59,7 +65,7 @@ void ConnectivityBoard::SetCallback(Callback callback) {
 bool ConnectivityBoard::WaitUntilReady(absl::Duration timeout) {
   std::unique_lock lock(mu_);
   const auto ready = [this] { return state_ == ConnectivityState::kReady; };
-  if (timeout == absl::InfiniteDuration()) {
+  if (timeout >= kForEver) {
     changed_.wait(lock, ready);
     return true;
   }

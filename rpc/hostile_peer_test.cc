@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -318,6 +320,24 @@ TEST_F(HostilePeerTest, AnIdOfARequestThatIsBeingFetchedIsNoOthers) {
   loop_.RunUntilIdle();
   ASSERT_EQ(peer->received.size(), 1u) << "the first one's answer: zeros are no message";
   EXPECT_EQ(server_->tally().calls(), 0u);
+}
+
+TEST_F(HostilePeerTest, ServerThatAsksForDrainsAndNeverClosesDoesNotCollectConnections) {
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  listener_ = *network_.Listen(kAddress, {}, {&loop_},
+                               [&peers](std::unique_ptr<transport::Connection> connection) {
+                                 peers.push_back(std::make_unique<RawPeer>(std::move(connection)));
+                               },
+                               {});
+  OpenChannel();
+  for (int i = 0; i < 20; ++i) {
+    peers.back()->Send(rpc::MessageKind::kDrain, 0, "");
+    loop_.RunUntilIdle();
+    loop_.Advance(absl::Seconds(2));
+  }
+  EXPECT_GT(peers.size(), 10u);
+  const auto is_open = [](const std::unique_ptr<RawPeer>& peer) { return !peer->closed; };
+  EXPECT_LE(std::count_if(peers.begin(), peers.end(), is_open), 2);
 }
 
 }  // namespace

@@ -252,6 +252,13 @@ void ClientSession::Withdraw(uint64_t call_id, Call& call, absl::Status status, 
   }
 }
 
+bool ClientSession::HasCalls(Epoch epoch) {
+  bool found = false;
+  calls_.ForEach(
+      [&](uint64_t, Call& call) { found |= call.epoch == epoch && call.state != State::kWaiting && !Ended(call); });
+  return found;
+}
+
 void ClientSession::OnTime(absl::Time now) {
   while (const std::optional<uint64_t> call_id = deadlines_.PopExpired(now)) {
     OnCallTimeUp(*call_id, calls_.At(*call_id), now);

@@ -117,6 +117,8 @@ class ClientSession {
   size_t actions() const { return actions_.size(); }  // With those that NextAction passes over.
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
+  // Whether one of them was sent on this epoch, and is not over. Looks at each.
+  bool HasCalls(Epoch epoch);
   Epoch current_epoch() const { return current_epoch_; }  // 0: not connected.
   size_t calls() const { return calls_.size(); }
   // More than half of those that it may have: the places of calls that are over are wanted.
