@@ -16,6 +16,7 @@ void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientCo
   user.response_attachment_.Clear();
   user.response_metadata_.Clear();
   ClientCallBinding::LeadTo(user, self, 1);
+  user.adopted_ = true;
   if (user.cancelled_.load()) own.TryCancel();
 }
 

@@ -45,6 +45,7 @@ void ClientContext::Reset() {
   ClearCord(response_attachment_);
   response_metadata_.Clear();
   call_id_.store(0, std::memory_order_relaxed);
+  if (std::exchange(adopted_, false)) canceller_ = nullptr;
   cancelled_.store(false, std::memory_order_relaxed);
 }
 

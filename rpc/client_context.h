@@ -111,6 +111,7 @@ class ClientContext {
   // nobody else reads it.
   std::mutex canceller_mu_;
   std::shared_ptr<rpc::CallCanceller> canceller_;
+  bool adopted_ = false;  // That is an AdoptedContext, with all that its call needed.
 };
 
 }  // namespace verbena

@@ -270,5 +270,16 @@ TEST_F(CoUnaryCallTest, CallOfASuspendedHandlerFollowsItsOwn) {
   EXPECT_TRUE(held_.at(0).context->IsCancelled());
 }
 
+TEST_F(CoUnaryCallTest, ResetLetsGoOfTheAttachment) {
+  Start();
+  const std::string bytes(100000, 'a');
+  bool released = false;
+  context_.set_attachment(absl::MakeCordFromExternal(bytes, [&released] { released = true; }));
+  const RunningTask task = StartCoCall(kEcho);
+  EXPECT_EQ(end_, absl::OkStatus());
+  context_.Reset();
+  EXPECT_TRUE(released);
+}
+
 }  // namespace
 }  // namespace verbena
