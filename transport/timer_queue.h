@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
@@ -33,8 +33,14 @@ class TimerQueue {
  private:
   using Key = std::pair<absl::Time, uint64_t>;  // Time, then id: ids grow with the order of adding.
 
-  absl::btree_map<Key, absl::AnyInvocable<void()>> timers_;
-  absl::flat_hash_map<uint64_t, absl::Time> times_;
+  struct Timer {
+    absl::Time when;
+    absl::AnyInvocable<void()> callback;
+  };
+
+  // Apart from what they call: a node has room for ten keys, so that few timers come and go without another node.
+  absl::btree_set<Key> due_;
+  absl::flat_hash_map<uint64_t, Timer> timers_;  // By id.
   uint64_t last_id_ = 0;
 };
 
