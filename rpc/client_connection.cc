@@ -101,7 +101,8 @@ void ClientConnection::Start(UserCall&& call) {
     SendRequest(call_id, made);
   }
   if (session_.has_actions()) return SettleLater();  // No completion runs in here.
-  Settle();
+  if (StateDue()) return SettleNow();
+  NoteCalls();
 }
 
 void ClientConnection::CancelCall(uint64_t call_id, absl::string_view reason) {

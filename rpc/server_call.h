@@ -141,6 +141,10 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   uint64_t local() const { return local_; }
   uint32_t method_index() const { return method_index_; }
 
+  // While no call has it: until the next one begins it is known as unused.
+  void MarkUnused() { local_ = 0; }
+  bool is_unused() const { return local_ == 0; }
+
  private:
   class HandlerToken;
   // The handler's side of a call, its responder or the executor's task, finishes or drops it.

@@ -14,6 +14,9 @@ namespace {
 
 // A handler that heeds a cancel has returned by then.
 constexpr absl::Duration kSlowEnd = absl::Seconds(1);
+// What no call has needed for so long goes, so many call objects at a time: none may hold up the loop for long.
+constexpr absl::Duration kUnusedPeriod = absl::Seconds(1);
+constexpr size_t kGivenBackMax = 64;
 
 }  // namespace
 
@@ -34,27 +37,33 @@ ServerLoop::ServerLoop(transport::EventLoop* event_loop, const MethodRegistry* m
       recycled_(methods->size()),
       stripped_(methods->size()),
       kept_messages_(event_loop, methods->size()),
+      unused_timer_(event_loop, this),
       overdue_timer_(event_loop, this),
       slow_end_timer_(event_loop, this) {}
 
 std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method, size_t request_bytes) {
   CallMessages messages;
   if (request_bytes > ServerCall::kSmallMessageBytesMax) messages = kept_messages_.Take(method, request_bytes);
-  std::vector<std::unique_ptr<ServerCall>>& stripped = stripped_[method];
-  if (stripped.empty()) {
+  unused_timer_.SetBy(event_loop_.Now() + kUnusedPeriod);  // It goes on until nothing is left of what is made here.
+  if (!stripped_.Has(method)) {
     return std::make_unique<ServerCall>(&methods_.method(method), method, gate_, std::move(messages));
   }
-  std::unique_ptr<ServerCall> call = std::move(stripped.back());
-  stripped.pop_back();
+  std::unique_ptr<ServerCall> call = stripped_.Take(method);
   call->Equip(std::move(messages));
   return call;
+}
+
+void ServerLoop::GiveBackUnused() {
+  const size_t given_back = recycled_.GiveBackUnused(kGivenBackMax);
+  stripped_.GiveBackUnused(kGivenBackMax - given_back);
+  if (tally_.calls() == 0 && recycled_.empty() && stripped_.empty()) return;
+  unused_timer_.SetBy(event_loop_.Now() + kUnusedPeriod);
 }
 
 void ServerLoop::RecycleLargeCall(std::unique_ptr<ServerCall> call) {
   KeepMessages(*call);
   call->Strip();
-  std::vector<std::unique_ptr<ServerCall>>& stripped = stripped_[call->method_index()];
-  if (stripped.size() < kRecycledCallsMax) stripped.push_back(std::move(call));
+  stripped_.Keep(std::move(call));
 }
 
 void ServerLoop::KeepMessages(ServerCall& call) {
@@ -130,6 +139,7 @@ void ServerLoop::Shut() {
   drained_ = nullptr;
   overdue_timer_.Cancel();
   slow_end_timer_.Cancel();
+  unused_timer_.Cancel();
   connections_.clear();  // Detaches the calls that are out, before the gate lets them die.
   kept_messages_.Clear();
   gate_->Shut();

@@ -19,6 +19,7 @@
 #include "rpc/core/overload/load_average.h"
 #include "rpc/core/server_session.h"
 #include "rpc/executor/handler_queue.h"
+#include "rpc/idle_calls.h"
 #include "rpc/kept_messages.h"
 #include "rpc/loop_gate.h"
 #include "rpc/message_stream.h"
@@ -88,11 +89,9 @@ class ServerLoop : public CallSink {
   std::shared_ptr<MessageStream> MakeStream() { return std::make_shared<MessageStream>(handle_, stream_options_); }
 
  private:
-  // Idle call objects that it keeps for each method.
-  static constexpr size_t kRecycledCallsMax = 1024;
-
   std::unique_ptr<ServerCall> MakeCall(uint32_t method, size_t request_bytes);
   void RecycleLargeCall(std::unique_ptr<ServerCall> call);
+  void GiveBackUnused();
   void TellConnections(void (ServerConnection::*what)());
   void VisitOpenCalls(absl::FunctionRef<void(uint32_t method)> visit) const;
   void ReportSlowEnd();
@@ -114,9 +113,10 @@ class ServerLoop : public CallSink {
   std::vector<std::byte> header_room_;
   CallTally tally_;
   LoadAverage load_;
-  std::vector<std::vector<std::unique_ptr<ServerCall>>> recycled_;  // By method.
-  std::vector<std::vector<std::unique_ptr<ServerCall>>> stripped_;  // By method: their messages went their own way.
+  IdleCalls recycled_;
+  IdleCalls stripped_;  // Their messages went their own way.
   KeptMessages kept_messages_;
+  transport::DeadlineTimer<ServerLoop, &ServerLoop::GiveBackUnused> unused_timer_;
   absl::flat_hash_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   size_t open_connections_ = 0;
   bool draining_ = false;
@@ -133,17 +133,13 @@ class ServerLoop : public CallSink {
 // --- What every call passes.
 
 inline std::unique_ptr<ServerCall> ServerLoop::TakeCall(uint32_t method, size_t request_bytes) {
-  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[method];
-  if (idle.empty() || request_bytes > ServerCall::kSmallMessageBytesMax) return MakeCall(method, request_bytes);
-  std::unique_ptr<ServerCall> call = std::move(idle.back());
-  idle.pop_back();
-  return call;
+  const bool is_small = request_bytes <= ServerCall::kSmallMessageBytesMax;
+  return is_small && recycled_.Has(method) ? recycled_.Take(method) : MakeCall(method, request_bytes);
 }
 
 [[gnu::always_inline]] inline void ServerLoop::RecycleCall(std::unique_ptr<ServerCall> call) {
   if (!call->Recycle()) return RecycleLargeCall(std::move(call));
-  std::vector<std::unique_ptr<ServerCall>>& idle = recycled_[call->method_index()];
-  if (idle.size() < kRecycledCallsMax) idle.push_back(std::move(call));
+  recycled_.Keep(std::move(call));
 }
 
 [[gnu::always_inline]] inline void ServerLoop::Run(std::unique_ptr<ServerCall> call, ClientId client) {
