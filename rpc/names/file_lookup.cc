@@ -1,5 +1,8 @@
 #include "rpc/names/file_lookup.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -45,8 +48,13 @@ void FileLookup::Run() {
 }
 
 NameLookup::List FileLookup::Read() const {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path_.c_str(), "re"), &std::fclose);
-  if (file == nullptr) return absl::ErrnoToStatus(errno, path_);
+  const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A pipe would wait for a writer.
+  if (descriptor < 0) return absl::ErrnoToStatus(errno, path_);
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(descriptor, "r"), &std::fclose);
+  struct stat status;
+  if (fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": not a regular file"));
+  }
   std::string text(kFileBytesMax + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) return absl::ErrnoToStatus(errno, path_);

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -126,6 +127,15 @@ TEST_F(FileLookupTest, FileThatIsNoTextOrTooLongIsAnError) {
   EXPECT_EQ(told_.Next().substr(0, 16), "INVALID_ARGUMENT");
   folder_.Replace("servers", std::string(5 << 20, '#'));
   EXPECT_EQ(told_.Next(), "RESOURCE_EXHAUSTED: " + folder_.Path("servers") + ": more than 4194304 bytes");
+}
+
+// Nobody may ever write to a pipe, and who ends the channel would wait for him.
+TEST_F(FileLookupTest, WhatIsNoFileIsAnErrorAtOnce) {
+  ASSERT_EQ(mkfifo(folder_.Path("servers").c_str(), 0600), 0);
+  Watch("servers");
+  EXPECT_EQ(told_.Next(), Error("servers", "not a regular file"));
+  folder_.Replace("servers", "a:1\n");
+  EXPECT_EQ(told_.Next(), "a:1");
 }
 
 }  // namespace
