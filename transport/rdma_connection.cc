@@ -92,7 +92,11 @@ void RdmaConnection::Detach() {
   handler_ = nullptr;
   // Payloads may go with their sender: nothing reads them from here on. The connection ends before a frame could miss
   // them.
-  outbound_.ForEach([](Outbound& outbound) { outbound.DropSource(); });
+  outbound_.ForEach([](Outbound& outbound) {
+    outbound.DropSource();
+    if (outbound.state == Outbound::Export::kWaiting) outbound.state = Outbound::Export::kNone;
+  });
+  group_.export_budget().OnUnwanted();
   Abort(absl::CancelledError("the connection was dropped by its owner"));
 }
 
@@ -166,7 +170,7 @@ void RdmaConnection::OnEnded() {
   early_sends_.clear();
   machine_.OnDisconnected(end_status_);
   Perform();
-  while (!taken_back_.empty()) FinishTakingBack(std::move(taken_back_.Pop().exported));
+  while (!taken_back_.empty()) FinishTakingBack(taken_back_.Pop());
   timer_.Cancel();
   group_.ReleaseConnection();
   // The link that calls this is ours: it goes when nothing of it is on the stack.

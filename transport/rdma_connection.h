@@ -158,9 +158,14 @@ class RdmaConnection : public LinkOwner,
   void EndExport(uint64_t send_id);
   void BindExports();
   using LentExport = LendingPool<ExportedPayload>::Lent;
+  struct TakenBack {
+    LentExport exported;
+    uint64_t bytes = 0;  // Charged to the budget.
+    size_t windows = 0;  // Not invalidated yet.
+  };
   // Takes an export away from the peer; its memory is free, and its bytes the budget's, when that is done.
-  void TakeBack(LentExport exported);
-  void FinishTakingBack(LentExport exported);
+  void TakeBack(LentExport exported, uint64_t bytes);
+  void FinishTakingBack(TakenBack taken);
 
   // Constant after construction.
   const std::shared_ptr<PollGroup> keeps_group_;  // First, so that it goes last.
@@ -189,12 +194,8 @@ class RdmaConnection : public LinkOwner,
   absl::Status refusal_;                               // Why our authenticator refuses the peer.
   std::shared_ptr<const PeerIdentity> peer_identity_;
   RecordTable<Outbound> outbound_;
-  protocol::Ring<uint64_t> unbound_;  // Sends whose export waits for room to bind its windows.
-  protocol::Ring<uint64_t> written_;  // Sends that were exported and whose source was not told that it is written.
-  struct TakenBack {
-    LentExport exported;
-    size_t windows = 0;  // Not invalidated yet.
-  };
+  protocol::Ring<uint64_t> unbound_;      // Sends whose export waits for room to bind its windows.
+  protocol::Ring<uint64_t> written_;      // Sends that were exported and whose source was not told that it is written.
   protocol::Ring<TakenBack> taken_back_;  // In order of queueing; woken by OnInvalidated, or ended by OnEnded.
   RecordTable<Inbound> inbound_;
   std::vector<std::byte> spare_header_;  // Memory of the message that was delivered last, for the record of the next.

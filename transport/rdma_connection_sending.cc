@@ -169,33 +169,32 @@ void RdmaConnection::BindExports() {
   }
 }
 
-void RdmaConnection::TakeBack(LentExport exported) {
-  if (!exported->bound()) return FinishTakingBack(std::move(exported));
+void RdmaConnection::TakeBack(LentExport exported, uint64_t bytes) {
+  if (!exported->bound()) return FinishTakingBack(TakenBack{std::move(exported), bytes});
   if (!link_->ending()) {  // Else the queue pair takes the windows with it.
     for (const ExportedPayload::Opening& opening : exported->openings()) link_->QueueInvalidate(*opening.window);
     MarkDirty();
   }
   const size_t windows = exported->windows();
-  taken_back_.Push(TakenBack{std::move(exported), windows});
+  taken_back_.Push(TakenBack{std::move(exported), bytes, windows});
 }
 
 void RdmaConnection::OnInvalidated() {
   if (--taken_back_.front().windows > 0) return;
-  FinishTakingBack(std::move(taken_back_.Pop().exported));
+  FinishTakingBack(taken_back_.Pop());
 }
 
-void RdmaConnection::FinishTakingBack(LentExport exported) {
-  const uint64_t bytes = exported->bytes();
-  exported.reset();  // Its memory is free before it is counted as free.
-  group_.export_holders().OnReleased(link_->number(), bytes, loop()->Now());
-  group_.export_budget().Return(bytes);
+void RdmaConnection::FinishTakingBack(TakenBack taken) {
+  taken.exported.reset();  // Its memory is free before it is counted as free.
+  group_.export_holders().OnReleased(link_->number(), taken.bytes, loop()->Now());
+  group_.export_budget().Return(taken.bytes);
 }
 
 void RdmaConnection::EndExport(uint64_t send_id) {
   Outbound* const outbound = outbound_.Find(send_id);
   if (outbound == nullptr) return;
   if (outbound->state == Outbound::Export::kExported) {
-    TakeBack(std::move(outbound->exported));
+    TakeBack(std::move(outbound->exported), outbound->exported_bytes);
   }
   const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
   FreeIfDone(send_id, *outbound);
