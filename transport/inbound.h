@@ -18,6 +18,7 @@
 #include "transport/counters.h"
 #include "transport/fetch_window.h"
 #include "transport/landing_loans.h"
+#include "transport/memory_budget.h"
 #include "transport/payload_arena.h"
 #include "transport/wire/frame.h"
 
@@ -43,8 +44,9 @@ struct Inbound {
   bool failed = false;    // OnFetchFailed was made; the record waits for its READs.
   Landing state = Landing::kNone;
   FetchWindow::Ticket ticket = FetchWindow::kNone;
-  uint64_t turn_bytes = 0;  // While it is queued: it waits among messages of this length.
-  BlockRef landing;         // See payload_layout.h.
+  MemoryBudget::Ticket request = MemoryBudget::kNone;  // While kWaiting.
+  uint64_t turn_bytes = 0;                             // While it is queued: it waits among messages of this length.
+  BlockRef landing;                                    // See payload_layout.h.
   uint32_t lkey = 0;
   uint64_t charged_bytes = 0;
   LandingLoan loan;  // Of parts that were shared, which has the charge then. It counts as lent when the fetch ends.

@@ -1,5 +1,7 @@
 #include "transport/memory_budget.h"
 
+#include <utility>
+
 namespace verbena::transport {
 
 bool MemoryBudget::TakeAtOnce(uint64_t bytes) {
@@ -8,9 +10,19 @@ bool MemoryBudget::TakeAtOnce(uint64_t bytes) {
   return true;
 }
 
-void MemoryBudget::Request(uint64_t bytes, absl::Time now, absl::AnyInvocable<bool()> wanted, AnswerCallback answer) {
-  if (TakeAtOnce(bytes)) return answer(Answer::kGranted);
-  queue_.push_back(Waiter{bytes, now, std::move(wanted), std::move(answer)});
+MemoryBudget::Ticket MemoryBudget::Request(uint64_t bytes, absl::Time now, AnswerCallback answer) {
+  const uint32_t index = waiters_.Allocate();
+  waiters_[index] = Waiter{bytes, now, std::move(answer)};
+  waiters_.PushBack(queue_, index);
+  return waiters_.IdOf(index);
+}
+
+void MemoryBudget::Cancel(Ticket ticket) {
+  const uint32_t index = waiters_.Find(ticket);
+  if (index == protocol::SlotQueue::kNone) return;
+  waiters_[index].answer = nullptr;
+  waiters_.Remove(queue_, index);
+  waiters_.Free(index);
   Serve();
 }
 
@@ -21,29 +33,27 @@ void MemoryBudget::Return(uint64_t bytes) {
 
 std::optional<absl::Time> MemoryBudget::waiting_since() const {
   if (queue_.empty()) return std::nullopt;
-  return queue_.front().since;
+  return first().since;
 }
 
 void MemoryBudget::DenyFirst() {
-  Waiter first = std::move(queue_.front());
-  queue_.pop_front();
-  if (first.wanted()) first.answer(Answer::kDenied);
+  TakeFirst()(Answer::kDenied);
   Serve();
+}
+
+MemoryBudget::AnswerCallback MemoryBudget::TakeFirst() {
+  const uint32_t index = waiters_.PopFront(queue_);
+  AnswerCallback answer = std::exchange(waiters_[index].answer, nullptr);
+  waiters_.Free(index);
+  return answer;
 }
 
 void MemoryBudget::Serve() {
   if (serving_) return;  // A grant returned its bytes at once; the loop below sees them.
   serving_ = true;
-  while (!queue_.empty()) {
-    if (!queue_.front().wanted()) {
-      queue_.pop_front();
-      continue;
-    }
-    if (!FitsBeside(in_use(), queue_.front().bytes)) break;
-    Waiter next = std::move(queue_.front());
-    queue_.pop_front();
-    in_use_.Add(next.bytes);
-    next.answer(Answer::kGranted);
+  while (!queue_.empty() && FitsBeside(in_use(), first().bytes)) {
+    in_use_.Add(first().bytes);
+    TakeFirst()(Answer::kGranted);
   }
   serving_ = false;
 }

@@ -9,25 +9,28 @@
 #define VERBENA_TRANSPORT_MEMORY_BUDGET_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "transport/counters.h"
+#include "transport/protocol/slot_table.h"
 
 namespace verbena::transport {
 
 class MemoryBudget {
  public:
+  // Names a request that waits.
+  using Ticket = uint64_t;
+  static constexpr Ticket kNone = 0;
   // What became of a request.
   enum class Answer {
     kGranted,  // The bytes are taken.
     kDenied,   // By DenyFirst.
   };
-  // It must not call back into the budget but for Return.
+  // It may call back for Return and Cancel alone.
   using AnswerCallback = absl::AnyInvocable<void(Answer)>;
 
   // `in_use` shows the bytes in use to whoever counts.
@@ -35,11 +38,11 @@ class MemoryBudget {
 
   // Takes `bytes` if there is room for them and nobody waits. False: a Request has to wait for its turn.
   bool TakeAtOnce(uint64_t bytes);
-  // Takes `bytes` and answers: at once, or from a later call. `wanted` is asked first; a request that is no longer
-  // wanted is dropped unanswered.
-  void Request(uint64_t bytes, absl::Time now, absl::AnyInvocable<bool()> wanted, AnswerCallback answer);
-  // A request that waits is not wanted any more: whoever waits behind it may have its turn.
-  void OnUnwanted() { Serve(); }
+  // TakeAtOnce has just said no: takes `bytes`, and answers, from a later call.
+  Ticket Request(uint64_t bytes, absl::Time now, AnswerCallback answer);
+  // The request is not wanted any more: it is dropped unanswered, and whoever waits behind it may have its turn.
+  // Nothing for kNone, nor for one that was answered.
+  void Cancel(Ticket ticket);
   void Return(uint64_t bytes);
 
   // Bytes in use go to the program, which gives them back in its own time; Return follows, with lent bytes told first.
@@ -48,29 +51,31 @@ class MemoryBudget {
   uint64_t lent() const { return lent_; }
 
   uint64_t in_use() const { return in_use_.value(); }
-  size_t waiting() const { return queue_.size(); }
+  size_t waiting() const { return waiters_.size(); }
   // Since when the first of the queue waits.
   std::optional<absl::Time> waiting_since() const;
   // What is lent alone leaves no room for the first of the queue: nothing that the transport does will help it.
-  bool FirstWaitsForLent() const { return !queue_.empty() && lent_ > 0 && !FitsBeside(lent_, queue_.front().bytes); }
+  bool FirstWaitsForLent() const { return !queue_.empty() && lent_ > 0 && !FitsBeside(lent_, first().bytes); }
   void DenyFirst();
 
  private:
   struct Waiter {
     uint64_t bytes;
     absl::Time since;
-    absl::AnyInvocable<bool()> wanted;
     AnswerCallback answer;
   };
   bool FitsBeside(uint64_t others, uint64_t bytes) const {
     return others == 0 || bytes <= bytes_max_ - std::min(bytes_max_, others);
   }
+  const Waiter& first() const { return waiters_[queue_.head]; }
+  AnswerCallback TakeFirst();
   void Serve();
 
   const uint64_t bytes_max_;
   Counter& in_use_;
   uint64_t lent_ = 0;  // Of those in use.
-  std::deque<Waiter> queue_;
+  protocol::SlotTable<Waiter> waiters_;
+  protocol::SlotQueue queue_;  // Of all of them.
   bool serving_ = false;
 };
 

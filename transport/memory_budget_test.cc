@@ -9,18 +9,19 @@ namespace {
 
 class MemoryBudgetTest : public testing::Test {
  protected:
-  void Request(uint64_t bytes, char name) {
-    budget_.Request(
-        bytes, now_, [this] { return wanted_; },
-        [this, name](MemoryBudget::Answer answer) {
-          (answer == MemoryBudget::Answer::kGranted ? granted_ : denied_) += name;
-        });
+  MemoryBudget::Ticket Request(uint64_t bytes, char name) {
+    if (budget_.TakeAtOnce(bytes)) {
+      granted_ += name;
+      return MemoryBudget::kNone;
+    }
+    return budget_.Request(bytes, now_, [this, name](MemoryBudget::Answer answer) {
+      (answer == MemoryBudget::Answer::kGranted ? granted_ : denied_) += name;
+    });
   }
 
   Counter in_use_;
   MemoryBudget budget_{100, &in_use_};
   absl::Time now_ = absl::UnixEpoch();
-  bool wanted_ = true;
   std::string granted_;
   std::string denied_;
 };
@@ -69,26 +70,39 @@ TEST_F(MemoryBudgetTest, ARequestLargerThanTheBudgetIsServedAlone) {
   EXPECT_EQ(granted_, "abc");
 }
 
-TEST_F(MemoryBudgetTest, ARequestThatIsNotWantedAnyMoreIsDropped) {
+TEST_F(MemoryBudgetTest, ARequestThatIsCancelledIsDropped) {
   Request(100, 'a');
-  Request(50, 'b');
-  wanted_ = false;
+  budget_.Cancel(Request(50, 'b'));
   budget_.Return(100);
   EXPECT_EQ(granted_, "a");
   EXPECT_EQ(budget_.waiting(), 0u);
   EXPECT_EQ(budget_.in_use(), 0u);
 }
 
-TEST_F(MemoryBudgetTest, WhoWaitsBehindOneThatIsNotWantedAnyMoreIsServedAtOnce) {
+TEST_F(MemoryBudgetTest, WhoWaitsBehindOneThatIsCancelledIsServedAtOnce) {
   Request(60, 'a');
-  bool wanted = true;
-  budget_.Request(
-      90, now_, [&] { return wanted; }, [](MemoryBudget::Answer) { FAIL(); });
+  const MemoryBudget::Ticket ticket = Request(90, 'b');
   Request(40, 'c');
   EXPECT_EQ(granted_, "a");
-  wanted = false;
-  budget_.OnUnwanted();
+  budget_.Cancel(ticket);
   EXPECT_EQ(granted_, "ac");
+}
+
+TEST_F(MemoryBudgetTest, OneThatIsCancelledBehindAnotherThatWaitsIsKeptNoMore) {
+  Request(100, 'a');
+  Request(100, 'b');
+  for (int i = 0; i < 3; ++i) budget_.Cancel(Request(1, 'c'));
+  EXPECT_EQ(budget_.waiting(), 1u);
+}
+
+TEST_F(MemoryBudgetTest, AfterTheAnswerThereIsNothingToCancel) {
+  Request(100, 'a');
+  const MemoryBudget::Ticket answered = Request(100, 'b');
+  budget_.Return(100);
+  Request(100, 'c');  // In the place of the other.
+  budget_.Cancel(answered);
+  budget_.Return(100);
+  EXPECT_EQ(granted_, "abc");
 }
 
 TEST_F(MemoryBudgetTest, TheTimeOfTheFirstIsTheTimeThatIsWaited) {
@@ -120,8 +134,7 @@ TEST_F(MemoryBudgetTest, OnlyWhoWaitsForWhatIsLentIsToBeDenied) {
 
 TEST_F(MemoryBudgetTest, AGrantThatReturnsItsBytesAtOnceLetsTheNextIn) {
   Request(100, 'a');
-  budget_.Request(
-      100, now_, [] { return true; }, [this](MemoryBudget::Answer) { budget_.Return(100); });
+  budget_.Request(100, now_, [this](MemoryBudget::Answer) { budget_.Return(100); });
   Request(100, 'c');
   budget_.Return(100);
   EXPECT_EQ(granted_, "ac");

@@ -16,6 +16,7 @@
 #include "transport/connection.h"
 #include "transport/exported_payload.h"
 #include "transport/lending_pool.h"
+#include "transport/memory_budget.h"
 #include "transport/wire/frame.h"
 
 namespace verbena::transport {
@@ -46,8 +47,9 @@ struct Outbound {
   bool awaited = false;   // OutboundMessage::awaited.
   bool reported = false;  // OnSent was made.
   Export state = Export::kNone;
-  LendingPool<ExportedPayload>::Lent exported;  // Null unless kExported.
-  uint64_t exported_bytes = 0;                  // Charged to the budget.
+  MemoryBudget::Ticket request = MemoryBudget::kNone;  // While kWaiting.
+  LendingPool<ExportedPayload>::Lent exported;         // Null unless kExported.
+  uint64_t exported_bytes = 0;                         // Charged to the budget.
 
   // Nothing is outstanding any more: it was reported, and nothing is exported or waits to be.
   bool done() const { return reported && state == Export::kNone; }

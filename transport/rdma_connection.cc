@@ -62,7 +62,11 @@ RdmaConnection::RdmaConnection(Parts parts)
 }
 
 RdmaConnection::~RdmaConnection() {
-  inbound_.ForEach([this](Inbound& inbound) { LeaveFetchWindow(inbound); });
+  inbound_.ForEach([this](Inbound& inbound) {
+    LeaveFetchWindow(inbound);
+    group_.fetch_budget().Cancel(inbound.request);
+  });
+  outbound_.ForEach([this](Outbound& outbound) { CancelExport(outbound); });
 }
 
 // --- From the handle.
@@ -92,11 +96,10 @@ void RdmaConnection::Detach() {
   handler_ = nullptr;
   // Payloads may go with their sender: nothing reads them from here on. The connection ends before a frame could miss
   // them.
-  outbound_.ForEach([](Outbound& outbound) {
+  outbound_.ForEach([this](Outbound& outbound) {
     outbound.DropSource();
-    if (outbound.state == Outbound::Export::kWaiting) outbound.state = Outbound::Export::kNone;
+    CancelExport(outbound);
   });
-  group_.export_budget().OnUnwanted();
   Abort(absl::CancelledError("the connection was dropped by its owner"));
 }
 

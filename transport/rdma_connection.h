@@ -156,6 +156,7 @@ class RdmaConnection : public LinkOwner,
   void ReturnLanding(Inbound& inbound);
   void FreeIfDone(uint64_t send_id, const Outbound& outbound);
   void EndExport(uint64_t send_id);
+  void CancelExport(Outbound& outbound);  // If it waits for the budget.
   void BindExports();
   using LentExport = LendingPool<ExportedPayload>::Lent;
   struct TakenBack {

@@ -112,16 +112,9 @@ void RdmaConnection::AskForLanding(uint64_t fetch_id, Inbound& inbound) {
   inbound.state = Inbound::Landing::kWaiting;
   const uint64_t bytes = inbound.charged_bytes;
   if (group_.fetch_budget().TakeAtOnce(bytes)) return LandNow(fetch_id, MemoryBudget::Answer::kGranted);
+  inbound.request = group_.fetch_budget().Request(
+      bytes, loop()->Now(), [this, fetch_id](MemoryBudget::Answer answer) { LandNow(fetch_id, answer); });
   LeaveFetchWindow(inbound);  // It may wait for memory as long as it takes.
-  const auto find = [weak = weak_from_this(), id = fetch_id]() -> std::shared_ptr<RdmaConnection> {
-    std::shared_ptr<RdmaConnection> connection = weak.lock();
-    const Inbound* const record = connection == nullptr ? nullptr : connection->inbound_.Find(id);
-    const bool waiting = record != nullptr && record->state == Inbound::Landing::kWaiting;
-    return waiting ? std::move(connection) : nullptr;
-  };
-  group_.fetch_budget().Request(
-      bytes, loop()->Now(), [find] { return find() != nullptr; },
-      [find, id = fetch_id](MemoryBudget::Answer answer) { find()->LandNow(id, answer); });
   group_.WatchBudgets();
 }
 
@@ -165,7 +158,7 @@ void RdmaConnection::ReturnLanding(Inbound& inbound) {
       if (loan == nullptr) group_.fetch_budget().Return(inbound.charged_bytes);
       break;
     case Inbound::Landing::kWaiting:
-      group_.fetch_budget().OnUnwanted();
+      group_.fetch_budget().Cancel(inbound.request);
       break;
     case Inbound::Landing::kQueued:
     case Inbound::Landing::kNone:

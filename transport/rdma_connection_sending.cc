@@ -105,15 +105,9 @@ void RdmaConnection::Do(const protocol::Export& action) {
   outbound.state = Outbound::Export::kWaiting;
   outbound.exported_bytes = wire::kIdentityBytes + outbound.payload_bytes();
   if (group_.export_budget().TakeAtOnce(outbound.exported_bytes)) return ExportNow(action.send_id, action.segments_max);
-  const auto find = [weak = weak_from_this(), id = action.send_id]() -> std::shared_ptr<RdmaConnection> {
-    std::shared_ptr<RdmaConnection> connection = weak.lock();
-    const Outbound* const record = connection == nullptr ? nullptr : connection->outbound_.Find(id);
-    const bool waiting = record != nullptr && record->state == Outbound::Export::kWaiting;
-    return waiting ? std::move(connection) : nullptr;
-  };
-  group_.export_budget().Request(
-      outbound.exported_bytes, loop()->Now(), [find] { return find() != nullptr; },
-      [find, id = action.send_id, max = action.segments_max](MemoryBudget::Answer) { find()->ExportNow(id, max); });
+  outbound.request = group_.export_budget().Request(
+      outbound.exported_bytes, loop()->Now(),
+      [this, id = action.send_id, max = action.segments_max](MemoryBudget::Answer) { ExportNow(id, max); });
   group_.WatchBudgets();
 }
 
@@ -196,9 +190,15 @@ void RdmaConnection::EndExport(uint64_t send_id) {
   if (outbound->state == Outbound::Export::kExported) {
     TakeBack(std::move(outbound->exported), outbound->exported_bytes);
   }
-  const bool waited = std::exchange(outbound->state, Outbound::Export::kNone) == Outbound::Export::kWaiting;
+  CancelExport(*outbound);
+  outbound->state = Outbound::Export::kNone;
   FreeIfDone(send_id, *outbound);
-  if (waited) group_.export_budget().OnUnwanted();
+}
+
+void RdmaConnection::CancelExport(Outbound& outbound) {
+  if (outbound.state != Outbound::Export::kWaiting) return;
+  outbound.state = Outbound::Export::kNone;
+  group_.export_budget().Cancel(outbound.request);
 }
 
 void RdmaConnection::FreeIfDone(uint64_t send_id, const Outbound& outbound) {
