@@ -125,6 +125,7 @@ void PollGroup::Close() {
   loop_->CancelTimer(window_timer_);
   loop_->CancelTimer(watch_timer_);
   loop_->CancelTimer(sweep_timer_);
+  loop_->CancelTimer(refused_timer_);
   kept_memory_.Cancel();
   device_->RemoveUser(this);
   loop_->RemoveSource(this);
@@ -208,20 +209,6 @@ int PollGroup::Poll() {
   handled += PostReceives(/*idle=*/handled == 0);
   if (shared_ != nullptr) shared_->supply().ReportGrants();
   return handled;
-}
-
-// Each supply that has posted is something handled: whoever waits for grants has them now, and a turn more before the
-// loop sleeps.
-int PollGroup::PostReceives(bool idle) {
-  int posted = 0;
-  for (size_t i = used_supplies_.size(); i > 0; --i) {  // From the back: a supply leaves the list when all is posted.
-    ReceiveSupply& supply = *used_supplies_[i - 1];
-    if ((!idle && !supply.WorthPosting()) || !supply.PostUsed()) continue;
-    if (shared_ != nullptr) shared_->ProvideForActive();
-    WakeForGrants(supply);
-    ++posted;
-  }
-  return posted;
 }
 
 int PollGroup::Reap() {
@@ -319,6 +306,7 @@ bool PollGroup::OnlySolicitedMatter() {
 
 void PollGroup::Arm() {
   if (failed_) return;
+  WatchRefusedReceives();
   early_wakes_.OnSleep(counters_.frames_received.value());
   polls_awake_ = 0;
   const bool own_complete = in_flight_.all > unsignaled_;

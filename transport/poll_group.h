@@ -174,6 +174,8 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   void WakeForGrants(uint32_t link);
   void RelieveBudgets();
   int PostReceives(bool idle);
+  // Before the loop sleeps: what the device has refused is tried again soon, whatever else happens.
+  void WatchRefusedReceives();
   bool OnlySolicitedMatter();
   ReceiveSupply::Surroundings SupplySurroundings() {
     return {.pool = &receives_, .counters = &counters_, .used = &used_supplies_};
@@ -206,9 +208,11 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   LandingLoans landing_loans_;
   MemoryBudget export_budget_;
   ExportHolders export_holders_;
-  TimerId window_timer_ = 0;  // While somebody waits for the fetch window.
-  TimerId watch_timer_ = 0;   // While somebody waits for memory.
-  TimerId sweep_timer_ = 0;   // While a SEND that nobody awaits may have completed unseen.
+  TimerId window_timer_ = 0;                             // While somebody waits for the fetch window.
+  TimerId watch_timer_ = 0;                              // While somebody waits for memory.
+  TimerId sweep_timer_ = 0;                              // While a SEND that nobody awaits may have completed unseen.
+  TimerId refused_timer_ = 0;                            // While the loop sleeps and the device has refused receives.
+  absl::Duration refused_delay_ = absl::ZeroDuration();  // Of that timer, last; zero: nothing is refused.
   KeptMemoryTimer kept_memory_;
 
   uint64_t connections_most_ = 0;  // At the same time, since GiveBackUnused was called.

@@ -10,6 +10,13 @@
 #include "transport/queue_sizes.h"
 
 namespace verbena::transport {
+namespace {
+
+// Between two tries to post what the device has refused, from the first to the last, each twice the one before.
+constexpr absl::Duration kRefusedDelayMin = absl::Milliseconds(1);
+constexpr absl::Duration kRefusedDelayMax = absl::Milliseconds(64);
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<ReceiveSupply>> PollGroup::MakeSupply(verbs::QueuePair* queue_pair) {
   auto supply = std::make_unique<ReceiveSupply>(SupplySurroundings(), queue_pair, receives_per_connection());
@@ -36,6 +43,32 @@ absl::Status PollGroup::ProvideForConnection(uint64_t connections) {
   return absl::ResourceExhaustedError(absl::StrCat(
       device_->device().name(), " has no shared receive queue, and the completion queue has room for the receives of ",
       receives_max_ / receives_per_connection(), " connections"));
+}
+
+// Each supply that has posted is something handled: whoever waits for grants has them now, and a turn more before the
+// loop sleeps.
+int PollGroup::PostReceives(bool idle) {
+  int posted = 0;
+  for (size_t i = used_supplies_.size(); i > 0; --i) {  // From the back: a supply leaves the list when all is posted.
+    ReceiveSupply& supply = *used_supplies_[i - 1];
+    if ((!idle && !supply.WorthPosting()) || !supply.PostUsed()) continue;
+    if (shared_ != nullptr) shared_->ProvideForActive();
+    WakeForGrants(supply);
+    ++posted;
+  }
+  return posted;
+}
+
+// A loop that is about to sleep has posted all that the device takes: what is left it has refused. Peers that have no
+// credit for want of it send nothing that would wake the loop.
+void PollGroup::WatchRefusedReceives() {
+  if (used_supplies_.empty()) {
+    refused_delay_ = absl::ZeroDuration();
+    return;
+  }
+  if (refused_timer_ != 0) return;
+  refused_delay_ = std::clamp(2 * refused_delay_, kRefusedDelayMin, kRefusedDelayMax);
+  refused_timer_ = loop_->AddTimer(loop_->Now() + refused_delay_, [this] { refused_timer_ = 0; });  // It has polled.
 }
 
 // What connections needed at any moment of the last period stays, so that those which come and go have it.
