@@ -10,6 +10,8 @@
 #include "rpc/certainty.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/completion_waiter.h"
+#include "transport/log.h"
+#include "transport/start_thread.h"
 
 namespace verbena::rpc {
 namespace {
@@ -86,6 +88,7 @@ absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network,
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
   if (absl::Status checked = ServerNames::Check(target); !checked.ok()) return checked;
   std::unique_ptr<ChannelCore> core(new ChannelCore(std::string(target), options));
+  if (absl::Status started = core->lanes_.authentication->status(); !started.ok()) return started;
   const absl::StatusOr<std::vector<transport::EventLoop*>> loops = core->StartLoops(network);
   if (!loops.ok()) return loops.status();
   if (absl::Status made = core->MakeLanes(network, *loops); !made.ok()) return made;
@@ -264,6 +267,17 @@ void ChannelCore::ShutDownOwned(Lanes& lanes) {
   RunPosted(loop);  // What that has posted: the ends of those calls.
 }
 
+// A loop's thread cannot wait for itself. Without another for it the lanes stay: there is nobody to wait for their end.
+void ChannelCore::ShutDownElsewhere(Lanes&& lanes) {
+  auto* const ending = new Lanes(std::move(lanes));
+  absl::StatusOr<std::thread> thread = StartThread("ending a channel", [ending] {
+    ShutDownAll(*ending);
+    delete ending;
+  });
+  if (!thread.ok()) return Log(Severity::kError, thread.status().message());
+  thread->detach();
+}
+
 ChannelCore::~ChannelCore() {
   names_->Stop();
   board_->SetCallback(nullptr);
@@ -277,8 +291,7 @@ ChannelCore::~ChannelCore() {
     // Within a call-back, perhaps of one of these connections: after it.
     options_.loop->Post([lanes = std::move(lanes_)]() mutable { ShutDownOwned(lanes); });
   } else if (on_loop) {
-    // A loop's thread cannot wait for itself.
-    std::thread([lanes = std::move(lanes_)]() mutable { ShutDownAll(lanes); }).detach();
+    ShutDownElsewhere(std::move(lanes_));
   } else {
     ShutDownAll(lanes_);
   }

@@ -68,6 +68,7 @@ class ChannelCore {
 
   static void ShutDownOwned(Lanes& lanes);
   static void ShutDownAll(Lanes& lanes);
+  static void ShutDownElsewhere(Lanes&& lanes);
   const Lane* LaneOfThisThread();  // Null: it is no loop's.
   const Lane& NextLane();
   bool DrivesTheLoop() const;

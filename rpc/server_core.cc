@@ -85,6 +85,10 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, 
   absl::StatusOr<std::unique_ptr<MethodRegistry>> methods = MethodRegistry::Create(services);
   if (!methods.ok()) return methods.status();
   std::unique_ptr<ServerCore> core(new ServerCore(options, *std::move(methods), access, network));
+  if (absl::Status started = core->authentication_.status(); !started.ok()) return started;
+  if (core->handlers_ != nullptr) {
+    if (absl::Status started = core->handlers_->status(); !started.ok()) return started;
+  }
   if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
   TellOfStart(services);
   if (absl::Status listening = core->Listen(network, addresses); !listening.ok()) return listening;

@@ -1,20 +1,17 @@
 #include "transport/blocking_call.h"
 
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "transport/start_thread.h"
 
 namespace verbena::transport {
 
 absl::StatusOr<std::shared_ptr<BlockingCall>> BlockingCall::Start(EventLoop* loop, Call call,
                                                                   ReturnCallback on_return) {
   std::shared_ptr<BlockingCall> made(new BlockingCall(loop, std::move(call), std::move(on_return)));
-  try {
-    made->thread_ = std::thread([call = made.get()] { call->Run(); });
-  } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(absl::StrCat("no thread to connect on: ", error.what()));
-  }
+  absl::StatusOr<std::thread> thread = StartThread("connecting", [call = made.get()] { call->Run(); });
+  if (!thread.ok()) return thread.status();
+  made->thread_ = *std::move(thread);
   return made;
 }
 

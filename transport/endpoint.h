@@ -111,6 +111,7 @@ TransportCounters ReadTransportCounters();
 // Loops with a thread each. Destroying it stops and joins them; connections must be gone by then.
 class EventLoopGroup {
  public:
+  // InvalidArgument naming the option; ResourceExhausted if the system has not so many threads, and then none is kept.
   static absl::StatusOr<std::unique_ptr<EventLoopGroup>> Start(int count, const EventLoopOptions& options);
   virtual ~EventLoopGroup() = default;
   virtual size_t size() const = 0;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "transport/endpoint.h"
+#include "transport/start_thread.h"
 
 namespace verbena::transport {
 namespace {
@@ -30,11 +31,15 @@ class ThreadedLoops : public EventLoopGroup {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  absl::Status AddLoop(const EventLoopOptions& options) {
+  // The next of `count`.
+  absl::Status AddLoop(const EventLoopOptions& options, int count) {
     absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create(options);
     if (!loop.ok()) return loop.status();
+    absl::StatusOr<std::thread> thread = StartThread(absl::StrCat("event loop ", loops_.size() + 1, " of ", count),
+                                                     [loop = loop->get()] { loop->RunUntil([] { return false; }); });
+    if (!thread.ok()) return thread.status();
     loops_.push_back(*std::move(loop));
-    threads_.emplace_back([loop = loops_.back().get()] { loop->RunUntil([] { return false; }); });
+    threads_.push_back(*std::move(thread));
     return options.cpu < 0 ? absl::OkStatus() : PinThread(threads_.back(), options.cpu);
   }
 
@@ -59,7 +64,7 @@ absl::StatusOr<std::unique_ptr<EventLoopGroup>> EventLoopGroup::Start(int count,
   for (int i = 0; i < count; ++i) {
     EventLoopOptions own = options;
     if (own.cpu >= 0) own.cpu += i;  // A core each, from the one that was named.
-    if (absl::Status added = group->AddLoop(own); !added.ok()) return added;
+    if (absl::Status added = group->AddLoop(own, count); !added.ok()) return added;
   }
   return group;
 }

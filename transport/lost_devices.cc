@@ -1,10 +1,10 @@
 #include "transport/lost_devices.h"
 
 #include <chrono>
-#include <system_error>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "transport/log.h"
+#include "transport/start_thread.h"
 #include "transport/verbs/device_list.h"
 
 namespace verbena::transport {
@@ -35,11 +35,9 @@ void LostDevices::Add(const verbs::VerbsApi& api) {
   if (stopped_) return;  // The process ends.
   apis_.insert(&api);
   if (thread_.joinable()) return;
-  try {
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error& error) {
-    Log(Severity::kWarning, absl::StrCat("no thread to let go of removed devices with: ", error.what()));
-  }
+  absl::StatusOr<std::thread> thread = StartThread("letting go of removed devices", [this] { Run(); });
+  if (!thread.ok()) return Log(Severity::kWarning, thread.status().message());
+  thread_ = *std::move(thread);
 }
 
 void LostDevices::Run() {

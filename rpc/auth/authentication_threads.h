@@ -28,6 +28,7 @@ class AuthenticationThreads {
     }
     policy_.authenticator = std::move(authenticator);
   }
+  absl::Status status() const { return executor_ == nullptr ? absl::OkStatus() : executor_->status(); }
   const transport::AuthenticationPolicy& policy() const { return policy_; }
 
   // Nothing is asked any more. Blocks until the authenticator has returned. Before the loops go.

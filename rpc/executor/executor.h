@@ -7,6 +7,8 @@
 
 #include <functional>
 
+#include "absl/status/status.h"
+
 namespace verbena::rpc {
 
 class Executor {
@@ -15,6 +17,9 @@ class Executor {
   using Work = std::function<bool()>;
 
   virtual ~Executor() = default;
+
+  // ResourceExhausted: it has no threads, for the system had not as many as were wanted. For its maker to ask.
+  virtual absl::Status status() const { return absl::OkStatus(); }
 
   // One more thread calls the work, again and again until that is false: one that sleeps, or the next that would.
   virtual void Wake() = 0;

@@ -42,6 +42,7 @@ class HandlerQueue {
   using StartExecutor = absl::FunctionRef<std::unique_ptr<Executor>(int threads, Executor::Work work)>;
 
   HandlerQueue(StartExecutor start, int threads, const CallQueueOptions& options, Clock clock);
+  absl::Status status() const { return executor_->status(); }  // The executor's.
   ~HandlerQueue() { Shutdown(); }
   HandlerQueue(const HandlerQueue&) = delete;
   HandlerQueue& operator=(const HandlerQueue&) = delete;

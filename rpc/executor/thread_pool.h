@@ -21,6 +21,7 @@ class ThreadPool {
 
   // Starts `threads` threads (at least one); at most `queue_max` (at least one) tasks wait for one of them.
   ThreadPool(int threads, size_t queue_max);
+  absl::Status status() const { return threads_.status(); }  // As Executor's.
   ~ThreadPool() { Shutdown(); }
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

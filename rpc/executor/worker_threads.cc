@@ -3,12 +3,20 @@
 #include <cassert>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "transport/start_thread.h"
+
 namespace verbena::rpc {
 
 WorkerThreads::WorkerThreads(int threads, Work work) : work_(std::move(work)) {
   assert(threads > 0);
   sem_init(&wakes_, /*pshared=*/0, /*value=*/0);
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+  for (int i = 1; i <= threads && status_.ok(); ++i) {
+    absl::StatusOr<std::thread> thread = StartThread(absl::StrCat("worker ", i, " of ", threads), [this] { Run(); });
+    status_.Update(thread.status());
+    if (thread.ok()) threads_.push_back(*std::move(thread));
+  }
+  if (!status_.ok()) Shutdown();
 }
 
 WorkerThreads::~WorkerThreads() {

@@ -17,19 +17,23 @@ namespace verbena::rpc {
 
 class WorkerThreads final : public Executor {
  public:
-  // Starts `threads` threads, at least one, which sleep.
+  // Starts `threads` threads, at least one, which sleep. If there are not so many to be had, it has none: see status.
   WorkerThreads(int threads, Work work);
   ~WorkerThreads() override;
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
+  absl::Status status() const override { return status_; }
   void Wake() override;
   void Shutdown() override;
 
  private:
   void Run();
 
-  const Work work_;  // Constant after construction.
+  // Constant after construction.
+  const Work work_;
+  absl::Status status_;
+
   std::atomic<bool> shut_down_ = false;
   sem_t wakes_;                       // Those that no thread has heeded.
   std::vector<std::thread> threads_;  // The last: they use the others.

@@ -1,11 +1,15 @@
 #include "rpc/executor/worker_threads.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <latch>
 #include <memory>
 #include <thread>
+
+#include "tests/few_threads/few_threads.h"
 
 namespace verbena::rpc {
 namespace {
@@ -56,6 +60,18 @@ TEST(WorkerThreads, ShutdownWaitsForWhatRunsAndNothingBeginsAfterIt) {
   threads.Wake();
   EXPECT_EQ(begun, at_shutdown);
   releaser.join();
+}
+
+TEST(WorkerThreads, WhereTheSystemHasNotSoManyThereAreNoneAndTheStatusSaysSo) {
+  if (!kThreadsCanBeFew) GTEST_SKIP();
+  const auto start_too_many = [] {
+    LeaveFewThreads();
+    WorkerThreads threads(64, [] { return false; });
+    fputs(threads.status().ToString().c_str(), stderr);
+    threads.Wake();  // Nobody.
+  };
+  EXPECT_EXIT((start_too_many(), _exit(0)), testing::ExitedWithCode(0),
+              "RESOURCE_EXHAUSTED: no thread for worker ([2-9]|[1-9][0-9]) of 64: ");
 }
 
 }  // namespace

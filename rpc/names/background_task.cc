@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/str_cat.h"
+#include "transport/start_thread.h"
 
 namespace verbena::rpc {
 namespace {
@@ -69,11 +68,9 @@ void BackgroundTask::SleepUntil(absl::Time until) {
 absl::StatusOr<std::unique_ptr<BackgroundThread>> BackgroundThread::Start(std::shared_ptr<BackgroundTask> task) {
   if (const absl::Status status = task->Open(); !status.ok()) return status;
   std::unique_ptr<BackgroundThread> started = absl::WrapUnique(new BackgroundThread(task));
-  try {
-    started->thread_ = std::thread([task] { task->Run(); });
-  } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(absl::StrCat("a thread cannot be started: ", error.what()));
-  }
+  absl::StatusOr<std::thread> thread = StartThread("a list of servers", [task] { task->Run(); });
+  if (!thread.ok()) return thread.status();
+  started->thread_ = *std::move(thread);
   return started;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "rpc/testing/memory_link.h"
 #include "rpc/testing/turn_executor.h"
+#include "transport/start_thread.h"
 
 namespace verbena::testing {
 namespace {
@@ -32,8 +33,11 @@ class ThreadedLoopGroup : public transport::EventLoopGroup {
   absl::Status Add(const transport::EventLoopOptions& options) {
     absl::StatusOr<std::unique_ptr<transport::EventLoop>> loop = transport::EventLoop::Create(options);
     if (!loop.ok()) return loop.status();
+    absl::StatusOr<std::thread> thread =
+        StartThread("an event loop", [loop = loop->get()] { loop->RunUntil([] { return false; }); });
+    if (!thread.ok()) return thread.status();
     loops_.push_back(*std::move(loop));
-    threads_.emplace_back([loop = loops_.back().get()] { loop->RunUntil([] { return false; }); });
+    threads_.push_back(*std::move(thread));
     return absl::OkStatus();
   }
   size_t size() const override { return loops_.size(); }

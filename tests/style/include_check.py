@@ -45,7 +45,7 @@ VERBS_NAMES = re.compile(
 )
 
 # All that rpc may know of transport: the connection, the factories with the loops that they take, authenticators,
-# payload memory, and the log, of which a process has one, with the log of refusals.
+# payload memory, and the log, of which a process has one, with the log of refusals; and how threads are started.
 TRANSPORT_FOR_RPC = {
     "transport/audit_log.h",
     "transport/authentication.h",
@@ -57,6 +57,7 @@ TRANSPORT_FOR_RPC = {
     "transport/log.h",
     "transport/payload_memory.h",
     "transport/registered_memory.h",
+    "transport/start_thread.h",
 }
 
 # What unit tests of users include leads to the public API: the doubles behind it are not theirs.
@@ -65,12 +66,14 @@ PUBLIC_TESTING = re.compile(r"testing/(?:in_process_server|virtual_time_server|n
 # All that the coroutine layer knows beside itself: calls stand on it, not under it.
 BELOW_COROUTINES = ("rpc/coroutine/", "transport/event_loop.h", "transport/loop_handle.h")
 
-# All that name sources know beside themselves: what they hand out, and when to try again. They stand beside calls.
+# All that name sources know beside themselves: what they hand out, when to try again, and how a thread is started. They
+# stand beside calls.
 BELOW_NAMES = (
     "rpc/names/",
     "rpc/core/balancing/server_address.h",
     "rpc/core/reconnect.h",
     "rpc/core/split_mix.h",
+    "transport/start_thread.h",
 )
 
 # Headers that must not lead to a verbs header, however far.
