@@ -52,7 +52,7 @@ class ConnectionSetup : public LinkOwner, public CmHandler, public std::enable_s
   void OnFailure(const absl::Status& status) override { Finish(status); }
   void OnTurnEnd() override {}
   void OnGrantsWakeup() override {}
-  void OnExportsStalled(const absl::Status&) override {}
+  void OnMemoryStalled(const absl::Status&) override {}
   void OnEnded() override;
 
  protected:

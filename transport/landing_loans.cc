@@ -15,7 +15,7 @@ LandingLoans::Loan::~Loan() {
 }
 
 LandingLoans::LandingLoans(EventLoop* loop, MemoryBudget* budget)
-    : budget_(*budget), returns_(std::make_shared<Returns>(loop, this)) {}
+    : loop_(*loop), budget_(*budget), returns_(std::make_shared<Returns>(loop, this)) {}
 
 LandingLoans::~LandingLoans() {
   returns_->collector = nullptr;
@@ -36,7 +36,7 @@ void LandingLoans::Collect(Returns& returns) {
   LandingLoans* const collector = returns.collector;
   if (collector == nullptr) return;  // Its poll group went meanwhile, on this same thread.
   collector->budget_.OnLentBack(bytes);
-  collector->budget_.Return(bytes);
+  collector->budget_.Return(bytes, collector->loop_.Now());
 }
 
 }  // namespace verbena::transport

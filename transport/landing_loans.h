@@ -58,6 +58,7 @@ class LandingLoans {
   // On the loop.
   static void Collect(Returns& returns);
 
+  EventLoop& loop_;
   MemoryBudget& budget_;
   const std::shared_ptr<Returns> returns_;
 };

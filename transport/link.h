@@ -51,8 +51,8 @@ class LinkOwner {
   virtual void OnFailure(const absl::Status& status) = 0;  // A work request failed; once. The owner answers with End.
   virtual void OnTurnEnd() = 0;                            // The owner asked for it by PollGroup::MarkDirty.
   virtual void OnGrantsWakeup() = 0;                       // See protocol::GrantBudget::NextWakeup.
-  virtual void OnExportsStalled(const absl::Status& why) = 0;  // Its exports keep others waiting: it is to end.
-  virtual void OnEnded() = 0;  // The queue pair is destroyed. The link may be destroyed.
+  virtual void OnMemoryStalled(const absl::Status& why) = 0;  // What it holds keeps others waiting: it is to end.
+  virtual void OnEnded() = 0;                                 // The queue pair is destroyed. The link may be destroyed.
 };
 
 // One chunk of a fetch.
@@ -158,7 +158,7 @@ class Link : private CmHandler {
     OnTurnEnd();
   }
   void OnGrantsWakeup() { owner_->OnGrantsWakeup(); }
-  void OnExportsStalled(const absl::Status& why) { owner_->OnExportsStalled(why); }
+  void OnMemoryStalled(const absl::Status& why) { owner_->OnMemoryStalled(why); }
   // Ends at once, without waiting any longer.
   void Finish();
 

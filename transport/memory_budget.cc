@@ -1,5 +1,6 @@
 #include "transport/memory_budget.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace verbena::transport {
@@ -26,14 +27,20 @@ void MemoryBudget::Cancel(Ticket ticket) {
   Serve();
 }
 
-void MemoryBudget::Return(uint64_t bytes) {
+void MemoryBudget::Return(uint64_t bytes, absl::Time now) {
   in_use_.Subtract(bytes);
+  returned_ = now;
   Serve();
 }
 
 std::optional<absl::Time> MemoryBudget::waiting_since() const {
   if (queue_.empty()) return std::nullopt;
   return first().since;
+}
+
+std::optional<absl::Time> MemoryBudget::stalled_since() const {
+  if (queue_.empty()) return std::nullopt;
+  return std::max(first().since, returned_);
 }
 
 void MemoryBudget::DenyFirst() {

@@ -43,7 +43,7 @@ class MemoryBudget {
   // The request is not wanted any more: it is dropped unanswered, and whoever waits behind it may have its turn.
   // Nothing for kNone, nor for one that was answered.
   void Cancel(Ticket ticket);
-  void Return(uint64_t bytes);
+  void Return(uint64_t bytes, absl::Time now);
 
   // Bytes in use go to the program, which gives them back in its own time; Return follows, with lent bytes told first.
   void OnLent(uint64_t bytes) { lent_ += bytes; }
@@ -54,6 +54,12 @@ class MemoryBudget {
   size_t waiting() const { return waiters_.size(); }
   // Since when the first of the queue waits.
   std::optional<absl::Time> waiting_since() const;
+  // The same, and nothing has been returned.
+  std::optional<absl::Time> stalled_since() const;
+  // Whether the first of the queue, if there is any, would have its turn if so many bytes were returned.
+  bool FirstFitsAfter(uint64_t bytes) const {
+    return queue_.empty() || FitsBeside(in_use() - std::min(bytes, in_use()), first().bytes);
+  }
   // What is lent alone leaves no room for the first of the queue: nothing that the transport does will help it.
   bool FirstWaitsForLent() const { return !queue_.empty() && lent_ > 0 && !FitsBeside(lent_, first().bytes); }
   void DenyFirst();
@@ -73,7 +79,8 @@ class MemoryBudget {
 
   const uint64_t bytes_max_;
   Counter& in_use_;
-  uint64_t lent_ = 0;  // Of those in use.
+  uint64_t lent_ = 0;                           // Of those in use.
+  absl::Time returned_ = absl::InfinitePast();  // When something was, last.
   protocol::SlotTable<Waiter> waiters_;
   protocol::SlotQueue queue_;  // Of all of them.
   bool serving_ = false;

@@ -37,7 +37,7 @@ TEST_F(MemoryBudgetTest, WhatFitsIsTakenAtOnce) {
   EXPECT_TRUE(budget_.TakeAtOnce(60));
   EXPECT_FALSE(budget_.TakeAtOnce(50));
   EXPECT_EQ(in_use_.value(), 60u);
-  budget_.Return(60);
+  budget_.Return(60, now_);
   EXPECT_TRUE(budget_.TakeAtOnce(1000)) << "more than all, where nothing else is in use";
 }
 
@@ -53,7 +53,7 @@ TEST_F(MemoryBudgetTest, WhatDoesNotFitWaitsForAReturnInOrderOfAsking) {
   Request(50, 'b');
   Request(10, 'c');  // Would fit, but must not overtake.
   EXPECT_EQ(granted_, "a");
-  budget_.Return(80);
+  budget_.Return(80, now_);
   EXPECT_EQ(granted_, "abc");
   EXPECT_EQ(budget_.in_use(), 60u);
 }
@@ -62,18 +62,18 @@ TEST_F(MemoryBudgetTest, ARequestLargerThanTheBudgetIsServedAlone) {
   Request(10, 'a');
   Request(1000, 'b');
   EXPECT_EQ(granted_, "a");
-  budget_.Return(10);
+  budget_.Return(10, now_);
   EXPECT_EQ(granted_, "ab");
   Request(1, 'c');
   EXPECT_EQ(granted_, "ab");
-  budget_.Return(1000);
+  budget_.Return(1000, now_);
   EXPECT_EQ(granted_, "abc");
 }
 
 TEST_F(MemoryBudgetTest, ARequestThatIsCancelledIsDropped) {
   Request(100, 'a');
   budget_.Cancel(Request(50, 'b'));
-  budget_.Return(100);
+  budget_.Return(100, now_);
   EXPECT_EQ(granted_, "a");
   EXPECT_EQ(budget_.waiting(), 0u);
   EXPECT_EQ(budget_.in_use(), 0u);
@@ -98,10 +98,10 @@ TEST_F(MemoryBudgetTest, OneThatIsCancelledBehindAnotherThatWaitsIsKeptNoMore) {
 TEST_F(MemoryBudgetTest, AfterTheAnswerThereIsNothingToCancel) {
   Request(100, 'a');
   const MemoryBudget::Ticket answered = Request(100, 'b');
-  budget_.Return(100);
+  budget_.Return(100, now_);
   Request(100, 'c');  // In the place of the other.
   budget_.Cancel(answered);
-  budget_.Return(100);
+  budget_.Return(100, now_);
   EXPECT_EQ(granted_, "abc");
 }
 
@@ -113,8 +113,29 @@ TEST_F(MemoryBudgetTest, TheTimeOfTheFirstIsTheTimeThatIsWaited) {
   now_ += absl::Seconds(1);
   Request(50, 'c');
   EXPECT_EQ(budget_.waiting_since(), absl::UnixEpoch());
-  budget_.Return(50);
+  budget_.Return(50, now_);
   EXPECT_EQ(budget_.waiting_since(), now_);
+}
+
+TEST_F(MemoryBudgetTest, NothingIsStalledWhileBytesAreReturned) {
+  Request(100, 'a');
+  Request(80, 'b');
+  EXPECT_EQ(budget_.stalled_since(), budget_.waiting_since());
+  now_ += absl::Seconds(1);
+  budget_.Return(10, now_);
+  EXPECT_EQ(budget_.stalled_since(), now_);
+  EXPECT_LT(budget_.waiting_since(), now_);
+  budget_.Return(90, now_);
+  EXPECT_FALSE(budget_.stalled_since().has_value());
+}
+
+TEST_F(MemoryBudgetTest, TheFirstFitsAfterWhatItIsShortOf) {
+  Request(80, 'a');
+  Request(50, 'b');
+  EXPECT_FALSE(budget_.FirstFitsAfter(29));
+  EXPECT_TRUE(budget_.FirstFitsAfter(30));
+  budget_.Return(80, now_);
+  EXPECT_TRUE(budget_.FirstFitsAfter(0)) << "there is none";
 }
 
 TEST_F(MemoryBudgetTest, OnlyWhoWaitsForWhatIsLentIsToBeDenied) {
@@ -134,9 +155,9 @@ TEST_F(MemoryBudgetTest, OnlyWhoWaitsForWhatIsLentIsToBeDenied) {
 
 TEST_F(MemoryBudgetTest, AGrantThatReturnsItsBytesAtOnceLetsTheNextIn) {
   Request(100, 'a');
-  budget_.Request(100, now_, [this](MemoryBudget::Answer) { budget_.Return(100); });
+  budget_.Request(100, now_, [this](MemoryBudget::Answer) { budget_.Return(100, now_); });
   Request(100, 'c');
-  budget_.Return(100);
+  budget_.Return(100, now_);
   EXPECT_EQ(granted_, "ac");
 }
 

@@ -27,7 +27,6 @@
 #include "transport/device_context.h"
 #include "transport/early_wakes.h"
 #include "transport/endpoint.h"
-#include "transport/export_holders.h"
 #include "transport/exported_payload.h"
 #include "transport/fetch_window.h"
 #include "transport/flight_queue.h"
@@ -35,6 +34,7 @@
 #include "transport/landing_loans.h"
 #include "transport/lending_pool.h"
 #include "transport/memory_budget.h"
+#include "transport/memory_holders.h"
 #include "transport/protocol/ring.h"
 #include "transport/receive_supply.h"
 #include "transport/registered_pool.h"
@@ -62,9 +62,10 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   // After each Enter that does not begin.
   void WatchFetchWindow();
   MemoryBudget& fetch_budget() { return fetch_budget_; }
+  MemoryHolders& landing_holders() { return landing_holders_; }  // For fetches; what is lent is not theirs.
   LandingLoans& landing_loans() { return landing_loans_; }
   MemoryBudget& export_budget() { return export_budget_; }
-  ExportHolders& export_holders() { return export_holders_; }
+  MemoryHolders& export_holders() { return export_holders_; }
   // After each request of a budget: whoever waits is helped when TransportOptions::memory_wait_timeout has passed.
   void WatchBudgets();
   size_t receive_buffer_bytes() const { return receives_.buffer_bytes(); }
@@ -173,6 +174,7 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   }
   void WakeForGrants(uint32_t link);
   void RelieveBudgets();
+  void EndStalled(const MemoryBudget& budget, const MemoryHolders& holders, absl::string_view what);
   int PostReceives(bool idle);
   // Before the loop sleeps: what the device has refused is tried again soon, whatever else happens.
   void WatchRefusedReceives();
@@ -205,9 +207,10 @@ class PollGroup : public PollSource, public std::enable_shared_from_this<PollGro
   std::unique_ptr<SharedReceives> shared_;  // Null on a device without shared receive queues.
   FetchWindow fetch_window_;
   MemoryBudget fetch_budget_;
+  MemoryHolders landing_holders_;
   LandingLoans landing_loans_;
   MemoryBudget export_budget_;
-  ExportHolders export_holders_;
+  MemoryHolders export_holders_;
   TimerId window_timer_ = 0;                             // While somebody waits for the fetch window.
   TimerId watch_timer_ = 0;                              // While somebody waits for memory.
   TimerId sweep_timer_ = 0;                              // While a SEND that nobody awaits may have completed unseen.

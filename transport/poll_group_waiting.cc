@@ -5,10 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "transport/link.h"
 #include "transport/poll_group.h"
 
 namespace verbena::transport {
+namespace {
+
+// A timer that is later than this may be so for another reason than that the loop sleeps by milliseconds.
+constexpr absl::Duration kHeldUpMin = absl::Milliseconds(50);
+
+}  // namespace
 
 void PollGroup::MarkWaiting() {
   dirty_.insert(dirty_.end(), waiting_.begin(), waiting_.end());
@@ -48,27 +55,42 @@ void PollGroup::WatchBudgets() {
   if (since == absl::InfiniteFuture()) return;
   // What was done for one may take a while to help: looked at again a few times in the span that is allowed.
   const absl::Duration timeout = options_.memory_wait_timeout;
-  watch_timer_ = loop_->AddTimer(std::max(since + timeout, loop_->Now() + timeout / 4), [this] {
+  const absl::Time due = std::max(since + timeout, loop_->Now() + timeout / 4);
+  watch_timer_ = loop_->AddTimer(due, [this, due, late = std::max(timeout / 4, kHeldUpMin)] {
     watch_timer_ = 0;
-    RelieveBudgets();
+    if (loop_->Now() < due + late)
+      RelieveBudgets();  // Else the loop was held up: others may have done what they could.
     WatchBudgets();
   });
 }
 
+// A message that waits to be fetched may have to wait for long on a loop that is busy. So nobody is ended for it while
+// memory is given back.
 void PollGroup::RelieveBudgets() {
   const absl::Time long_ago = loop_->Now() - options_.memory_wait_timeout;
-  const auto waits_too_long = [long_ago](const MemoryBudget& budget) {
-    const std::optional<absl::Time> since = budget.waiting_since();
+  const auto is_long_ago = [long_ago](std::optional<absl::Time> since) {
     return since.has_value() && *since <= long_ago;
   };
-  while (waits_too_long(fetch_budget_) && fetch_budget_.FirstWaitsForLent()) fetch_budget_.DenyFirst();
-  if (!waits_too_long(export_budget_)) return;
-  const std::optional<ExportHolders::Holder> holder = export_holders_.MostStalled(long_ago);
-  if (!holder.has_value() || links_[holder->link] == nullptr) return;
-  links_[holder->link]->OnExportsStalled(absl::ResourceExhaustedError(
-      absl::StrCat("the peer has finished none of the ", holder->bytes, " bytes exported to it within the ",
-                   "memory_wait_timeout of ", absl::FormatDuration(options_.memory_wait_timeout),
-                   ", and others wait for exported memory")));
+  while (is_long_ago(fetch_budget_.waiting_since()) && fetch_budget_.FirstWaitsForLent()) fetch_budget_.DenyFirst();
+  if (is_long_ago(fetch_budget_.stalled_since())) {
+    EndStalled(fetch_budget_, landing_holders_, "none of the peer's messages, of $0 bytes, has been read");
+  }
+  if (is_long_ago(export_budget_.waiting_since())) {
+    EndStalled(export_budget_, export_holders_, "the peer has finished none of the $0 bytes exported to it");
+  }
+}
+
+void PollGroup::EndStalled(const MemoryBudget& budget, const MemoryHolders& holders, absl::string_view what) {
+  const absl::Duration timeout = options_.memory_wait_timeout;
+  uint64_t returned = 0;  // When those ended so far are gone.
+  for (const MemoryHolders::Holder& holder : holders.Stalled(loop_->Now() - timeout)) {
+    if (budget.FirstFitsAfter(returned)) return;
+    returned += holder.bytes;
+    if (links_[holder.link] == nullptr) continue;
+    links_[holder.link]->OnMemoryStalled(absl::ResourceExhaustedError(
+        absl::StrCat(absl::Substitute(what, holder.bytes), " within the memory_wait_timeout of ",
+                     absl::FormatDuration(timeout), ", and others wait for the memory")));
+  }
 }
 
 }  // namespace verbena::transport

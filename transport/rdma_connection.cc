@@ -163,7 +163,8 @@ void RdmaConnection::OnGrantsWakeup() {
   MarkDirty();
 }
 
-void RdmaConnection::OnExportsStalled(const absl::Status& why) {
+void RdmaConnection::OnMemoryStalled(const absl::Status& why) {
+  if (!machine_.end_status().ok()) return;  // It takes its time to end.
   Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", why.message()));
   Abort(why);
 }

@@ -88,7 +88,7 @@ class RdmaConnection : public LinkOwner,
   void OnFailure(const absl::Status& status) override;
   void OnTurnEnd() override;
   void OnGrantsWakeup() override;
-  void OnExportsStalled(const absl::Status& why) override;
+  void OnMemoryStalled(const absl::Status& why) override;
   void OnEnded() override;
 
  private:

@@ -131,7 +131,10 @@ absl::Status RdmaConnection::PrepareLanding(Inbound& inbound) {
 void RdmaConnection::LandNow(uint64_t fetch_id, MemoryBudget::Answer answer) {
   Inbound& inbound = *inbound_.Find(fetch_id);
   const bool granted = answer == MemoryBudget::Answer::kGranted;
-  if (granted) inbound.state = Inbound::Landing::kReady;
+  if (granted) {
+    inbound.state = Inbound::Landing::kReady;
+    group_.landing_holders().OnTaken(link_->number(), inbound.charged_bytes, loop()->Now());
+  }
   const absl::Status status =
       granted ? PrepareLanding(inbound)
               : absl::ResourceExhaustedError("the program keeps what it received: fetch_bytes_max is lent");
@@ -155,7 +158,8 @@ void RdmaConnection::ReturnLanding(Inbound& inbound) {
   if (loan != nullptr) group_.landing_loans().CountAsLent(inbound.charged_bytes);
   switch (std::exchange(inbound.state, Inbound::Landing::kNone)) {
     case Inbound::Landing::kReady:
-      if (loan == nullptr) group_.fetch_budget().Return(inbound.charged_bytes);
+      group_.landing_holders().OnReleased(link_->number(), inbound.charged_bytes, loop()->Now());
+      if (loan == nullptr) group_.fetch_budget().Return(inbound.charged_bytes, loop()->Now());
       break;
     case Inbound::Landing::kWaiting:
       group_.fetch_budget().Cancel(inbound.request);
@@ -203,8 +207,10 @@ void RdmaConnection::Do(const protocol::Deliver& action) {
   inbound_.Free(action.fetch_id);
   if (handler_ != nullptr) in_parts ? handler_->OnPart(head, payload) : handler_->OnMessage(head, payload);
   if (header.capacity() <= kSpareHeaderBytesMax) spare_header_ = std::move(header);
-  if (!payload.lent()) group_.fetch_budget().Return(charged_bytes);
-  group_.fetch_window().Leave(ticket, loop()->Now());
+  const absl::Time now = loop()->Now();
+  group_.landing_holders().OnReleased(link_->number(), charged_bytes, now);
+  if (!payload.lent()) group_.fetch_budget().Return(charged_bytes, now);
+  group_.fetch_window().Leave(ticket, now);
 }
 
 void RdmaConnection::Do(const protocol::FetchFailed& action) {

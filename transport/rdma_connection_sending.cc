@@ -122,7 +122,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
     group_.counters().payload_bytes_copied.Add(exported->copied_bytes());
     outbound.exported = std::move(exported);
     outbound.state = Outbound::Export::kExported;
-    group_.export_holders().OnExported(link_->number(), outbound.exported_bytes, loop()->Now());
+    group_.export_holders().OnTaken(link_->number(), outbound.exported_bytes, loop()->Now());
     exports_due_ = true;
     unbound_.Push(send_id);
     BindExports();
@@ -131,7 +131,7 @@ void RdmaConnection::ExportNow(uint64_t send_id, size_t segments_max) {
     Log(Severity::kWarning, absl::StrCat(peer_, ": a message is not sent: ", status.message()));
     outbound.state = Outbound::Export::kNone;
     exported.reset();  // Its memory is free before it is counted as free.
-    group_.export_budget().Return(outbound.exported_bytes);
+    group_.export_budget().Return(outbound.exported_bytes, loop()->Now());
     machine_.OnExportFailed(send_id);
   }
   MarkDirty();
@@ -180,8 +180,9 @@ void RdmaConnection::OnInvalidated() {
 
 void RdmaConnection::FinishTakingBack(TakenBack taken) {
   taken.exported.reset();  // Its memory is free before it is counted as free.
-  group_.export_holders().OnReleased(link_->number(), taken.bytes, loop()->Now());
-  group_.export_budget().Return(taken.bytes);
+  const absl::Time now = loop()->Now();
+  group_.export_holders().OnReleased(link_->number(), taken.bytes, now);
+  group_.export_budget().Return(taken.bytes, now);
 }
 
 void RdmaConnection::EndExport(uint64_t send_id) {
