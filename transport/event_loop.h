@@ -83,8 +83,9 @@ class EventLoop {
   virtual absl::Status AddFd(int fd, PollSource* source) = 0;
   virtual void RemoveFd(int fd, PollSource* source) = 0;
 
-  // Runs the loop on the calling thread until `done` returns true or Stop is called. `done` is asked once a turn. Not from
-  // what the loop itself runs: the rest of what is just being handled waits meanwhile, and `done` may wait for that.
+  // Runs the loop on the calling thread until `done` returns true or Stop is called. `done` is asked once a turn. Not
+  // from what the loop itself runs: the rest of what is just being handled waits meanwhile, and `done` may wait for
+  // that.
   virtual void RunUntil(absl::FunctionRef<bool()> done) = 0;
   virtual void Stop() = 0;
   virtual bool InLoopThread() const = 0;

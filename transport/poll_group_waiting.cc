@@ -58,8 +58,8 @@ void PollGroup::WatchBudgets() {
   const absl::Time due = std::max(since + timeout, loop_->Now() + timeout / 4);
   watch_timer_ = loop_->AddTimer(due, [this, due, late = std::max(timeout / 4, kHeldUpMin)] {
     watch_timer_ = 0;
-    if (loop_->Now() < due + late)
-      RelieveBudgets();  // Else the loop was held up: others may have done what they could.
+    const bool held_up = loop_->Now() >= due + late;  // Then others may have done what they could.
+    if (!held_up) RelieveBudgets();
     WatchBudgets();
   });
 }
