@@ -336,5 +336,21 @@ TEST_F(CallLifetimeTest, WhoTriesAgainInDoneLetsOthersRun) {
   EXPECT_LT(tries, 10);
 }
 
+// One that cannot be sent holds up nobody who comes behind it.
+TEST_F(CallLifetimeTest, CallBehindOneThatFailsIsSentAtOnce) {
+  Start();
+  const auto late = MakeCall("late");
+  late->context.set_timeout(-absl::Seconds(1));
+  const auto call = MakeCall("call");
+  loop_.Post([&] {
+    StartCall(kHold, *late);
+    StartCall(kHold, *call);
+    EXPECT_EQ(network_.latest_client()->messages_sent(), 1u);
+  });
+  loop_.RunUntilIdle();
+  ExpectFailed(*late, absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "deadline");
+  EXPECT_EQ(held_.size(), 1u);
+}
+
 }  // namespace
 }  // namespace verbena

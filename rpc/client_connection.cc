@@ -51,6 +51,7 @@ ClientConnection::ClientConnection(Network* network, std::string address,
       handle_(std::make_shared<Handle>(this)),
       loop_(*loop),
       pool_(std::move(calls)),
+      waits_for_connection_(options.waits_for_connection),
       session_(SessionOptionsOf(*options_, options.waits_for_connection)),
       timer_(loop, this),
       reconnect_(ReconnectOptions(), options.seed),
@@ -79,6 +80,7 @@ void ClientConnection::Start(UserCall&& call) {
     return FailLater(std::move(call), absl::CancelledError("the call was cancelled before it was made"));
   }
   const absl::Time now = loop_.Now();
+  if (call.deadline <= now) return FailLater(std::move(call), ClientSession::DeadlineStatus());
   const bool waits_for_ready = ClientCallBinding::WaitsForReady(*call.context);
   if (link_ == nullptr) {
     absl::Status chance = CheckChance(now, waits_for_ready);
@@ -94,15 +96,12 @@ void ClientConnection::Start(UserCall&& call) {
   ClientCall& made = MakeCallOf(call_id);
   const bool cancelled = ClientCallBinding::Bind(*call.context, pool_->canceller(), made.Renew(call_id));
   made.Begin(std::move(call));
-  if (cancelled) session_.Cancel(call_id, now);
-  if (started->send_now && cancelled) {
-    session_.OnSent(session_.current_epoch(), call_id, RequestSendOutcome::kNotSent, now);
+  if (cancelled) {
+    GiveUpLater(call_id, made, absl::CancelledError("the caller cancelled the call"));
   } else if (started->send_now) {
     SendRequest(call_id, made);
   }
-  if (session_.has_actions()) return SettleLater();  // No completion runs in here.
-  if (StateDue()) return SettleNow();
-  NoteCalls();
+  Settle();
 }
 
 void ClientConnection::CancelCall(uint64_t call_id, absl::string_view reason) {
@@ -133,27 +132,16 @@ void ClientConnection::SettleNow() {
   if (settling_) return;
   const CallbackScope scope(this);  // Completions run in here, whatever it follows.
   settling_ = true;
-  for (size_t left = session_.actions(); left > 0; --left) {  // What these lead to comes later, as with FailLater.
+  while (session_.has_actions()) {
     if (std::optional<ClientSession::Action> action = session_.NextAction()) Perform(*std::move(action));
   }
   settling_ = false;
-  if (session_.has_actions()) SettleLater();
   NoteCalls();
   if (shut_down_ || !StateDue()) return;
   CloseIfUnused();
   ConnectIfDue();
   ReportConnectivity();
   SetTimer();
-}
-
-void ClientConnection::SettleLater() {
-  if (settling_ || std::exchange(settle_posted_, true)) return;
-  loop_.Post([handle = handle_] {
-    ClientConnection* const connection = handle->connection();
-    if (connection == nullptr) return;
-    connection->settle_posted_ = false;
-    connection->Settle();
-  });
 }
 
 void ClientConnection::SetWanted(bool wanted) {
@@ -196,7 +184,13 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
 
 [[gnu::always_inline]] inline void ClientConnection::SendRequest(uint64_t call_id, ClientCall& call) {
   absl::Status sent = TrySendRequest(call_id, call);
-  if (!sent.ok()) session_.OnSendRejected(call_id, std::move(sent));
+  if (!sent.ok()) GiveUpLater(call_id, call, std::move(sent));
+}
+
+// It has not been sent.
+void ClientConnection::GiveUpLater(uint64_t call_id, ClientCall& call, absl::Status why) {
+  session_.Drop(call_id);
+  FailLater(call.Take(), std::move(why));
 }
 
 [[gnu::always_inline]] inline absl::Status ClientConnection::TrySendRequest(uint64_t call_id, ClientCall& call) {
@@ -354,9 +348,7 @@ void ClientConnection::Shutdown(absl::string_view reason) {
   for (ClientCall* const call : calls_) {
     if (call != nullptr) call->OnLinkGone();
   }
-  do {
-    Settle();
-  } while (session_.has_actions());
+  Settle();
   handle_->Detach();
 }
 

@@ -116,9 +116,9 @@ class ClientConnection {
     if (unused) unused_since_ = loop_.Now();
   }
   void SettleNow();
-  void SettleLater();  // In a task of the loop, but for within SettleNow.
   void Perform(ClientSession::Action&& action);
   inline void SendRequest(uint64_t call_id, ClientCall& call);
+  void GiveUpLater(uint64_t call_id, ClientCall& call, absl::Status why);
   inline absl::Status TrySendRequest(uint64_t call_id, ClientCall& call);
   inline absl::Status ReadResponse(const transport::MessageHead& head, transport::ReceivedPayload& payload,
                                    const UserCall& call);
@@ -141,8 +141,8 @@ class ClientConnection {
   void CloseDrained();
   void ReportConnectivity();
   ConnectivityState ConnectivityNow() const;
-  // Without a connection: not OK if the next attempt is not due yet, and the call may not wait for it or would wait in
-  // vain, since one side refuses the other for who it is.
+  // Without a connection: not OK if the call may not wait for one, or the next attempt is not due yet, and it may not
+  // wait for that or would in vain, since one side refuses the other for who it is.
   absl::Status CheckChance(absl::Time now, bool waits_for_ready) const;
   void ConnectIfDue();
   void OnLinkLost(absl::Status why);
@@ -164,11 +164,11 @@ class ClientConnection {
   const std::shared_ptr<Handle> handle_;
   transport::EventLoop& loop_;
   const std::shared_ptr<ClientCallPool> pool_;
+  const bool waits_for_connection_;
 
   // Owned by the loop's thread. What every call needs stands together.
   bool wanted_ = true;
   bool settling_ = false;
-  bool settle_posted_ = false;
   bool shut_down_ = false;
   bool unused_ = true;  // It has no call.
   // The timer comes before a connection that has no call from now on has been idle too long.

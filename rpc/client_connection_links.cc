@@ -101,9 +101,10 @@ void ClientConnection::ReportConnectivity() {
 }
 
 absl::Status ClientConnection::CheckChance(absl::Time now, bool waits_for_ready) const {
-  if (reconnect_.state() != Reconnect::State::kDisconnected || reconnect_.ShouldConnect(now)) return absl::OkStatus();
-  if (absl::IsUnauthenticated(session_.last_connect_error())) return session_.last_connect_error();
-  if (waits_for_ready || options_->connect_timeout > absl::ZeroDuration()) return absl::OkStatus();
+  const bool backs_off = reconnect_.state() == Reconnect::State::kDisconnected && !reconnect_.ShouldConnect(now);
+  if (backs_off && absl::IsUnauthenticated(session_.last_connect_error())) return session_.last_connect_error();
+  if (!waits_for_connection_) return absl::UnavailableError("there is no connection");
+  if (!backs_off || waits_for_ready || options_->connect_timeout > absl::ZeroDuration()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("no connection: ", last_failure_.message()));
 }
 

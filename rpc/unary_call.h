@@ -13,7 +13,8 @@ namespace verbena {
 class Channel;
 class ClientContext;
 
-// A call's completion. Runs exactly once, on the channel's event loop; it must not block.
+// A call's completion. Runs exactly once, on the channel's event loop, and never within the function that makes the
+// call; it must not block.
 using CallDone = absl::AnyInvocable<void(absl::Status)>;
 
 // `method` is "package.Service/Method" in static storage. context, request and reply must live until the call is

@@ -17,7 +17,6 @@ class ActionQueue {
   void Push(Action action) { actions_.push_back(std::move(action)); }
 
   bool empty() const { return actions_.empty(); }
-  size_t size() const { return actions_.size() - next_; }
   // The oldest. Not empty.
   Action Take() {
     assert(!empty());

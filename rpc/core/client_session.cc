@@ -110,11 +110,12 @@ void ClientSession::Lose(uint64_t call_id, Call& call, const absl::Status& statu
   }
 }
 
-void ClientSession::OnSendRejected(uint64_t call_id, absl::Status status) {
-  Call* call = calls_.Find(call_id);
-  if (call == nullptr || call->state != State::kSending) return;
-  call->send_outstanding = false;
-  Complete(call_id, *call, std::move(status), Certainty::kNotSent);
+void ClientSession::Drop(uint64_t call_id) {
+  Call* const call = calls_.Find(call_id);
+  if (call == nullptr) return;
+  if (call->state == State::kWaiting) --waiting_;
+  deadlines_.Remove(call_id);
+  calls_.Erase(call_id);
 }
 
 void ClientSession::OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome outcome, absl::Time now) {
@@ -336,7 +337,8 @@ std::optional<ClientSession::Action> ClientSession::NextAction() {
 // Before its request was taken: it ends as not sent.
 bool ClientSession::EndIfGivenUp(uint64_t call_id) {
   Call* const call = calls_.Find(call_id);
-  if (call == nullptr || call->state != State::kWithdrawing) return false;
+  if (call == nullptr) return true;  // Dropped.
+  if (call->state != State::kWithdrawing) return false;
   call->send_outstanding = false;
   OnWithdrawnSent(call_id, *call, RequestSendOutcome::kNotSent);
   return true;

@@ -84,8 +84,9 @@ class ClientSession {
   void Cancel(uint64_t call_id, absl::Time now);
   // The same, for a reason of the driver's: its streams cannot go on.
   void Fail(uint64_t call_id, absl::Status status, absl::Time now);
-  // The driver could not send (an invalid request, a connection that just went): completes the call.
-  void OnSendRejected(uint64_t call_id, absl::Status status);
+  // The driver could not send it (an invalid request, a connection that just went), and ends it by itself: it is no
+  // call any more.
+  void Drop(uint64_t call_id);
   // Everything ends as CANCELLED, with `reason`. Nothing is sent any more.
   void Shutdown(absl::string_view reason);
 
@@ -114,7 +115,6 @@ class ClientSession {
 
   std::optional<Action> NextAction();
   bool has_actions() const { return !actions_.empty(); }
-  size_t actions() const { return actions_.size(); }  // With those that NextAction passes over.
   absl::Time NextDeadline() const { return deadlines_.NextDeadline(); }
 
   // Whether one of them was sent on this epoch, and is not over. Looks at each.

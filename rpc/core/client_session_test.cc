@@ -347,10 +347,22 @@ TEST_F(ClientSessionTest, AnnouncedResponseDoesNotUndoTheCancelThatItCrosses) {
   ExpectCompletedOnce(absl::StatusCode::kCancelled, Certainty::kExecuted, "cancelled");
 }
 
-TEST_F(ClientSessionTest, RejectedSendCompletesTheCallNotSent) {
-  session_.OnSendRejected(StartSending(), absl::InvalidArgumentError("too large"));
-  Drain();
-  ExpectCompletedOnce(absl::StatusCode::kInvalidArgument, Certainty::kNotSent, "too large");
+TEST_F(ClientSessionTest, DroppedCallIsNoneAnyMore) {
+  const uint64_t id = StartSending();
+  session_.Drop(id);
+  EXPECT_FALSE(session_.has_actions());
+  EXPECT_EQ(session_.calls(), 0u);
+  EXPECT_EQ(session_.OnResponse(kEpoch, id), ClientSession::ResponseEffect::kNone);
+  EXPECT_EQ(session_.NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST_F(ClientSessionTest, CallThatIsDroppedBeforeItsConnectionIsThereIsNotSent) {
+  session_.OnDisconnected(kEpoch, absl::UnavailableError("gone"));
+  const uint64_t id = session_.Start(absl::InfiniteFuture(), now_)->call_id;
+  session_.Drop(id);
+  EXPECT_EQ(session_.calls_waiting(), 0u);
+  session_.OnConnected(kEpoch + 1, now_);
+  EXPECT_THAT(Drain(), ElementsAre());
 }
 
 }  // namespace
