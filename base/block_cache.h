@@ -2,7 +2,7 @@
 // it for what it makes next. malloc keeps seven of a size; a loop has one for each call in flight.
 //
 // Owner: as with operator new. Thread: any; freed on another thread than it was made on, it is that one's from then on.
-// Under ASan and TSan nothing is kept, so that they see each object's end.
+// Under gcc's ASan and TSan nothing is kept, so that they see each object's end.
 
 #ifndef VERBENA_BASE_BLOCK_CACHE_H_
 #define VERBENA_BASE_BLOCK_CACHE_H_
@@ -75,6 +75,7 @@ class BlockCache {
 // A class derived from this has its memory from there.
 struct Cached {
   static void* operator new(size_t bytes) { return BlockCache::Allocate(bytes); }
+  static void* operator new(size_t bytes, std::align_val_t alignment) = delete;
   static void operator delete(void* memory, size_t bytes) noexcept { BlockCache::Free(memory, bytes); }
 };
 

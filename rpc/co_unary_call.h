@@ -7,8 +7,8 @@
 //
 // Owner: the awaiting coroutine. Destroyed meanwhile, it cancels the call and lets go of context and reply at once:
 // neither is touched any more. The request is the caller's again as soon as the coroutine is suspended. The reply is
-// empty until it goes on: what it held is with the call, whose reply is made in its memory, and comes back from one
-// that failed.
+// empty until it goes on: what it held is with the call, whose reply is made in its memory. It comes back from a call
+// that failed, unless that had a response which was no reply, or another attempt.
 //
 // Allocations: one, like a frame, for all that the call needs where its caller is gone, a copy of the request among
 // them, beside what that copy allocates itself.
@@ -70,14 +70,19 @@ class CoUnaryAwaiter {
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> coroutine) {
     const auto call = MakeSharedCached<CoCallOf<Request, Reply>>(*request_);
-    call->own_reply.Swap(reply_);
+    lends_reply_ = reply_->GetArena() == nullptr;
+    if (lends_reply_) call->own_reply.Swap(reply_);
     call_ = call;
     StartCoCall(*channel_, method_, *context_, call);
     return call->completion.Suspend(coroutine);
   }
   absl::Status await_resume() {
     const std::shared_ptr<CoCallOf<Request, Reply>> call = std::exchange(call_, nullptr);
-    reply_->Swap(&call->own_reply);
+    if (lends_reply_) {
+      reply_->Swap(&call->own_reply);
+    } else if (call->status.ok()) {
+      *reply_ = call->own_reply;
+    }
     call->context.Return(*context_);
     return std::move(call->status);
   }
@@ -88,6 +93,7 @@ class CoUnaryAwaiter {
   ClientContext* const context_;
   const Request* const request_;
   Reply* const reply_;
+  bool lends_reply_ = false;                        // One on an arena cannot give away its memory.
   std::shared_ptr<CoCallOf<Request, Reply>> call_;  // Null: not made, or complete.
 };
 

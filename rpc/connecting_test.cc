@@ -305,7 +305,7 @@ TEST_F(ConnectingTest, WithoutConnectTimeoutACallDoesNotWaitForAnAttemptThatIsNo
 
 TEST_F(ConnectingTest, ConnectivityCallbackMayLookAtTheChannelWhenItIsReplaced) {
   OpenChannel();
-  const std::shared_ptr<void> looks(nullptr, [this](void*) { channel_->connectivity(); });
+  std::shared_ptr<void> looks(nullptr, [this](void*) { channel_->connectivity(); });
   channel_->SetConnectivityCallback([looks = std::move(looks)](ConnectivityState) {});
   channel_->SetConnectivityCallback(nullptr);
 }

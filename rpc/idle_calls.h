@@ -35,27 +35,29 @@ class IdleCalls {
     std::vector<std::unique_ptr<ServerCall>>& calls = calls_[call->method_index()];
     if (calls.size() < kOfMethodMax) calls.push_back(std::move(call));
   }
-  // Destroys, `most` at most, those that have not been taken since the last time. Returns how many.
-  size_t GiveBackUnused(size_t most);
+  // Destroys, `most` at most, those that have not been taken since the last time.
+  void GiveBackUnused(size_t most);
   bool empty() const {
     return std::all_of(calls_.begin(), calls_.end(), [](const auto& calls) { return calls.empty(); });
   }
 
  private:
   std::vector<std::vector<std::unique_ptr<ServerCall>>> calls_;  // By method; the one that was used last is last.
+  size_t first_ = 0;                                             // The method that gives back first, the next time.
 };
 
-inline size_t IdleCalls::GiveBackUnused(size_t most) {
-  size_t given_back = 0;
-  for (std::vector<std::unique_ptr<ServerCall>>& calls : calls_) {
+// Each method begins in turn, so that none waits for ever for others that always have something.
+inline void IdleCalls::GiveBackUnused(size_t most) {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    std::vector<std::unique_ptr<ServerCall>>& calls = calls_[(first_ + i) % calls_.size()];
     const auto is_used = [](const std::unique_ptr<ServerCall>& call) { return !call->is_unused(); };
     const auto unused_end = std::find_if(calls.begin(), calls.end(), is_used);  // What is used is on top of them.
-    const size_t count = std::min<size_t>(unused_end - calls.begin(), most - given_back);
+    const size_t count = std::min<size_t>(unused_end - calls.begin(), most);
     calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(count));
     for (const std::unique_ptr<ServerCall>& call : calls) call->MarkUnused();
-    given_back += count;
+    most -= count;
   }
-  return given_back;
+  first_ = calls_.empty() ? 0 : (first_ + 1) % calls_.size();
 }
 
 }  // namespace verbena::rpc

@@ -108,8 +108,9 @@ class Server {
   // Shuts down without waiting for handlers: their contexts become cancelled, their replies are dropped. Then blocks
   // until the blocking handlers that run and the coroutines have returned, so that none finds its service gone: one
   // that waits for more than calls, streams and attachments (a time, an event) should wait for the cancel beside it
-  // (UntilCancelled). After a second of this a line of the log names them. Responders that a callback handler keeps may
-  // be called later.
+  // (UntilCancelled). After a second of this a line of the log names them. Not on a thread that drives the loop of a
+  // channel that they call over, since their cancels take that. Responders that a callback handler keeps may be called
+  // later.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -1,7 +1,8 @@
 // One call at the server: its messages, its context, its outcome. And its way: out to the handler, back to the loop.
 //
-// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next. With a
-// large request they are kept by themselves (kept_messages.h).
+// Recycled: a loop keeps the calls of each method with their messages, the last request in them until the next, or
+// until none has needed them for a while (idle_calls.h). With a large request they are kept by themselves
+// (kept_messages.h).
 //
 // Owner: the handler's side from Run to Finish (the responder, or the executor's task); before and after, the
 // connection that took it. Thread: its owner's; MarkCancelled the loop's, while the connection has it or it is out.

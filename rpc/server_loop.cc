@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kSlowEnd = absl::Seconds(1);
 // What no call has needed for so long goes, so many call objects at a time: none may hold up the loop for long.
 constexpr absl::Duration kUnusedPeriod = absl::Seconds(1);
-constexpr size_t kGivenBackMax = 64;
+constexpr size_t kGivenBackMax = 16;
 
 }  // namespace
 
@@ -54,8 +54,8 @@ std::unique_ptr<ServerCall> ServerLoop::MakeCall(uint32_t method, size_t request
 }
 
 void ServerLoop::GiveBackUnused() {
-  const size_t given_back = recycled_.GiveBackUnused(kGivenBackMax);
-  stripped_.GiveBackUnused(kGivenBackMax - given_back);
+  recycled_.GiveBackUnused(kGivenBackMax);
+  stripped_.GiveBackUnused(kGivenBackMax);
   if (tally_.calls() == 0 && recycled_.empty() && stripped_.empty()) return;
   unused_timer_.SetBy(event_loop_.Now() + kUnusedPeriod);
 }

@@ -39,6 +39,6 @@ int TimerQueue::RunExpired(absl::Time now) {
   return count;
 }
 
-absl::Time TimerQueue::NextDeadline() const { return due_.empty() ? absl::InfiniteFuture() : due_.begin()->first; }
+absl::Time TimerQueue::NextDeadline() const { return due_.begin()->first; }
 
 }  // namespace verbena::transport

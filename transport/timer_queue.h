@@ -6,6 +6,7 @@
 #define VERBENA_TRANSPORT_TIMER_QUEUE_H_
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/container/btree_set.h"
@@ -38,8 +39,9 @@ class TimerQueue {
     absl::AnyInvocable<void()> callback;
   };
 
-  // Apart from what they call: a node has room for ten keys, so that few timers come and go without another node.
-  absl::btree_set<Key> due_;
+  // Apart from what they call: a node has room for ten keys. The last, of no timer, keeps the first node: few timers
+  // come and go without another.
+  absl::btree_set<Key> due_ = {Key(absl::InfiniteFuture(), std::numeric_limits<uint64_t>::max())};
   absl::flat_hash_map<uint64_t, Timer> timers_;  // By id.
   uint64_t last_id_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/allocation_count/allocation_count.h"
 
 namespace verbena::transport {
 namespace {
@@ -54,6 +55,18 @@ TEST(TimerQueue, ATimerAddedByACallbackWaitsForTheNextTurn) {
   EXPECT_EQ(rounds, 1);
   EXPECT_EQ(timers.RunExpired(kStart), 1);
   EXPECT_EQ(rounds, 2);
+}
+
+TEST(TimerQueue, FewTimersComeAndGoWithoutMemory) {
+  for (int others = 0; others < 8; ++others) {
+    TimerQueue timers;
+    for (int i = 0; i < others; ++i) timers.Add(kStart + absl::Seconds(i), [] {});
+    timers.Cancel(timers.Add(kStart, [] {}));
+    const uint64_t allocations = testing::AllocationsOf([&timers] {
+      for (int i = 0; i < 100; ++i) timers.Cancel(timers.Add(kStart + absl::Milliseconds(i * 100), [] {}));
+    });
+    EXPECT_EQ(allocations, 0u) << others;
+  }
 }
 
 }  // namespace

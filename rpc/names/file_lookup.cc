@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -51,6 +52,11 @@ NameLookup::List FileLookup::Read() const {
   const int descriptor = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A pipe would wait for a writer.
   if (descriptor < 0) return absl::ErrnoToStatus(errno, path_);
   const std::unique_ptr<FILE, int (*)(FILE*)> file(fdopen(descriptor, "r"), &std::fclose);
+  if (file == nullptr) {
+    const absl::Status status = absl::ErrnoToStatus(errno, path_);
+    close(descriptor);
+    return status;
+  }
   struct stat status;
   if (fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": not a regular file"));
