@@ -338,17 +338,17 @@ TEST_F(CallLifetimeTest, WhoTriesAgainInDoneLetsOthersRun) {
 
 // One that cannot be sent holds up nobody who comes behind it.
 TEST_F(CallLifetimeTest, CallBehindOneThatFailsIsSentAtOnce) {
+  options_.transport.message_bytes_max = 1000;
   Start();
-  const auto late = MakeCall("late");
-  late->context.set_timeout(-absl::Seconds(1));
+  const auto large = MakeCall(std::string(2000, 'x'));
   const auto call = MakeCall("call");
   loop_.Post([&] {
-    StartCall(kHold, *late);
+    StartCall(kHold, *large);
     StartCall(kHold, *call);
     EXPECT_EQ(network_.latest_client()->messages_sent(), 1u);
   });
   loop_.RunUntilIdle();
-  ExpectFailed(*late, absl::StatusCode::kDeadlineExceeded, Certainty::kNotSent, "deadline");
+  ExpectFailed(*large, absl::StatusCode::kResourceExhausted, Certainty::kNotSent, "1000");
   EXPECT_EQ(held_.size(), 1u);
 }
 

@@ -189,7 +189,8 @@ void ClientConnection::End(uint64_t call_id, UserCall&& call, ClientLink* link, 
 
 // It has not been sent.
 void ClientConnection::GiveUpLater(uint64_t call_id, ClientCall& call, absl::Status why) {
-  session_.Drop(call_id);
+  if (!session_.Drop(call_id)) return;  // Its end follows.
+  call.OnLinkGone();                    // Of a stream: the one that it was to leave on before.
   FailLater(call.Take(), std::move(why));
 }
 

@@ -6,9 +6,9 @@
 // channel has (on a thread that runs no loop: on the channel's, or at once if the call has ended by then).
 //
 // Owner: the awaiting coroutine. Destroyed meanwhile, it cancels the call and lets go of context and reply at once:
-// neither is touched any more. The request is the caller's again as soon as the coroutine is suspended. The reply is
-// empty until it goes on: what it held is with the call, whose reply is made in its memory. It comes back from a call
-// that failed, unless that had a response which was no reply, or another attempt.
+// neither is touched any more. The request is the caller's again as soon as the coroutine is suspended. The reply, but
+// for one on an arena, is empty until it goes on: what it held is with the call, whose reply is made in its memory. It
+// comes back from a call that failed, unless that had a response which was no reply, or another attempt.
 //
 // Allocations: one, like a frame, for all that the call needs where its caller is gone, a copy of the request among
 // them, beside what that copy allocates itself.

@@ -53,7 +53,8 @@ struct TransportOptions {
   // How long a message may wait for memory. Past it: for exported memory, the connection that holds most of it, and of
   // which the peer has finished nothing in that time, is ended; for landing memory, if what the program holds lent
   // leaves no room for the message, it is refused; else, if no landing memory was given back in that time, the
-  // connection that holds most for fetches, of which none was finished in it, is ended. If one is not enough, the next.
+  // connection that holds most for fetches, of which none was finished in it, nor read at a pace that would finish all
+  // within sixteen times that time, is ended. If one is not enough, the next.
   absl::Duration memory_wait_timeout = absl::Seconds(30);
   // Of one READ; no more than the device's longest message. 0: 256 KiB, and where the device's slowest active port has
   // more than 100 Gbit/s what takes that 20 us, up to 1 MiB.

@@ -2,7 +2,8 @@
 // others have waited too long for some.
 //
 // A connection makes progress when something of what it holds is released: its peer has finished an export (nothing
-// else of a fetch is seen on that side), or one of its messages has been fetched.
+// else of a fetch is seen on that side), or one of its messages has been fetched; and when as much has been read as
+// would have all that it holds fetched within sixteen times the time that others wait.
 //
 // Owner: a poll group. Thread: its loop's.
 
@@ -36,6 +37,15 @@ class MemoryHolders {
     holdings_[link].progress = now;
   }
 
+  // Of what it holds so many bytes have been read.
+  void OnRead(uint32_t link, uint64_t bytes, absl::Time now) {
+    Holding& holding = holdings_[link];
+    holding.read_bytes += bytes;
+    if (holding.read_bytes < holding.bytes / kWaits) return;
+    holding.read_bytes = 0;
+    holding.progress = now;
+  }
+
   // Those without progress since `since`, the one that holds most first.
   std::vector<Holder> Stalled(absl::Time since) const {
     std::vector<Holder> stalled;
@@ -49,8 +59,11 @@ class MemoryHolders {
   }
 
  private:
+  static constexpr uint64_t kWaits = 16;
+
   struct Holding {
-    uint64_t bytes = 0;  // 0: it is none.
+    uint64_t bytes = 0;       // 0: it is none.
+    uint64_t read_bytes = 0;  // Since then, of a part of it that is too small to be progress.
     absl::Time progress;
   };
   std::vector<Holding> holdings_;  // By link number.

@@ -50,6 +50,18 @@ TEST(MemoryHolders, ToTakeMoreIsNoProgress) {
   EXPECT_THAT(StalledLinks(holders, kStart), ElementsAre(1));
 }
 
+// A long message on a slow link, not one of which a byte comes now and then.
+TEST(MemoryHolders, WhatIsReadAtAPaceThatEndsIsSpared) {
+  MemoryHolders holders;
+  holders.OnTaken(1, 1600, kStart);
+  holders.OnRead(1, 60, kLater);
+  EXPECT_THAT(StalledLinks(holders, kStart), ElementsAre(1));
+  holders.OnRead(1, 40, kLater);
+  EXPECT_THAT(StalledLinks(holders, kStart), IsEmpty());
+  holders.OnRead(1, 60, kLater + absl::Seconds(1));
+  EXPECT_THAT(StalledLinks(holders, kLater), ElementsAre(1));
+}
+
 TEST(MemoryHolders, WhoHasReleasedAllIsForgotten) {
   MemoryHolders holders;
   holders.OnTaken(1, 100, kStart);

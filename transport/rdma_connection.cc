@@ -57,7 +57,8 @@ RdmaConnection::RdmaConnection(Parts parts)
       machine_(parts.config, std::move(parts.share), group_.loop()->Now()),
       authentication_(std::move(parts.authentication)),
       peer_identity_(Nobody()),
-      timer_(group_.loop(), this) {
+      timer_(group_.loop(), this),
+      read_chunk_bytes_(parts.config.read_chunk_bytes) {
   if (parts.config.Agreed(wire::kFeatureSolicited)) link_->OnPeerSolicits();
 }
 
@@ -120,6 +121,7 @@ void RdmaConnection::OnSendsDone(uint32_t count) {
 void RdmaConnection::OnReadDone(uint64_t fetch_id) {
   machine_.OnReadCompleted(fetch_id, true);
   MarkDirty();
+  group_.landing_holders().OnRead(link_->number(), read_chunk_bytes_, loop()->Now());
   if (!machine_.HasLanded(fetch_id)) return;
   // Of many fetches some are under way beside these in any case.
   const bool few = inbound_.size() <= SendList::kCapacity;
@@ -164,7 +166,7 @@ void RdmaConnection::OnGrantsWakeup() {
 }
 
 void RdmaConnection::OnMemoryStalled(const absl::Status& why) {
-  if (!machine_.end_status().ok()) return;  // It takes its time to end.
+  if (link_->ending() || !machine_.end_status().ok()) return;  // It takes its time to end, for another reason perhaps.
   Log(Severity::kWarning, absl::StrCat(peer_, ": connection closed: ", why.message()));
   Abort(why);
 }

@@ -203,6 +203,7 @@ class RdmaConnection : public LinkOwner,
   absl::Status end_status_;              // Why the link ended, when the machine did not ask for it.
   DeadlineTimer<RdmaConnection, &RdmaConnection::OnTimer> timer_;
   std::shared_ptr<RdmaConnection> self_;  // Until the end.
+  const uint32_t read_chunk_bytes_;
 };
 
 }  // namespace verbena::transport

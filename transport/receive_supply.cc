@@ -176,8 +176,9 @@ uint32_t ReceiveSupply::PostSome() {
   CountReposted(static_cast<uint32_t>(posted));
   posted_ += static_cast<uint32_t>(posted);
   counters_->receives_posted.Add(posted);
+  const bool was_refused = std::exchange(refused_, !status.ok());
   if (status.ok()) return static_cast<uint32_t>(posted);
-  Log(Severity::kError, status.message());  // Tried again in a later turn.
+  if (!was_refused) Log(Severity::kError, status.message());  // Tried again in a later turn.
   return 0;
 }
 

@@ -123,6 +123,7 @@ class ReceiveSupply {
   // Until Retire. Each is posted, in `used_`, with a connection, or in `left_`.
   std::vector<RegisteredPool::Buffer> buffers_;
   std::vector<uint32_t> used_;   // To post.
+  bool refused_ = false;         // The device has refused some, and taken none since.
   std::vector<uint32_t> slabs_;  // The first receive of each.
   size_t slabs_staying_ = 0;     // Of slabs_, from the front.
   uint32_t staying_ = 0;         // Receives of those. The others leave.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace verbena::rpc {
+
 ClientSession::ClientSession(const ClientSessionOptions& options) : options_(options), calls_(options.calls_max) {}
 
 absl::Status ClientSession::DeadlineStatus() { return absl::DeadlineExceededError("the call's deadline has passed"); }
@@ -110,12 +111,13 @@ void ClientSession::Lose(uint64_t call_id, Call& call, const absl::Status& statu
   }
 }
 
-void ClientSession::Drop(uint64_t call_id) {
+bool ClientSession::Drop(uint64_t call_id) {
   Call* const call = calls_.Find(call_id);
-  if (call == nullptr) return;
+  if (call == nullptr || (call->state != State::kWaiting && call->state != State::kSending)) return false;
   if (call->state == State::kWaiting) --waiting_;
   deadlines_.Remove(call_id);
   calls_.Erase(call_id);
+  return true;
 }
 
 void ClientSession::OnSent(Epoch epoch, uint64_t call_id, RequestSendOutcome outcome, absl::Time now) {

@@ -10,7 +10,8 @@
 //
 // Order of calls: any event at any time, with a `now` that never goes back. After each, take NextAction until nullopt
 // and do what it says; at NextDeadline, call OnTime. What the driver keeps for a call it drops when it takes kComplete,
-// or when OnResponse completes it, before it runs anything of the user's: the slot may be used again from there on.
+// or when OnResponse completes it, or Drop has ended it, before it runs anything of the user's: the slot may be used
+// again from there on.
 //
 // Owner: the driver of a channel's connection. Thread: its event loop's.
 
@@ -85,8 +86,8 @@ class ClientSession {
   // The same, for a reason of the driver's: its streams cannot go on.
   void Fail(uint64_t call_id, absl::Status status, absl::Time now);
   // The driver could not send it (an invalid request, a connection that just went), and ends it by itself: it is no
-  // call any more.
-  void Drop(uint64_t call_id);
+  // call any more. False: it has come further, or to its end.
+  bool Drop(uint64_t call_id);
   // Everything ends as CANCELLED, with `reason`. Nothing is sent any more.
   void Shutdown(absl::string_view reason);
 

@@ -356,6 +356,14 @@ TEST_F(ClientSessionTest, DroppedCallIsNoneAnyMore) {
   EXPECT_EQ(session_.NextDeadline(), absl::InfiniteFuture());
 }
 
+TEST_F(ClientSessionTest, CallThatHasComeToItsEndIsNotDropped) {
+  const uint64_t id = StartSending();
+  session_.OnDisconnected(kEpoch, absl::UnavailableError("gone"));
+  EXPECT_FALSE(session_.Drop(id));
+  EXPECT_THAT(Drain(), ElementsAre(Kind::kComplete));
+  EXPECT_FALSE(session_.Drop(id));
+}
+
 TEST_F(ClientSessionTest, CallThatIsDroppedBeforeItsConnectionIsThereIsNotSent) {
   session_.OnDisconnected(kEpoch, absl::UnavailableError("gone"));
   const uint64_t id = session_.Start(absl::InfiniteFuture(), now_)->call_id;

@@ -23,9 +23,9 @@ inline void LeaveFewThreads() {
   uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit addresses;
+  if (getrlimit(RLIMIT_AS, &addresses) != 0) _exit(1);
   addresses.rlim_cur = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + (uint64_t{64} << 20);
-  addresses.rlim_max = RLIM_INFINITY;
-  setrlimit(RLIMIT_AS, &addresses);
+  if (setrlimit(RLIMIT_AS, &addresses) != 0) _exit(1);
 }
 
 }  // namespace verbena

@@ -49,6 +49,10 @@ class ScarceExports : public testing::Test {
       end.on_message = [this](End&, const End::Message&) { second_released_.WaitForNotification(); };
     };
   }
+  ~ScarceExports() override {  // Who waits for them is not to outlast a test that has failed.
+    if (!first_released_.HasBeenNotified()) first_released_.Notify();
+    if (!second_released_.HasBeenNotified()) second_released_.Notify();
+  }
 
   void Connect() {
     first_ = pair_.Connect();

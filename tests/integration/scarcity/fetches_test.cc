@@ -54,7 +54,7 @@ class ScarceLanding : public testing::Test {
 
 TEST_F(ScarceLanding, WhoseMessagesAreNotReadLosesTheConnectionWhenOthersHaveWaited) {
   ASSERT_NO_FATAL_FAILURE(Connect(/*memory_wait_timeout=*/absl::Milliseconds(300)));
-  ASSERT_NO_FATAL_FAILURE(SendOnSlow(1, /*bytes=*/16 << 20));
+  ASSERT_NO_FATAL_FAILURE(SendOnSlow(1, /*bytes=*/64 << 20));
   other_->Send(1, absl::Cord(std::string(kLarge, 'y')));
   EXPECT_TRUE(other_->WaitForSent(1));
   EXPECT_EQ(other_->sent()[0].second, SendOutcome::kDelivered);
@@ -65,15 +65,17 @@ TEST_F(ScarceLanding, WhoseMessagesAreNotReadLosesTheConnectionWhenOthersHaveWai
 }
 
 TEST_F(ScarceLanding, WhoIsSlowAndFinishesMessagesIsLeftAlone) {
-  constexpr uint64_t kMessages = 12;
-  ASSERT_NO_FATAL_FAILURE(Connect(/*memory_wait_timeout=*/absl::Milliseconds(300)));
+  constexpr uint64_t kMessages = 30;  // Each takes about a tenth of a second.
+  constexpr absl::Duration kTimeout = absl::Milliseconds(700);
+  ASSERT_NO_FATAL_FAILURE(Connect(kTimeout));
   ASSERT_NO_FATAL_FAILURE(SendOnSlow(kMessages, /*bytes=*/80'000));
   const absl::Time began = absl::Now();
   other_->Send(1, absl::Cord(std::string(kLarge, 'y')));
   EXPECT_TRUE(other_->WaitForSent(1));
-  EXPECT_GT(absl::Now() - began, absl::Milliseconds(300)) << "and would be left alone in any case";
+  const absl::Duration waited = absl::Now() - began;
   EXPECT_TRUE(slow_->WaitForSent(kMessages));
   EXPECT_EQ(slow_->sent().back().second, SendOutcome::kDelivered);
+  if (waited < kTimeout) GTEST_SKIP() << "this machine is so fast that nobody would be judged";
 }
 
 }  // namespace

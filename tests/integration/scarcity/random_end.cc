@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "gtest/gtest.h"
 #include "transport/event_loop.h"
 
 namespace verbena::transport {
@@ -113,6 +114,9 @@ void RandomEnd::OnSent(const SentMessage& sent, SendOutcome) {
   Act();
 }
 
-void RandomEnd::OnClosed(const absl::Status&) { Drop(); }
+void RandomEnd::OnClosed(const absl::Status&) {
+  EXPECT_TRUE(sends_.empty()) << "each is reported before";
+  Drop();
+}
 
 }  // namespace verbena::transport
