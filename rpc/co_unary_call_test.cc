@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "google/protobuf/arena.h"
 #include "rpc/cancelled.h"
 #include "rpc/co_handler.h"
 #include "rpc/coroutine/loop_awaitables.h"
@@ -268,6 +269,32 @@ TEST_F(CoUnaryCallTest, CallOfASuspendedHandlerFollowsItsOwn) {
   context_.TryCancel();
   loop_.RunUntilIdle();
   EXPECT_TRUE(held_.at(0).context->IsCancelled());
+}
+
+// It cannot give away its memory.
+TEST_F(CoUnaryCallTest, ReplyOnAnArenaIsFilledThereAndLeftByACallThatFails) {
+  Start();
+  google::protobuf::Arena arena;
+  auto* const reply = google::protobuf::Arena::CreateMessage<Text>(&arena);
+  reply->set_value("as it was");
+  const auto call = [&](absl::string_view method) -> Task<absl::Status> {
+    ClientContext context;
+    Text request;
+    request.set_value("to the arena");
+    co_return co_await MakeCoCall(*channel_, method, &context, request, reply);
+  };
+  const auto run = [&](absl::string_view method) {
+    RunningTask task;
+    loop_.Post([&] { task = StartTask(call(method), [this](absl::Status status) { end_ = std::move(status); }); });
+    loop_.RunUntilIdle();
+  };
+  run("test.Lambda/Nonesuch");
+  EXPECT_EQ(end_->code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(reply->value(), "as it was");
+  run(kEcho);
+  EXPECT_EQ(end_, absl::OkStatus());
+  EXPECT_EQ(reply->value(), "to the arena");
+  EXPECT_EQ(reply->GetArena(), &arena);
 }
 
 TEST_F(CoUnaryCallTest, ResetLetsGoOfTheAttachment) {
