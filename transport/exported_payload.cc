@@ -74,7 +74,7 @@ class PayloadExporter {
     wire::Identity identity;
     identity.epoch = content.epoch;
     identity.call_id = content.call_id;
-    identity.payload_bytes = out_.bytes_ - wire::kIdentityBytes;
+    identity.payload_bytes = bytes_ - wire::kIdentityBytes;
     if (content.checksum) identity.checksum = Checksum();
     wire::EncodeIdentity(identity, first_byte());
   }
@@ -126,7 +126,7 @@ class PayloadExporter {
   void AddSegment(absl::Span<std::byte> bytes, const Key& key) {
     out_.segments_.push_back(wire::Segment{reinterpret_cast<uint64_t>(bytes.data()), bytes.size(), key.rkey});
     out_.opening_of_segment_.push_back(key.opening);
-    out_.bytes_ += bytes.size();
+    bytes_ += bytes.size();
   }
 
   uint32_t Checksum() const {
@@ -146,6 +146,7 @@ class PayloadExporter {
   Key block_key_;
   size_t run_begin_ = 0;
   size_t run_end_ = 0;
+  uint64_t bytes_ = 0;  // Of the segments.
 };
 
 absl::Status ExportedPayload::Fill(const DeviceContext& device, WindowPool* windows, const Content& content,
@@ -168,7 +169,6 @@ void ExportedPayload::Clear() {
   user_memory_.clear();
   block_ = BlockRef();
   ClearCord(attachment_);  // Its memory is its owner's again.
-  bytes_ = 0;
   copied_bytes_ = 0;
   bound_ = false;
 }

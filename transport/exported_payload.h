@@ -77,8 +77,6 @@ class ExportedPayload {
 
   // Identity block first; at most the `segments_max` of Fill. With windows: after Bind.
   absl::Span<const wire::Segment> segments() const { return segments_; }
-  // Bytes exported, with the identity block.
-  uint64_t bytes() const { return bytes_; }
   // Of the attachment.
   uint64_t copied_bytes() const { return copied_bytes_; }
 
@@ -91,7 +89,6 @@ class ExportedPayload {
   absl::InlinedVector<Opening, 2> openings_;
   absl::InlinedVector<wire::Segment, 2> segments_;
   absl::InlinedVector<size_t, 2> opening_of_segment_;  // As long as segments_, with windows.
-  uint64_t bytes_ = 0;
   uint64_t copied_bytes_ = 0;
   bool bound_ = false;
 
