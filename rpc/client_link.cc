@@ -94,7 +94,7 @@ void ClientLink::OnMessage(const transport::MessageHead& head, transport::Receiv
       break;
     case MessageKind::kDrain:
       owner_.OnLinkDraining(*this);
-      drain_asked_ = true;
+      drain_ = Drain::kAsked;
       break;
     case MessageKind::kRequest:
     case MessageKind::kCancel:
@@ -130,9 +130,8 @@ void ClientLink::OnSent(const transport::SentMessage& sent, transport::SendOutco
 
 // Behind every request: also behind the large ones, which an answer sent at once would overtake.
 void ClientLink::AnswerDrain() {
-  if (!drain_asked_ || requests_ > 0) return;
-  drain_asked_ = false;
-  drained_ = true;
+  if (drain_ != Drain::kAsked || requests_ > 0) return;
+  drain_ = Drain::kAnswered;
   SendControl(MessageKind::kDrain, 0);
 }
 

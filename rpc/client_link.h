@@ -46,7 +46,7 @@ class ClientLink : public transport::ConnectionHandler {
   }
 
   // The server asked for an end, and has its answer: no new call follows.
-  bool drained() const { return drained_; }
+  bool drained() const { return drain_ == Drain::kAnswered; }
 
   ClientSession::Epoch epoch() const { return epoch_; }
   size_t header_bytes_max() const { return header_bytes_max_; }
@@ -60,6 +60,9 @@ class ClientLink : public transport::ConnectionHandler {
   void OnClosed(const absl::Status& status) override;
 
  private:
+  // Of the server's wish that this connection end.
+  enum class Drain : uint8_t { kNone, kAsked, kAnswered };
+
   void SendControl(MessageKind kind, uint64_t call_id);
   void OnUnknownKind(uint8_t kind);
   void AnswerDrain();
@@ -71,8 +74,7 @@ class ClientLink : public transport::ConnectionHandler {
   const size_t header_bytes_max_;
 
   bool aborted_ = false;
-  bool drain_asked_ = false;  // And not answered.
-  bool drained_ = false;
+  Drain drain_ = Drain::kNone;
   size_t requests_ = 0;  // On their way out.
   StreamSends stream_sends_;
 };
