@@ -2,13 +2,16 @@
 
 #include <netdb.h>
 
+#include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "transport/verbs/socket_address.h"
 
 namespace verbena::transport {
 namespace {
@@ -28,19 +31,27 @@ bool ConsumeScheme(absl::string_view* rest, Scheme* scheme) {
   return !absl::StrContains(*rest, "://");
 }
 
-absl::StatusOr<sockaddr_storage> LookUp(const Address& address, int flags) {
+absl::Status LookUpError(const std::string& host, int error, int system_error) {
+  const bool certain = error == EAI_NONAME || error == EAI_NODATA;
+  return absl::Status(certain ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
+                      absl::StrCat("host \"", host, "\" was not found: ",
+                                   error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error)));
+}
+
+absl::StatusOr<HostAddresses> LookUp(const std::string& host, int flags) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags | AI_NUMERICSERV;
+  hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
-  if (error != 0) {
-    return absl::NotFoundError(absl::StrCat("host \"", address.host, "\" was not found: ", gai_strerror(error)));
+  if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
+    return LookUpError(host, error, errno);
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
-  sockaddr_storage result = {};
-  std::memcpy(&result, found->ai_addr, found->ai_addrlen);
-  return result;
+  HostAddresses addresses;
+  for (const addrinfo* each = found; each != nullptr && addresses.size() < kHostAddressesMax; each = each->ai_next) {
+    std::memcpy(&addresses.emplace_back(), each->ai_addr, each->ai_addrlen);
+  }
+  return addresses;
 }
 
 }  // namespace
@@ -68,9 +79,20 @@ absl::StatusOr<Address> ParseAddress(absl::string_view text) {
   return address;
 }
 
-bool IsLiteral(const Address& address) { return LookUp(address, AI_NUMERICHOST).ok(); }
+std::optional<HostAddresses> LiteralHost(const std::string& host) {
+  absl::StatusOr<HostAddresses> addresses = LookUp(host, AI_NUMERICHOST);
+  return addresses.ok() ? std::optional(*std::move(addresses)) : std::nullopt;
+}
 
-absl::StatusOr<sockaddr_storage> ResolveHost(const Address& address) { return LookUp(address, 0); }
+absl::StatusOr<HostAddresses> LookUpHost(const std::string& host) { return LookUp(host, 0); }
+
+absl::StatusOr<sockaddr_storage> ResolveHost(const Address& address) {
+  absl::StatusOr<HostAddresses> addresses = LookUpHost(address.host);
+  if (!addresses.ok()) return addresses.status();
+  sockaddr_storage first = addresses->front();
+  verbs::SetPort(address.port, &first);
+  return first;
+}
 
 absl::string_view ToString(Scheme scheme) {
   switch (scheme) {

@@ -5,8 +5,11 @@
 
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -29,11 +32,16 @@ struct Address {
 // InvalidArgument, quoting the address and saying what is wrong with it.
 absl::StatusOr<Address> ParseAddress(absl::string_view text);
 
-// True when the host is a literal, so that ResolveHost does not block.
-bool IsLiteral(const Address& address);
+// Of one host, with port 0, in the order in which they are to be tried. One at least, kHostAddressesMax at most.
+using HostAddresses = std::vector<sockaddr_storage>;
+constexpr size_t kHostAddressesMax = 8;
 
-// The socket address of the host: a literal at once, a name by the system's resolver, which may block. NotFound in
-// words.
+// Of a host that is a literal; nothing for a name.
+std::optional<HostAddresses> LiteralHost(const std::string& host);
+// By the system's resolver, which may block for many seconds; HostLookups does not. NotFound in words, Unavailable if
+// the resolver cannot tell.
+absl::StatusOr<HostAddresses> LookUpHost(const std::string& host);
+// The first of them, with the port. Blocks as LookUpHost does, unless the host is a literal.
 absl::StatusOr<sockaddr_storage> ResolveHost(const Address& address);
 
 absl::string_view ToString(Scheme scheme);  // "auto", "rdma", "soft".

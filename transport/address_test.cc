@@ -28,7 +28,7 @@ TEST(Address, WhatIsWrongIsSaidInWords) {
 TEST(Address, ALiteralResolvesToItselfAndReadsTheSame) {
   for (const char* text : {"127.0.0.1:7471", "[::1]:80"}) {
     const Address address = *ParseAddress(text);
-    EXPECT_TRUE(IsLiteral(address));
+    EXPECT_TRUE(LiteralHost(address.host).has_value());
     const sockaddr_storage resolved = *ResolveHost(address);
     EXPECT_EQ(verbs::AddressText(reinterpret_cast<const sockaddr*>(&resolved)), text);
   }
@@ -36,7 +36,7 @@ TEST(Address, ALiteralResolvesToItselfAndReadsTheSame) {
 
 TEST(Address, AnUnknownHostIsNotFound) {
   const Address address = *ParseAddress("no-such-host.invalid:1");
-  EXPECT_FALSE(IsLiteral(address));
+  EXPECT_FALSE(LiteralHost(address.host).has_value());
   EXPECT_EQ(ResolveHost(address).status().code(), absl::StatusCode::kNotFound);
 }
 

@@ -1,4 +1,4 @@
-// Connect: an address, the candidate devices in turn, and for each the steps of the connection manager.
+// Connect: the addresses of a host, by the candidate devices in turn, and for each the steps of the connection manager.
 
 #include <sys/random.h>
 
@@ -12,7 +12,9 @@
 #include "transport/connection_setup.h"
 #include "transport/device_selection.h"
 #include "transport/endpoint.h"
+#include "transport/host_lookups.h"
 #include "transport/log.h"
+#include "transport/verbs/socket_address.h"
 
 namespace verbena::transport {
 namespace {
@@ -126,7 +128,7 @@ class Connector : public ConnectionSetup {
   Step step_ = Step::kAddress;
 };
 
-// Tries the candidates in turn.
+// Looks up the host and tries the ways to it in turn.
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
   Attempt(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done,
@@ -135,27 +137,47 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
   void Start() {
     if (absl::Status status = Prepare(); !status.ok()) return done_(status);
-    TryNext();
+    if (const std::optional<HostAddresses> literal = LiteralHost(host_); literal.has_value()) return OnHost(*literal);
+    HostLookups::Of(loop_).LookUp(
+        host_, options_.handshake_timeout,
+        [self = shared_from_this()](const absl::StatusOr<HostAddresses>& addresses) { self->OnHost(addresses); });
   }
 
  private:
+  // One of the host's addresses, by one device.
+  struct Way {
+    DeviceCandidate device;
+    sockaddr_storage destination;
+  };
+
   absl::Status Prepare() {
     if (absl::Status status = CheckOptions(options_); !status.ok()) return status;
-    const absl::StatusOr<Address> address = ParseAddress(address_);
+    absl::StatusOr<Address> address = ParseAddress(address_);
     if (!address.ok()) return address.status();
-    absl::StatusOr<std::vector<DeviceCandidate>> candidates = SelectDevices(*address, options_.device);
-    if (!candidates.ok()) return candidates.status();
-    candidates_ = *std::move(candidates);
-    const absl::StatusOr<sockaddr_storage> destination = ResolveHost(*address);
-    if (!destination.ok()) return destination.status();
-    destination_ = *destination;
+    absl::StatusOr<std::vector<DeviceCandidate>> devices = SelectDevices(*address, options_.device);
+    if (!devices.ok()) return devices.status();
+    devices_ = *std::move(devices);
+    host_ = std::move(address->host);
+    port_ = address->port;
     return absl::OkStatus();
   }
 
+  void OnHost(const absl::StatusOr<HostAddresses>& addresses) {
+    if (!addresses.ok()) return Fail(addresses.status().code(), addresses.status().message());
+    for (const DeviceCandidate& device : devices_) {
+      for (sockaddr_storage destination : *addresses) {
+        verbs::SetPort(port_, &destination);
+        ways_.push_back(Way{device, destination});
+      }
+    }
+    names_destinations_ = addresses->size() > 1;
+    TryNext();
+  }
+
   void TryNext() {
-    const DeviceCandidate& candidate = candidates_[next_++];
+    const Way& way = ways_[next_++];
     auto connector = std::make_shared<Connector>(
-        loop_, candidate, options_, policy_, destination_,
+        loop_, way.device, options_, policy_, way.destination,
         [self = shared_from_this()](absl::StatusOr<std::unique_ptr<Connection>> outcome) mutable {
           self->OnOutcome(std::move(outcome));
         });
@@ -164,15 +186,26 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
   void OnOutcome(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
     if (outcome.ok()) return done_(std::move(outcome));
-    // By which device, and why not.
-    const std::string words = absl::StrCat(ToString(candidates_[next_ - 1].scheme), ": ", outcome.status().message());
+    const Way& tried = ways_[next_ - 1];
+    const std::string words = absl::StrCat(Name(tried), ": ", outcome.status().message());
     absl::StrAppend(&reasons_, reasons_.empty() ? "" : "; ", words);
-    if (next_ == candidates_.size()) {
-      return done_(absl::Status(outcome.status().code(), absl::StrCat("cannot connect to ", address_, ": ", reasons_)));
+    if (next_ == ways_.size()) return Fail(outcome.status().code(), reasons_);
+    if (const Scheme scheme = ways_[next_].device.scheme; scheme != tried.device.scheme) {
+      Log(Severity::kInfo,
+          absl::StrCat("no connection to ", address_, " by ", words, "; falling back to ", ToString(scheme)));
     }
-    Log(Severity::kInfo, absl::StrCat("no connection to ", address_, " by ", words, "; falling back to ",
-                                      ToString(candidates_[next_].scheme)));
     TryNext();
+  }
+
+  void Fail(absl::StatusCode code, absl::string_view why) {
+    done_(absl::Status(code, absl::StrCat("cannot connect to ", address_, ": ", why)));
+  }
+
+  // For people: the device, and the address where the host has several.
+  std::string Name(const Way& way) const {
+    const absl::string_view device = ToString(way.device.scheme);
+    if (!names_destinations_) return std::string(device);
+    return absl::StrCat(device, " at ", verbs::AddressText(reinterpret_cast<const sockaddr*>(&way.destination)));
   }
 
   const std::string address_;
@@ -180,8 +213,11 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   const AuthenticationPolicy policy_;
   EventLoop* const loop_;
   ConnectCallback done_;
-  std::vector<DeviceCandidate> candidates_;
-  sockaddr_storage destination_ = {};
+  std::vector<DeviceCandidate> devices_;
+  std::string host_;
+  uint16_t port_ = 0;
+  std::vector<Way> ways_;  // All addresses by the first device, then by the next.
+  bool names_destinations_ = false;
   size_t next_ = 0;
   std::string reasons_;  // Why those tried so far do not do.
 };

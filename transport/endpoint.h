@@ -3,7 +3,8 @@
 //
 // Addresses: "rdma://host:port", "soft://host:port", "host:port" (auto: a server listens on RDMA where a device has the
 // address and on soft, a client tries RDMA first and falls back to soft; without RDMA either says so in one log line).
-// Port 0 = any free port.
+// Port 0 = any free port. The host may be a name: a client tries all addresses that the system's resolver finds, by the
+// first device and then by the next; a server listens on the first.
 
 #ifndef VERBENA_TRANSPORT_ENDPOINT_H_
 #define VERBENA_TRANSPORT_ENDPOINT_H_
@@ -68,7 +69,8 @@ struct TransportOptions {
   // of two); after seven times in vain the connection ends. A device that cannot be told keeps its own, and iWARP has
   // TCP's.
   absl::Duration ack_timeout = absl::Seconds(1);
-  // Authentication included. Once more where it passes while the loop is held up by others' connections.
+  // For each of a host's addresses, authentication included. Once more where it passes while the loop is held up by
+  // others' connections.
   absl::Duration handshake_timeout = absl::Seconds(5);
   absl::Duration keepalive_interval = absl::Seconds(10);  // Silence after which a peer is probed; zero = never.
   absl::Duration keepalive_timeout = absl::Seconds(5);    // A probe unanswered for this long ends the connection.
@@ -137,7 +139,8 @@ class Listener {
 
 // Connects, on `loop`'s thread; `done` runs there, exactly once, with the connection or the reason in words
 // (Unavailable, DeadlineExceeded after handshake_timeout, FailedPrecondition for versions, Unauthenticated if either
-// side refuses the other for who it is, InvalidArgument for the address).
+// side refuses the other for who it is, NotFound for a host that has no address, InvalidArgument for the address). A
+// host's name is looked up on another thread, for handshake_timeout at most.
 using ConnectCallback = absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<Connection>>)>;
 void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done,
              AuthenticationPolicy policy = {});
