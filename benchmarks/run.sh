@@ -5,7 +5,7 @@
 #   ./benchmarks/run.sh [FOLDER] [OPTION...]    the tables; and in FOLDER the tables as text, comparison.json, and charts
 #
 # Options are those of benchmarks/peers/compare: --rows=short for a quick look, --write=docs/performance.md to put the
-# table into the document. All rows take some ten minutes on a machine with nothing else to do. What else there is has a
+# table into the document. All rows take some twenty minutes on a machine with nothing else to do. What else there is has a
 # program of its own: benchmarks/guest_table (the kernel's RDMA devices beside perftest), //benchmarks/soft_floor (the
 # software device).
 set -euo pipefail
