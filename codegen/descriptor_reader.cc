@@ -15,6 +15,7 @@
 namespace verbena::codegen {
 namespace {
 
+using google::protobuf::Descriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
@@ -25,6 +26,36 @@ const std::set<std::string>& ReservedServiceNames() {
   static const auto* names =
       new std::set<std::string>{"Stub", "StubInterface", "MockStub", "Service", "CallbackService", "CoService"};
   return *names;
+}
+
+template <typename Type>
+std::string ClassNameOf(const Type& type) {
+  const std::string qualified = google::protobuf::compiler::cpp::QualifiedClassName(&type);
+  return qualified.substr(qualified.rfind(':') + 1);
+}
+
+void AddNamesOf(const Descriptor& message, std::set<std::string>* names) {
+  names->insert(ClassNameOf(message));
+  for (int i = 0; i < message.enum_type_count(); ++i) names->insert(ClassNameOf(*message.enum_type(i)));
+  for (int i = 0; i < message.nested_type_count(); ++i) AddNamesOf(*message.nested_type(i), names);
+}
+
+void AddNamesOf(const FileDescriptor& file, absl::string_view package, std::set<const FileDescriptor*>* seen,
+                std::set<std::string>* names) {
+  if (!seen->insert(&file).second) return;
+  for (int i = 0; i < file.dependency_count(); ++i) AddNamesOf(*file.dependency(i), package, seen, names);
+  if (file.package() != package) return;
+  for (int i = 0; i < file.enum_type_count(); ++i) names->insert(ClassNameOf(*file.enum_type(i)));
+  for (int i = 0; i < file.message_type_count(); ++i) AddNamesOf(*file.message_type(i), names);
+}
+
+// What the .pb.h has in the namespace of the services. In the .proto they may be different and be alike in C++: protoc
+// calls a message Outer.Inner Outer_Inner, and one that is named like a keyword register_.
+std::set<std::string> MessageNames(const FileDescriptor& file) {
+  std::set<const FileDescriptor*> seen;
+  std::set<std::string> names;
+  AddNamesOf(file, file.package(), &seen, &names);
+  return names;
 }
 
 // What a stub or a service has as members besides the methods of the .proto.
@@ -124,7 +155,9 @@ absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
 
   std::vector<std::string> names;
   for (int i = 0; i < file.service_count(); ++i) names.push_back(file.service(i)->name());
-  std::vector<std::string> cpp_names = DistinctCppNames(names, ReservedServiceNames());
+  std::set<std::string> reserved = MessageNames(file);
+  reserved.insert(ReservedServiceNames().begin(), ReservedServiceNames().end());
+  std::vector<std::string> cpp_names = DistinctCppNames(names, reserved);
   for (int i = 0; i < file.service_count(); ++i) {
     model.services.push_back(ReadService(*file.service(i), std::move(cpp_names[i])));
     for (const MethodModel& method : model.services.back().methods) {

@@ -96,6 +96,21 @@ TEST(ReadFile, ServiceNamedLikeAMemberClassIsEscaped) {
   EXPECT_THAT(model.services[0].methods, IsEmpty());
 }
 
+TEST(ReadFile, ServiceNamedLikeAMessagesClassIsEscaped) {
+  // ModelOf's messages are A_Inner, A_Inner_class and delete_ in C++.
+  const FileModel model = ModelOf("message Stub_ {} service A_Inner {} service delete_ {} service Stub {}");
+  EXPECT_EQ(model.services[0].cpp_name, "A_Inner_");
+  EXPECT_EQ(model.services[1].cpp_name, "delete__");
+  EXPECT_EQ(model.services[2].cpp_name, "Stub__");
+}
+
+TEST(ReadFile, ServiceNamedLikeTheClassOfAnImportedMessageIsEscaped) {
+  const ParsedFile file({{"base.proto", "syntax = \"proto3\"; package demo; message B { enum Kind { NONE = 0; } }"},
+                         {"top.proto", "syntax = \"proto3\"; package demo; import \"base.proto\"; service B_Kind {}"}},
+                        "top.proto");
+  EXPECT_EQ(ReadFile(*file)->services[0].cpp_name, "B_Kind_");
+}
+
 TEST(ReadFile, CommentsAreCarriedOver) {
   const FileModel model = ModelOf(
       "\n// Greets.\n// Twice.\nservice S {\n  /* Says\n   * hello. */\n  rpc M(A) returns (A);  // Really.\n"
