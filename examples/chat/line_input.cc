@@ -8,6 +8,20 @@
 #include "absl/memory/memory.h"
 
 namespace verbena::examples {
+namespace {
+
+constexpr size_t kCharacterBytesMax = 4;  // In UTF-8.
+
+bool IsWithinCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+// Up to where `text`, which is longer, is cut: `bytes_max`, or the beginning of the character that this would cut.
+size_t EndOfPiece(const std::string& text, size_t bytes_max) {
+  size_t end = bytes_max;
+  while (end > 0 && bytes_max - end < kCharacterBytesMax && IsWithinCharacter(text[end])) --end;
+  return end > 0 && bytes_max - end < kCharacterBytesMax ? end : bytes_max;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<LineInput>> LineInput::Create(int fd, size_t line_bytes_max) {
   const int stop_fd = eventfd(0, EFD_CLOEXEC);
@@ -25,7 +39,7 @@ std::optional<std::string> LineInput::Next() {
       read_.erase(0, 1);
       return line;
     }
-    if (read_.size() > line_bytes_max_) return Take(line_bytes_max_);
+    if (read_.size() > line_bytes_max_) return Take(EndOfPiece(read_, line_bytes_max_));
     if (!ReadMore()) break;
   }
   if (read_.empty()) return std::nullopt;

@@ -15,7 +15,8 @@ namespace verbena::examples {
 
 class LineInput {
  public:
-  // Lines are longer than `line_bytes_max` only in pieces of that size. Internal: the system has no more descriptors.
+  // Lines that are longer than `line_bytes_max` come in pieces of that size, or a little less: no character of UTF-8 is
+  // cut. Internal: the system has no more descriptors.
   static absl::StatusOr<std::unique_ptr<LineInput>> Create(int fd, size_t line_bytes_max);
   ~LineInput();
   LineInput(const LineInput&) = delete;

@@ -52,6 +52,23 @@ TEST_F(LineInputTest, LongLinesComeInPieces) {
   EXPECT_EQ(input_->Next(), std::nullopt);
 }
 
+TEST_F(LineInputTest, NoCharacterIsCut) {
+  Write("1234\xc3\xa9\n12\xf0\x9f\x8d\xb5\n");
+  EndOfInput();
+  EXPECT_EQ(input_->Next(), "1234");
+  EXPECT_EQ(input_->Next(), "\xc3\xa9");
+  EXPECT_EQ(input_->Next(), "12");
+  EXPECT_EQ(input_->Next(), "\xf0\x9f\x8d\xb5");
+  EXPECT_EQ(input_->Next(), std::nullopt);
+}
+
+TEST_F(LineInputTest, WhatIsNoTextIsCutAnywhere) {
+  Write("\x80\x80\x80\x80\x80\x80\x80\n");
+  EndOfInput();
+  EXPECT_EQ(input_->Next(), "\x80\x80\x80\x80\x80");
+  EXPECT_EQ(input_->Next(), "\x80\x80");
+}
+
 TEST_F(LineInputTest, WhoWaitsIsCalledAway) {
   Write("half");
   std::thread calling_away([this] { input_->Stop(); });
