@@ -48,6 +48,12 @@ grep -q '^path: rendezvous' "$work/output" || fail "chunks of 1 MiB: $(cat "$wor
 expect_copy 1 --name=file.1
 expect_copy 1000000
 
+# A name is what the file system has: bytes, not always UTF-8.
+latin1=$'caf\xe9'
+cp "$work/file.65537" "$work/$latin1"
+"$client" --server="$address" "$work/$latin1" >"$work/output" 2>"$work/errors" || fail "a name in Latin-1: $(cat "$work/errors")"
+cmp "$work/$latin1" "$incoming/$latin1" || fail "the file with a name in Latin-1 differs"
+
 echo old >"$work/victim"
 expect_error 'is refused: it names a directory' --name=../victim "$work/file.1"
 expect_error 'is refused: it begins with a dot' --name=.hidden "$work/file.1"
