@@ -113,7 +113,11 @@ absl::Status Run(const Command& command, const Arguments& arguments) {
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);
   const absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(arguments.front(), options);
-  return channel.ok() ? command.run(*channel, arguments) : channel.status();
+  if (!channel.ok()) return channel.status();
+  absl::Status status = command.run(*channel, arguments);
+  // What was printed may not have arrived: the disk is full.
+  if (!std::cout.flush()) status.Update(absl::DataLossError("standard output cannot be written"));
+  return status;
 }
 
 }  // namespace

@@ -26,6 +26,11 @@ grep -q '^  uint64 seed = 1;$' "$work/output" || fail "description: $(cat "$work
 "$verbena" call --metadata=key:value "$address" verbena.check.Check/Echo '{"payload": "aGVsbG8="}' >"$work/output" ||
   fail "call"
 grep -q '"payload": "aGVsbG8="' "$work/output" || fail "reply: $(cat "$work/output")"
+for command in "check $address" "list $address" "call $address verbena.check.Check/Echo {}"; do
+  # shellcheck disable=SC2086
+  if "$verbena" $command >/dev/full 2>"$work/errors"; then fail "'verbena $command' has lost what it printed, and went well"; fi
+  grep -q '^verbena: DATA_LOSS: standard output' "$work/errors" || fail "words for a full disk: $(cat "$work/errors")"
+done
 if "$verbena" call --timeout_seconds=0.1 "$address" verbena.check.Check/Hold '{}' 2>"$work/errors"; then
   fail "a call that is held went well"
 fi
