@@ -66,6 +66,11 @@ for ((i = 1; i <= 100; ++i)); do
   expect Bob "Bob: $i lumps"
 done
 
+# What is typed need not be UTF-8, as in a terminal of another encoding.
+say Ada $'caf\xe9'
+expect Ada $'Ada: caf\xe9'
+expect Bob $'Ada: caf\xe9'
+
 if "$client" --server="$address" --room=tea --name=Ada </dev/null >/dev/null 2>"$work/errors"; then
   fail "two of one name are in one room"
 fi
