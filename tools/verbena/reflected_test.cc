@@ -36,25 +36,30 @@ class GreetingService final : public check::Check::Service {
   }
 };
 
-// Answers every question with the same file.
+// Answers every question with the same file, or the same error.
 class LyingReflection final : public grpc::reflection::v1::ServerReflection::Service {
  public:
-  void set_file(std::string file) { file_ = std::move(file); }
+  void set_file(std::string file) {
+    answer_.mutable_file_descriptor_response()->clear_file_descriptor_proto();
+    answer_.mutable_file_descriptor_response()->add_file_descriptor_proto(std::move(file));
+  }
+  void set_error(int code, const std::string& message) {
+    answer_.mutable_error_response()->set_error_code(code);
+    answer_.mutable_error_response()->set_error_message(message);
+  }
 
  private:
   using Stream =
       ServerReaderWriter<grpc::reflection::v1::ServerReflectionResponse, grpc::reflection::v1::ServerReflectionRequest>;
   absl::Status ServerReflectionInfo(ServerContext*, Stream* stream) override {
     grpc::reflection::v1::ServerReflectionRequest request;
-    grpc::reflection::v1::ServerReflectionResponse response;
-    response.mutable_file_descriptor_response()->add_file_descriptor_proto(file_);
     while (stream->Read(&request)) {
-      if (absl::Status written = stream->Write(response); !written.ok()) return written;
+      if (absl::Status written = stream->Write(answer_); !written.ok()) return written;
     }
     return absl::OkStatus();
   }
 
-  std::string file_;  // Not changed while somebody asks.
+  grpc::reflection::v1::ServerReflectionResponse answer_;  // Not changed while somebody asks.
 };
 
 class ReflectedTest : public ::testing::Test {
@@ -164,6 +169,14 @@ TEST_F(ReflectedTest, FilesThatDoNotHoldTogetherAreRefusedInWords) {
   ExpectFailed(RunDescribe(*schema_, "S", output_), absl::StatusCode::kDataLoss, "missing.proto");
   lying_.set_file("\xff");
   ExpectFailed(RunDescribe(*schema_, "S", output_), absl::StatusCode::kDataLoss, "no descriptor");
+}
+
+TEST_F(ReflectedTest, ErrorIsOneWhateverItsCode) {
+  Serve({&lying_});
+  for (const int code : {0, 77, -1}) {
+    lying_.set_error(code, "so it is");
+    ExpectFailed(RunDescribe(*schema_, "S", output_), absl::StatusCode::kUnknown, "so it is");
+  }
 }
 
 TEST_F(ReflectedTest, ServerWithoutReflectionSaysSo) {

@@ -15,6 +15,18 @@ using google::protobuf::ServiceDescriptor;
 using grpc::reflection::v1::ServerReflectionRequest;
 using grpc::reflection::v1::ServerReflectionResponse;
 
+namespace {
+
+// The server's word for what is wrong. It is an error whatever its code says.
+absl::Status ErrorOf(const grpc::reflection::v1::ErrorResponse& response) {
+  absl::Status error(static_cast<absl::StatusCode>(response.error_code()), response.error_message());
+  if (!error.ok()) return error;
+  return absl::UnknownError(
+      absl::StrCat("the server's reflection has an error of code OK: ", response.error_message()));
+}
+
+}  // namespace
+
 void ServerSchema::Complaints::AddError(const std::string& file, const std::string& element,
                                         const google::protobuf::Message*, ErrorLocation, const std::string& text) {
   absl::StrAppend(&words, words.empty() ? "" : "; ", file, ": ", element, ": ", text);
@@ -33,10 +45,7 @@ absl::StatusOr<ServerReflectionResponse> ServerSchema::Ask(const ServerReflectio
   const bool read = written.ok() && stream->Read(&response);
   if (absl::Status status = stream->Finish(); !status.ok()) return status;
   if (!read) return absl::DataLossError("the server's reflection did not answer");
-  if (response.has_error_response()) {
-    return absl::Status(static_cast<absl::StatusCode>(response.error_response().error_code()),
-                        response.error_response().error_message());
-  }
+  if (response.has_error_response()) return ErrorOf(response.error_response());
   return response;
 }
 
