@@ -131,6 +131,8 @@ TEST_F(ReflectedTest, DescribePrintsAnySymbolAsProtoText) {
     EXPECT_THAT(output_.str(), HasSubstr(text)) << symbol;
   }
   ExpectFailed(RunDescribe(*schema_, "none.Such", output_), absl::StatusCode::kNotFound, "none.Such");
+  ExpectFailed(RunDescribe(*schema_, "verbena.check", output_), absl::StatusCode::kNotFound,
+               "verbena.check has no .proto");
 }
 
 TEST_F(ReflectedTest, CallTurnsJsonIntoJson) {
@@ -145,6 +147,7 @@ TEST_F(ReflectedTest, CallSendsMetadata) {
 
 TEST_F(ReflectedTest, CallThatCannotBeMadeSaysWhy) {
   ExpectFailed(Call("verbena.check.Check.Echo", "{}"), absl::StatusCode::kInvalidArgument, "package.Service/Method");
+  ExpectFailed(Call("/verbena.check.Check/Echo", "{}"), absl::StatusCode::kInvalidArgument, "package.Service/Method");
   ExpectFailed(Call("verbena.check.Check/Nope", "{}"), absl::StatusCode::kNotFound, "has no method Nope");
   ExpectFailed(Call("grpc.health.v1.Health/Watch", "{}"), absl::StatusCode::kUnimplemented, "streams");
   ExpectFailed(Call("verbena.check.Check/Echo", "{"), absl::StatusCode::kInvalidArgument,

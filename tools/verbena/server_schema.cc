@@ -69,7 +69,8 @@ absl::Status ServerSchema::Fetch(const std::string& symbol) {
     if (!file.ParseFromString(bytes)) return absl::DataLossError("the server sent a file that is no descriptor");
     if (!files_.FindFileByName(file.name(), &present)) files_.Add(file);
   }
-  if (pool_.FindFileContainingSymbol(symbol) != nullptr) return absl::OkStatus();
+  // The server finds a package as well, which is no symbol to us: the caller says so.
+  if (pool_.FindFileContainingSymbol(symbol) != nullptr || complaints_.words.empty()) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat("the files that the server sent do not make up ", symbol, ": ", complaints_.words));
 }
@@ -83,7 +84,7 @@ absl::StatusOr<const ServiceDescriptor*> ServerSchema::FindService(const std::st
 
 absl::StatusOr<const MethodDescriptor*> ServerSchema::FindMethod(const std::string& path) {
   const size_t slash = path.find('/');
-  if (slash == std::string::npos) {
+  if (slash == std::string::npos || slash == 0) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is not a method: write package.Service/Method"));
   }
   const absl::StatusOr<const ServiceDescriptor*> service = FindService(path.substr(0, slash));
