@@ -131,5 +131,24 @@ TEST(InProcessFaults, CutConnectionFailsABlockedCallOfAnotherThread) {
   EXPECT_EQ(stub.Say(&context, {}, &reply), absl::OkStatus());
 }
 
+TEST(InProcessFaults, WhatIsUnderWayOnATestsOwnLoopMayComeAfterTheServersEnd) {
+  const std::unique_ptr<EventLoop> loop = *EventLoop::Create({});
+  const auto run_for = [&loop](absl::Duration duration) {
+    bool passed = false;
+    loop->AddTimer(loop->Now() + duration, [&passed] { passed = true; });
+    loop->RunUntil([&passed] { return passed; });
+  };
+  {
+    CoEcho service;
+    const auto server = *InProcessServer::Start({&service});
+    server->faults().SetConnectDelay(absl::Milliseconds(20));
+    ChannelOptions options;
+    options.loop = loop.get();
+    const std::shared_ptr<Channel> channel = *server->NewChannel(options);
+    run_for(absl::Milliseconds(1));
+  }
+  run_for(absl::Milliseconds(40));
+}
+
 }  // namespace
 }  // namespace verbena::testing

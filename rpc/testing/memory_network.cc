@@ -108,8 +108,11 @@ void MemoryNetwork::Forget(MemoryListener* listener) {
 void MemoryNetwork::Connect(absl::string_view address, const transport::TransportOptions& options,
                             transport::EventLoop* loop, transport::ConnectCallback done,
                             const transport::AuthenticationPolicy&) {
-  auto connect = [this, address = std::string(address), options, loop, done = std::move(done)]() mutable {
-    ConnectNow(address, options, loop, done);
+  // A loop of the test's own may come to this when the network is gone.
+  auto connect = [network = std::weak_ptr(self_), address = std::string(address), options, loop,
+                  done = std::move(done)]() mutable {
+    if (const auto there = network.lock()) return there->ConnectNow(address, options, loop, done);
+    done(absl::UnavailableError("the network is gone"));
   };
   absl::Duration delay;
   {

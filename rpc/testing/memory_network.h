@@ -87,6 +87,9 @@ class MemoryNetwork : public rpc::Network {
   std::map<std::string, MemoryListener*> listeners_ ABSL_GUARDED_BY(mu_);
   size_t connects_ ABSL_GUARDED_BY(mu_) = 0;
   int last_port_ ABSL_GUARDED_BY(mu_) = 40000;
+
+  // For what a loop has to do later: expires with this. Owns nothing.
+  const std::shared_ptr<MemoryNetwork> self_{this, [](MemoryNetwork*) {}};
 };
 
 }  // namespace verbena::testing
