@@ -36,7 +36,7 @@ class InProcessServer {
   InProcessServer(const InProcessServer&) = delete;
   InProcessServer& operator=(const InProcessServer&) = delete;
 
-  // As Channel::Create, without an address.
+  // As Channel::Create, without an address. Unimplemented: the options have credentials; nobody is authenticated here.
   absl::StatusOr<std::shared_ptr<Channel>> NewChannel(const ChannelOptions& options = {});
 
   Server& server() { return *server_; }  // Counters, Shutdown.

@@ -39,6 +39,10 @@ absl::StatusOr<std::unique_ptr<Server>> StartMemoryServer(MemoryNetwork& network
 
 absl::StatusOr<std::shared_ptr<Channel>> OpenMemoryChannel(std::shared_ptr<MemoryNetwork> network,
                                                            const ChannelOptions& options) {
+  if (options.credentials != nullptr) {
+    return absl::UnimplementedError(
+        "a network in memory authenticates nobody: ChannelOptions::credentials must be null");
+  }
   absl::StatusOr<std::unique_ptr<rpc::ChannelCore>> core = rpc::ChannelCore::Open(network.get(), kAddress, options);
   if (!core.ok()) return core.status();
   auto kept = std::make_shared<KeptChannel>(std::move(network), *std::move(core));

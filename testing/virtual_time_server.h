@@ -44,7 +44,8 @@ class VirtualTimeServer {
   VirtualTimeServer(const VirtualTimeServer&) = delete;
   VirtualTimeServer& operator=(const VirtualTimeServer&) = delete;
 
-  // As Channel::Create, without an address, on loop(): what the options say of loops has no effect.
+  // As Channel::Create, without an address, on loop(): what the options say of loops has no effect. Unimplemented: they
+  // have credentials; nobody is authenticated here.
   absl::StatusOr<std::shared_ptr<Channel>> NewChannel(const ChannelOptions& options = {});
 
   // Runs all that can run at this instant.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rpc/auth/shared_secret.h"
 #include "rpc/certainty.h"
 #include "rpc/client_context.h"
 #include "rpc/coroutine/loop_awaitables.h"
@@ -186,6 +187,13 @@ TEST(VirtualTimeServer, BadOptionsAreRefusedInWords) {
   ServerOptions tiny;
   tiny.transport.receive_buffer_bytes = 1;
   EXPECT_TRUE(absl::IsInvalidArgument(VirtualTimeServer::Start({}, tiny).status()));
+}
+
+TEST(VirtualTimeServer, CredentialsAreRefusedForNobodyWouldLookAtThem) {
+  const auto server = *VirtualTimeServer::Start({});
+  ChannelOptions options;
+  options.credentials = *SharedSecret::Create({{"key", std::string(32, 's')}});
+  EXPECT_TRUE(absl::IsUnimplemented(server->NewChannel(options).status()));
 }
 
 }  // namespace
