@@ -42,6 +42,12 @@ namespace rpc {
 class ChannelCore;
 }  // namespace rpc
 
+// Of ChannelOptions::balancing and names.
+using rpc::BalancerOptions;
+using rpc::NameSourceOptions;
+using rpc::OutlierOptions;
+using rpc::PolicyKind;
+
 struct ChannelOptions {
   TransportOptions transport;  // Device, message limit, time limits of a connection.
 

@@ -102,7 +102,7 @@ bool Report(absl::string_view command, absl::string_view key, const absl::Status
 absl::StatusOr<std::shared_ptr<verbena::Channel>> OpenChannel() {
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);
-  options.balancing.policy = verbena::rpc::PolicyKind::kConsistentHashing;
+  options.balancing.policy = verbena::PolicyKind::kConsistentHashing;
   // To get twice is as good as once: also when a server dies in the middle.
   options.retries["demo.KeyValue/Get"] = {.attempts_max = 3, .idempotent = true};
   return verbena::Channel::Create(absl::GetFlag(FLAGS_servers), options);

@@ -50,4 +50,11 @@ class EtcdRegistration {
 
 }  // namespace verbena::rpc
 
+namespace verbena {
+
+using rpc::EtcdRegistration;
+using rpc::EtcdRegistrationOptions;
+
+}  // namespace verbena
+
 #endif  // VERBENA_RPC_NAMES_ETCD_REGISTRATION_H_

@@ -83,6 +83,25 @@ def is_defined(name, headers):
     return False
 
 
+def namespace_at(position, text):
+    """Of what stands there."""
+    scopes = []
+    for brace in re.finditer(r"(?:\bnamespace ([\w:]+) )?{|}", text[:position]):
+        if brace.group() == "}":
+            scopes.pop()
+        else:
+            scopes.append(brace.group(1))
+    return "::".join(scope for scope in scopes if scope is not None)
+
+
+def namespaces_of(name, headers):
+    """Of every type that is defined under this name, or has it by a using."""
+    definition = rf"\b(?:class|struct|enum(?: class)?|using) (?:\[\[\w+\]\] )?{name}\b(?! *;)|\busing [\w:]+::{name};"
+    return {
+        namespace_at(found.start(), header) for header in headers for found in re.finditer(definition, header)
+    }
+
+
 class FromGrpcTest(unittest.TestCase):
     def setUp(self):
         self.rows = list(rows(DOCUMENT.read_text(encoding="utf-8")))
@@ -93,6 +112,15 @@ class FromGrpcTest(unittest.TestCase):
         self.assertGreater(len(names), 50)
         missing = [name for name in names if not is_defined(name.removesuffix(" stub(channel)"), headers)]
         self.assertEqual(missing, [])
+
+    def test_every_type_of_ours_is_in_the_namespace_that_is_left_out(self):
+        headers = public_headers()
+        codes = [code for row in self.rows for code in code_in(row[1]) + re.findall(r"`(\w+::\w+)`", row[2])]
+        first = {code.split("::")[0] for code in codes if re.fullmatch(r"\w+(::\w+)*", code)}
+        namespaces = {name: found for name in first if (found := namespaces_of(name, headers))}
+        self.assertGreater(len(namespaces), 50)
+        for name, found in namespaces.items():
+            self.assertTrue(found & {"verbena", "verbena::testing"}, f"{name} is in {found}")
 
     def test_every_name_in_what_differs_exists(self):
         headers = public_headers()
