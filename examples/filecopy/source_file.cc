@@ -69,10 +69,14 @@ absl::Status SourceFile::CheckUnchanged() const {
   struct stat now;
   if (fstat(fd_, &now) != 0) return FileError("examine", path_, errno);
   const bool same_size = static_cast<uint64_t>(now.st_size) == size_;
-  if (same_size && now.st_mtim.tv_sec == modified_.tv_sec && now.st_mtim.tv_nsec == modified_.tv_nsec) {
-    return absl::OkStatus();
+  if (!same_size || now.st_mtim.tv_sec != modified_.tv_sec || now.st_mtim.tv_nsec != modified_.tv_nsec) {
+    return absl::AbortedError(absl::StrCat(path_, " was changed while it was read"));
   }
-  return absl::AbortedError(absl::StrCat(path_, " was changed while it was read"));
+  // Files of /proc and /sys have their contents from the kernel, when they are read, and any size.
+  char more;
+  if (pread(fd_, &more, sizeof(more), static_cast<off_t>(size_)) <= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path_, " has more than the ", size_, " bytes that its file system says; send a copy of it"));
 }
 
 }  // namespace verbena::examples

@@ -29,6 +29,7 @@ class SourceFile {
   // The next Read is at the beginning again.
   absl::Status Rewind();
   // After the last Read. Aborted: the file has been written to since it was opened, by its size or time of change.
+  // InvalidArgument: it has more bytes than its size says, as files of /proc have.
   absl::Status CheckUnchanged() const;
 
   uint64_t size() const { return size_; }

@@ -53,6 +53,13 @@ TEST_F(SourceFileTest, FileOfAnotherTimeIsAborted) {
   EXPECT_EQ(file->CheckUnchanged().code(), absl::StatusCode::kAborted);
 }
 
+TEST_F(SourceFileTest, FileThatHasMoreThanItsSizeIsRefused) {
+  absl::StatusOr<SourceFile> file = SourceFile::Open("/proc/self/status");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->size(), 0u);
+  EXPECT_EQ(file->CheckUnchanged().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(SourceFileTest, RemovedFileIsReadToItsEnd) {
   absl::StatusOr<SourceFile> file = SourceFile::Open(path_);
   ASSERT_TRUE(file.ok());
