@@ -50,6 +50,7 @@ absl::StatusOr<SendOptions> OptionsFromFlags() {
   options.chunk_bytes = absl::GetFlag(FLAGS_chunk_bytes);
   options.timeout = absl::GetFlag(FLAGS_timeout);
   if (options.chunk_bytes < 1) return absl::InvalidArgumentError("--chunk_bytes must be at least 1");
+  if (options.timeout <= absl::ZeroDuration()) return absl::InvalidArgumentError("--timeout must be more than 0");
   if (absl::GetFlag(FLAGS_window) < 1) return absl::InvalidArgumentError("--window must be at least 1");
   options.resume_timeout = absl::GetFlag(FLAGS_resume_timeout);
   if (options.resume_timeout < absl::ZeroDuration()) {

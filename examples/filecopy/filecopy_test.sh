@@ -62,6 +62,7 @@ expect_error 'cannot open' "$work/no_such_file"
 expect_error 'is a directory' "$work"
 expect_error 'has more than the 0 bytes that its file system says' /proc/self/status
 [[ ! -e $incoming/status ]] || fail "an empty copy of a file that is not empty"
+expect_error '--timeout must be more than 0' --timeout=0 "$work/file.1"
 expect_error '--window must be at least 1' --window=0 "$work/file.1"
 if ((EUID != 0)); then
   install -m 000 "$work/file.1" "$work/unreadable"
