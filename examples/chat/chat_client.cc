@@ -73,7 +73,10 @@ absl::Status TalkToTheEnd(demo::Chat::Stub& stub) {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Talks to the others in a room.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "chat_client: takes flags alone; see --help\n";
+    return 2;
+  }
 
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);

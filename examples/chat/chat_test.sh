@@ -96,4 +96,6 @@ for member in Bob Eve; do
   expect_end "$member" 1
   grep -q 'UNAVAILABLE: the server shuts down' "$work/$member.errors" || fail "the end of $member's talk: $(cat "$work/$member.errors")"
 done
+expect_flags_alone "$server"
+expect_flags_alone "$client"
 echo PASSED

@@ -34,7 +34,10 @@ bool IsWritableDirectory(const std::string& path) {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Takes files into a directory until SIGTERM or SIGINT.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "filecopy_server: takes flags alone; see --help\n";
+    return 2;
+  }
   verbena::examples::TerminationSignals signals;
   std::signal(SIGXFSZ, SIG_IGN);  // A file past its size limit is an error of one call, not the end of the daemon.
 

@@ -240,4 +240,5 @@ status=0
 
 if "$server" --directory="$work/none" 2>"$work/errors"; then fail "a missing directory was served"; fi
 grep -q 'is not a directory that can be written to' "$work/errors" || fail "words for it: $(cat "$work/errors")"
+expect_flags_alone "$server"
 echo PASSED

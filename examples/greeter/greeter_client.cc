@@ -64,7 +64,10 @@ void PrintPath(const verbena::Channel& channel) {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Calls a greeter server, blocking and by callback.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "greeter_client: takes flags alone; see --help\n";
+    return 2;
+  }
 
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);

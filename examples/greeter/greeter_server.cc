@@ -2,6 +2,8 @@
 //
 //   greeter_server --listen=127.0.0.1:7471
 
+#include <iostream>
+
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
@@ -13,7 +15,10 @@ ABSL_FLAG(bool, callback, false,
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Serves demo.Greeter until SIGTERM or SIGINT.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "greeter_server: takes flags alone; see --help\n";
+    return 2;
+  }
   verbena::examples::TerminationSignals signals;
 
   verbena::examples::BlockingGreeter blocking;

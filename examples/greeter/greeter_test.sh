@@ -27,4 +27,6 @@ if "$client" --server=nonsense 2>"$work/errors"; then fail "a nonsensical addres
 [[ -s $work/errors ]] || fail "no words for a nonsensical address"
 if "$server" --listen=nonsense 2>"$work/errors"; then fail "a nonsensical address was listened on"; fi
 grep -q 'greeter_server: cannot start: ' "$work/errors" || fail "words for it: $(cat "$work/errors")"
+expect_flags_alone "$server"
+expect_flags_alone "$client"
 echo PASSED

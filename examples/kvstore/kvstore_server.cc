@@ -2,6 +2,8 @@
 //
 //   kvstore_server --listen=127.0.0.1:7481
 
+#include <iostream>
+
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "examples/daemon/run_daemon.h"
@@ -9,7 +11,10 @@
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Serves demo.KeyValue until SIGTERM or SIGINT.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "kvstore_server: takes flags alone; see --help\n";
+    return 2;
+  }
   verbena::examples::TerminationSignals signals;
 
   verbena::examples::KeyValueService service;

@@ -104,4 +104,5 @@ if "$client" --servers="$servers" watch folder1 2>"$work/errors"; then fail "a w
 grep -q 'a watch is of one folder' "$work/errors" || fail "words for it: $(cat "$work/errors")"
 if "$client" --servers="$servers" put key 2>"$work/errors"; then fail "a key without a value was taken"; fi
 grep -q 'put KEY VALUE' "$work/errors" || fail "words for it: $(cat "$work/errors")"
+expect_flags_alone "$server"
 echo PASSED
