@@ -70,7 +70,7 @@ struct ChannelOptions {
   // after seconds.
   std::shared_ptr<Authenticator> credentials;
 
-  // To each server. Spread over the loops; calls are spread over the connections.
+  // To each server; 65,536 at most. Spread over the loops; calls are spread over the connections.
   int connections = 1;
   bool connect_ahead = true;  // False: connect with the first call, and again only when a call needs it.
 

@@ -19,13 +19,17 @@ namespace {
 // At the same time, to servers of which it is not known how many there will be.
 constexpr size_t kAuthenticationsMax = 4096;
 
+constexpr int kConnectionsMax = 65536;  // To each server.
+
 constexpr absl::string_view kDestroyed = "the channel was destroyed";
 
 absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.loop == nullptr && options.loops < 1) {
     return absl::InvalidArgumentError("ChannelOptions::loops must be at least 1");
   }
-  if (options.connections < 1) return absl::InvalidArgumentError("ChannelOptions::connections must be at least 1");
+  if (options.connections < 1 || options.connections > kConnectionsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("ChannelOptions::connections must be 1 to ", kConnectionsMax));
+  }
   if (options.calls_in_flight_max < 1) {
     return absl::InvalidArgumentError("ChannelOptions::calls_in_flight_max must be at least 1");
   }

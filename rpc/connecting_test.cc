@@ -147,8 +147,11 @@ TEST_F(ConnectingTest, BadAddressesAndOptionsAreRefusedAtOnce) {
   for (const absl::string_view address : {"host:1", "rdma://host:1", "soft://host:1", "[::1]:7471"}) {
     EXPECT_TRUE(rpc::ChannelCore::Open(&network_, address, options_).ok()) << address;
   }
-  options_.connections = 0;
-  EXPECT_EQ(rpc::ChannelCore::Open(&network_, "host:1", options_).status().code(), absl::StatusCode::kInvalidArgument);
+  for (const int connections : {0, 65537, std::numeric_limits<int>::max()}) {
+    options_.connections = connections;
+    EXPECT_EQ(rpc::ChannelCore::Open(&network_, "host:1", options_).status().code(), absl::StatusCode::kInvalidArgument)
+        << connections;
+  }
 }
 
 TEST_F(ConnectingTest, StreamWindowIsWithinBounds) {
