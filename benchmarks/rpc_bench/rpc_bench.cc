@@ -17,6 +17,8 @@
 // The server is another process, this program run again; the two ends are pinned to a core each. Raw and calls take
 // turns in short rounds, and medians are reported, because machines are noisy.
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -90,6 +92,7 @@ namespace {
 constexpr int64_t kBytesMax = int64_t{1} << 30;
 constexpr int64_t kInFlightMax = 8192;
 constexpr double kRateMax = 1e7;
+constexpr double kSecondsMax = 86400;
 
 // Nothing: flags ask for two kinds at once.
 std::optional<Load> LoadFromFlags() {
@@ -178,7 +181,9 @@ absl::Status CheckFlags() {
   status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_connections) == 1,
                       "--streaming is over one connection"));
-  status.Update(check(absl::GetFlag(FLAGS_seconds) > 0, "--seconds must be more than 0"));
+  const double seconds = absl::GetFlag(FLAGS_seconds);
+  status.Update(check(seconds > 0 && seconds <= kSecondsMax,
+                      absl::StrCat("--seconds must be more than 0, and at most ", kSecondsMax)));
   status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
   return status;
 }
@@ -200,6 +205,16 @@ size_t DefaultInFlight(const BenchSettings& settings) {
       break;
   }
   return 1;
+}
+
+// Each end of the raw measurement has room for all that is in flight.
+absl::Status CheckMemory(const BenchSettings& settings) {
+  const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  const uint64_t in_flight = settings.in_flight;
+  if (in_flight <= machine / 2 / settings.raw_message_bytes()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--in_flight=", in_flight, " of ", settings.raw_message_bytes(),
+                                                 " bytes, at both ends, are more than this machine's ", machine,
+                                                 " bytes of memory"));
 }
 
 absl::StatusOr<BenchSettings> SettingsFromFlags() {
@@ -227,6 +242,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   settings.connections = absl::GetFlag(FLAGS_connections);
   settings.round_duration = absl::Seconds(absl::GetFlag(FLAGS_seconds)) / absl::GetFlag(FLAGS_rounds);
   settings.cpus = ChooseCpus();
+  if (absl::Status status = CheckMemory(settings); !status.ok()) return status;
   return settings;
 }
 
@@ -290,7 +306,10 @@ absl::Status Run() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Measures unary calls beside raw verbs on the same device.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "rpc_bench: takes flags alone; see --help\n";
+    return 2;
+  }
   if (absl::Status status = verbena::benchmarks::Run(); !status.ok()) {
     std::cerr << absl::StrCat("rpc_bench: ", status.ToString(), "\n");
     return 1;

@@ -208,6 +208,10 @@ class RpcBench(unittest.TestCase):
             ("--streaming --one_way=both", "--one_way must be client or server"),
             ("--streaming --one_way=client --in_flight=2", "as many in flight as the window lets"),
             ("--beside_response", "says where the --beside_attachment is"),
+            ("--seconds=inf", "--seconds must be more than 0, and at most 86400"),
+            ("--in_flight=8192 --attachment=1073741824", "more than this machine's"),
+            ("--connections=2147483647", "ChannelOptions::connections must be 1 to 65536"),
+            ("rate=8", "takes flags alone"),
             ("--wait=sometimes", "must be busy, event or adaptive"),
         ):
             with self.subTest(flag=flag):
