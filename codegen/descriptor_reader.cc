@@ -21,10 +21,16 @@ using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
 using google::protobuf::SourceLocation;
 
-// A class cannot have a member class of its own name.
+// A class cannot have a member class of its own name, nor name itself within one.
 const std::set<std::string>& ReservedServiceNames() {
-  static const auto* names =
-      new std::set<std::string>{"Stub", "StubInterface", "MockStub", "Service", "CallbackService", "CoService"};
+  static const auto* names = new std::set<std::string>{
+      "Stub", "StubInterface", "MockStub", "AsyncInterface", "MockAsync", "Service", "CallbackService", "CoService"};
+  return *names;
+}
+
+// Without a package a class stands beside the namespaces that generated code names.
+const std::set<std::string>& GlobalNamespaces() {
+  static const auto* names = new std::set<std::string>{"absl", "google", "std", "testing", "verbena"};
   return *names;
 }
 
@@ -157,6 +163,7 @@ absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   for (int i = 0; i < file.service_count(); ++i) names.push_back(file.service(i)->name());
   std::set<std::string> reserved = MessageNames(file);
   reserved.insert(ReservedServiceNames().begin(), ReservedServiceNames().end());
+  if (file.package().empty()) reserved.insert(GlobalNamespaces().begin(), GlobalNamespaces().end());
   std::vector<std::string> cpp_names = DistinctCppNames(names, reserved);
   for (int i = 0; i < file.service_count(); ++i) {
     model.services.push_back(ReadService(*file.service(i), std::move(cpp_names[i])));

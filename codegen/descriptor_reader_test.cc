@@ -88,12 +88,24 @@ TEST(ReadFile, KeywordMethodIsEscapedButKeepsItsNameOnTheWire) {
 }
 
 TEST(ReadFile, ServiceNamedLikeAMemberClassIsEscaped) {
-  const FileModel model = ModelOf("service Stub {} service Stub_ {} service register {}");
+  const FileModel model =
+      ModelOf("service Stub {} service Stub_ {} service register {} service MockAsync {} service AsyncInterface {}");
   EXPECT_EQ(model.services[0].cpp_name, "Stub__");
   EXPECT_EQ(model.services[1].cpp_name, "Stub_");
   EXPECT_EQ(model.services[2].cpp_name, "register_");
+  EXPECT_EQ(model.services[3].cpp_name, "MockAsync_");
+  EXPECT_EQ(model.services[4].cpp_name, "AsyncInterface_");
   EXPECT_EQ(model.services[0].full_name, "demo.Stub");
   EXPECT_THAT(model.services[0].methods, IsEmpty());
+}
+
+TEST(ReadFile, ServiceWithoutAPackageIsNotNamedLikeANamespace) {
+  const ParsedFile file("syntax = \"proto3\"; service verbena {} service std {} service Verbena {}");
+  const absl::StatusOr<FileModel> model = ReadFile(*file);
+  EXPECT_EQ(model->services[0].cpp_name, "verbena_");
+  EXPECT_EQ(model->services[1].cpp_name, "std_");
+  EXPECT_EQ(model->services[2].cpp_name, "Verbena");
+  EXPECT_EQ(ModelOf("service verbena {}").services[0].cpp_name, "verbena");
 }
 
 TEST(ReadFile, ServiceNamedLikeAMessagesClassIsEscaped) {
