@@ -17,19 +17,13 @@ constexpr size_t kMessagesUnheardMax = 256;  // By one member, beside what his s
 }  // namespace
 
 Task<absl::Status> ChatService::Talk(ServerContext* /*context*/, Stream* stream) {
-  demo::Said first;
-  const bool any = co_await stream->Read(&first);
-  if (!any || !first.has_join()) co_return absl::InvalidArgumentError("the first message does not join a room");
-  const demo::Said::Join& member = first.join();
-
   const auto ears = std::make_shared<Rooms::Ears>(*EventLoop::OfThisThread(), kMessagesUnheardMax);
-  absl::Status joined = rooms_.Join(member.room(), member.name(), ears);
-  if (!joined.ok()) co_return joined;
-  const absl::Cleanup leave = [this, &member] { rooms_.Leave(member.room(), member.name()); };
+  rooms_.Come(ears);
+  const absl::Cleanup go_away = [this, &ears] { rooms_.GoAway(ears); };
 
   // Goes on beside this, and is destroyed with it. It ends at once when the call does: so this ends, too.
   const RunningTask listening =
-      StartTask(Listen(member, *stream), [ears](absl::Status status) { ears->Close(std::move(status)); });
+      StartTask(Listen(*stream, ears), [ears](absl::Status status) { ears->Close(std::move(status)); });
   while (std::optional<demo::Heard> heard = co_await ears->Next()) {
     absl::Status written = co_await stream->Write(*std::move(heard));
     if (!written.ok()) co_return written;
@@ -37,7 +31,15 @@ Task<absl::Status> ChatService::Talk(ServerContext* /*context*/, Stream* stream)
   co_return ears->end();
 }
 
-Task<absl::Status> ChatService::Listen(const demo::Said::Join& member, Stream& stream) {
+Task<absl::Status> ChatService::Listen(Stream& stream, std::shared_ptr<Rooms::Ears> ears) {
+  demo::Said first;
+  const bool any = co_await stream.Read(&first);
+  if (!any || !first.has_join()) co_return absl::InvalidArgumentError("the first message does not join a room");
+  const demo::Said::Join& member = first.join();
+  absl::Status joined = rooms_.Join(member.room(), member.name(), std::move(ears));
+  if (!joined.ok()) co_return joined;
+  const absl::Cleanup leave = [this, &member] { rooms_.Leave(member.room(), member.name()); };
+
   demo::Said said;
   while (co_await stream.Read(&said)) {
     if (!said.has_text()) co_return absl::InvalidArgumentError("a message that says nothing");

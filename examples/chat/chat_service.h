@@ -6,6 +6,8 @@
 #ifndef VERBENA_EXAMPLES_CHAT_CHAT_SERVICE_H_
 #define VERBENA_EXAMPLES_CHAT_CHAT_SERVICE_H_
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "examples/chat/chat.verbena.h"
 #include "examples/chat/rooms.h"
@@ -22,8 +24,8 @@ class ChatService final : public demo::Chat::CoService {
  private:
   using Stream = CoServerReaderWriter<demo::Heard, demo::Said>;
 
-  // Says in the room what the member says, until he ends his stream or says something wrong.
-  Task<absl::Status> Listen(const demo::Said::Join& member, Stream& stream);
+  // Has the member join, and says in the room what he says, until he ends his stream or says something wrong.
+  Task<absl::Status> Listen(Stream& stream, std::shared_ptr<Rooms::Ears> ears);
 
   Rooms rooms_;
 };

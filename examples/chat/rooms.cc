@@ -15,6 +15,17 @@ absl::Status CheckLength(absl::string_view what, absl::string_view text, size_t 
 
 }  // namespace
 
+void Rooms::Come(std::shared_ptr<Ears> ears) {
+  const std::lock_guard lock(mu_);
+  if (closed_.has_value()) return ears->Close(*closed_);
+  at_the_door_.insert(std::move(ears));
+}
+
+void Rooms::GoAway(const std::shared_ptr<Ears>& ears) {
+  const std::lock_guard lock(mu_);
+  at_the_door_.erase(ears);
+}
+
 absl::Status Rooms::Join(const std::string& room, const std::string& name, std::shared_ptr<Ears> ears) {
   absl::Status checked = CheckLength("the room's name", room, kNameBytesMax);
   checked.Update(CheckLength("the member's name", name, kNameBytesMax));
@@ -25,9 +36,10 @@ absl::Status Rooms::Join(const std::string& room, const std::string& name, std::
   if (members.size() == kMembersMax) {
     return absl::ResourceExhaustedError(absl::StrCat("room ", room, " is full: it has ", kMembersMax, " members"));
   }
-  if (!members.emplace(name, std::move(ears)).second) {
+  if (!members.emplace(name, ears).second) {
     return absl::AlreadyExistsError(absl::StrCat("somebody called ", name, " is in room ", room));
   }
+  at_the_door_.erase(ears);
   Tell(members, "", absl::StrCat(name, " has joined"));
   return absl::OkStatus();
 }
@@ -50,6 +62,7 @@ void Rooms::Leave(const std::string& room, const std::string& name) {
 
 void Rooms::Close(absl::Status why) {
   const std::lock_guard lock(mu_);
+  for (const auto& ears : at_the_door_) ears->Close(why);
   for (const auto& [room, members] : rooms_) {
     for (const auto& [name, ears] : members) ears->Close(why);
   }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -28,6 +29,9 @@ class Rooms {
  public:
   using Ears = Mailbox<demo::Heard>;
 
+  // Somebody is at the door: Close closes his ears, too, until he has joined or gone away.
+  void Come(std::shared_ptr<Ears> ears);
+  void GoAway(const std::shared_ptr<Ears>& ears);
   // From now on `ears` are put all that is said there, first of all that `name` has joined. InvalidArgument,
   // AlreadyExists, ResourceExhausted, Unavailable: not joined; in words.
   absl::Status Join(const std::string& room, const std::string& name, std::shared_ptr<Ears> ears);
@@ -44,6 +48,7 @@ class Rooms {
   static void Tell(const Members& members, const std::string& name, const std::string& text);
 
   std::mutex mu_;
+  std::set<std::shared_ptr<Ears>> at_the_door_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, Members> rooms_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mu_);
 };
