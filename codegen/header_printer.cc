@@ -76,7 +76,7 @@ void PrintFormClass(const ServiceModel& service, const FormClass& form, Printer&
                 "};\n");
 }
 
-// What callers depend on that are tested with MockStub, which is defined in a header of its own.
+// What callers depend on that are tested with MockStub, which is defined, with MockAsync, in a header of its own.
 void PrintStubInterface(const ServiceModel& service, Printer& printer) {
   printer.Print(
       "// What Stub implements, for callers that are tested with a MockStub (FILE_mock.verbena.h).\n"
@@ -98,6 +98,7 @@ void PrintStubInterface(const ServiceModel& service, Printer& printer) {
   printer.Outdent();
   printer.Print(
       "};\n"
+      "class MockAsync;\n"
       "class MockStub;\n"
       "\n");
 }

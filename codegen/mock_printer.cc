@@ -63,28 +63,26 @@ void PrintMethods(const ServiceModel& service, const char* MockText::*form, Prin
   for (const MethodModel& method : service.methods) printer.Print(VariablesOf(service, method), MockOf(method).*form);
 }
 
+void PrintClass(const ServiceModel& service, const char* begin, const char* MockText::*form, const char* end,
+                Printer& printer) {
+  printer.Print(VariablesOf(service), begin);
+  printer.Indent();
+  PrintMethods(service, form, printer);
+  printer.Print(end);
+  printer.Outdent();
+  printer.Print("};\n\n");
+}
+
 void PrintMockStub(const ServiceModel& service, Printer& printer) {
-  printer.Print(VariablesOf(service),
-                "class $service$::MockStub : public $service$::StubInterface {\n"
-                " public:\n"
-                "  class MockAsync : public $service$::StubInterface::AsyncInterface {\n"
-                "   public:\n");
-  printer.Indent();
-  printer.Indent();
-  PrintMethods(service, &MockText::async, printer);
-  printer.Outdent();
-  printer.Print(
-      "};\n"
-      "\n");
-  PrintMethods(service, &MockText::blocking, printer);
-  printer.Print("MockAsync* async() override { return &async_; }\n");
-  printer.Outdent();
-  printer.Print(
-      "\n"
-      " private:\n"
-      "  MockAsync async_;\n"
-      "};\n"
-      "\n");
+  PrintClass(service,
+             "class $service$::MockAsync : public $service$::StubInterface::AsyncInterface {\n"
+             " public:\n",
+             &MockText::async, "", printer);
+  PrintClass(service,
+             "// NiceMock and StrictMock know a mock by its address, which is that of its first base.\n"
+             "class $service$::MockStub : public $service$::MockAsync, public $service$::StubInterface {\n"
+             " public:\n",
+             &MockText::blocking, "MockAsync* async() override { return this; }\n", printer);
 }
 
 }  // namespace

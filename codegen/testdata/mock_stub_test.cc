@@ -1,6 +1,7 @@
 // Callers of a generated StubInterface, with its MockStub and with the Stub.
 
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -100,6 +101,15 @@ TEST(StubInterface, StubImplementsIt) {
   const auto server = *verbena::testing::InProcessServer::Start({&real});
   Oracle::Stub stub(*server->NewChannel());
   EXPECT_EQ(*AskTwice(stub, "echo"), "echo");
+}
+
+TEST(MockStub, StrictOneIsStrictAboutItsAsynchronousCalls) {
+  EXPECT_NONFATAL_FAILURE(
+      {
+        StrictMock<Oracle::MockStub> oracle;
+        oracle.async()->Ask(nullptr, nullptr, nullptr, nullptr);
+      },
+      "Uninteresting mock function call");
 }
 
 }  // namespace
