@@ -16,6 +16,10 @@
 // Blocking handlers have threads that take turns with the test's: they run while the loop does, and wait only for
 // Verbena (their streams, calls that they make). One that waits for anything else stops everything.
 //
+// Services whose handlers call each other belong to one server, and call over a channel of it. Of two servers each has
+// a clock and a loop of its own, which only the calls to itself drive: a handler of the one that waits for the other
+// waits for ever.
+//
 // Owner: the test; the services outlive it. Channels are to be destroyed before; calls on one that is not end as
 // UNAVAILABLE. Thread: the one that creates it; not within call-backs or handlers.
 
@@ -50,7 +54,7 @@ class VirtualTimeServer {
 
   // Runs all that can run at this instant.
   void RunUntilIdle();
-  // Lets time pass: all that is due up to then runs, each at its own instant.
+  // Lets time pass, which is not infinite: all that is due up to then runs, each at its own instant.
   void Advance(absl::Duration duration);
 
   // Of the server and of every channel: for coroutines, timers, and the time (Now, WallNow). The wall clock begins at

@@ -180,6 +180,26 @@ TEST_F(BlockingTest, CallsPastTheExecutorsThreadsWaitAndPastItsQueueAreRefused) 
   EXPECT_EQ(waiting.status, absl::OkStatus());
 }
 
+TEST(VirtualTimeServer, HandlersCallEachOtherOverAChannelOfTheirServer) {
+  class Front final : public Echo::Service {
+   public:
+    absl::Status Say(ServerContext*, const Text* request, Text* reply) override {
+      ClientContext context;
+      return request->value().empty() ? absl::OkStatus() : stub->Say(&context, {}, reply);
+    }
+    std::optional<Echo::Stub> stub;
+  };
+  Front front;
+  const auto server = *VirtualTimeServer::Start({&front});
+  const std::shared_ptr<Channel> channel = *server->NewChannel();
+  front.stub.emplace(channel);
+  ClientContext context;
+  Text request, reply;
+  request.set_value("further");
+  EXPECT_EQ(Echo::Stub(channel).Say(&context, request, &reply), absl::OkStatus());
+  front.stub.reset();
+}
+
 TEST(VirtualTimeServer, BadOptionsAreRefusedInWords) {
   ServerOptions options;
   options.executor_threads = 0;
