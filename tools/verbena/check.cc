@@ -37,7 +37,11 @@ Seen Connect(check::Check::Stub& stub) {
   const check::EchoRequest request;
   check::EchoReply reply;
   const absl::Time begin = absl::Now();
-  if (absl::Status status = stub.Echo(&context, request, &reply); !status.ok()) return status;
+  if (absl::Status status = stub.Echo(&context, request, &reply); !status.ok()) {
+    if (!absl::IsUnimplemented(status)) return status;
+    return absl::UnimplementedError(
+        absl::StrCat(status.message(), "; what is checked is a server that `verbena check-server` started"));
+  }
   return absl::StrFormat("the first answer came within %.1f ms", absl::ToDoubleMilliseconds(absl::Now() - begin));
 }
 

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rpc/health/health_service.h"
 #include "rpc/server.h"
 #include "rpc/server_context.h"
 #include "tools/verbena/check_service.h"
@@ -89,6 +90,14 @@ TEST(Check, WithoutAServerSaysWhyAndTriesNothingElse) {
   const Outcome outcome = CheckAgainst("soft://127.0.0.1:1");
   EXPECT_FALSE(outcome.ok);
   EXPECT_THAT(outcome.said, AllOf(HasSubstr("FAILED  connection: UNAVAILABLE"), Not(HasSubstr("small calls"))));
+}
+
+TEST(Check, OfAServerOfOtherServicesSaysWhichOneIsChecked) {
+  HealthService service;
+  const std::unique_ptr<Server> server = Serve(&service);
+  const Outcome outcome = CheckAgainst(server->addresses().front());
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_THAT(outcome.said, AllOf(HasSubstr("FAILED  connection: UNIMPLEMENTED"), HasSubstr("`verbena check-server`")));
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ absl::Status RunHealth(std::shared_ptr<Channel> channel, const std::string& serv
   request.set_service(service);
   HealthCheckResponse response;
   absl::Status status = Health::Stub(std::move(channel)).Check(&context, request, &response);
+  if (absl::IsUnimplemented(status)) {
+    return absl::UnimplementedError(
+        absl::StrCat(status.message(), "; it has to register a verbena::HealthService (//rpc/health)"));
+  }
   if (!status.ok()) return status;
   output << HealthCheckResponse::ServingStatus_Name(response.status()) << '\n';
   if (response.status() == HealthCheckResponse::SERVING) return absl::OkStatus();

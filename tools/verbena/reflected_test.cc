@@ -182,10 +182,14 @@ TEST_F(ReflectedTest, ErrorIsOneWhateverItsCode) {
   }
 }
 
-TEST_F(ReflectedTest, ServerWithoutReflectionSaysSo) {
+TEST_F(ReflectedTest, OfAServerWithoutReflectionOneHearsWhatItLacks) {
   Serve({&greeting_});
   ExpectFailed(RunList(*schema_, "", output_), absl::StatusCode::kUnimplemented, "grpc.reflection.v1.ServerReflection");
+  ExpectFailed(RunList(*schema_, "", output_), absl::StatusCode::kUnimplemented,
+               "register a verbena::ReflectionService");
   ExpectFailed(RunHealth(channel_, "", kTimeout, output_), absl::StatusCode::kUnimplemented, "grpc.health.v1.Health");
+  ExpectFailed(RunHealth(channel_, "", kTimeout, output_), absl::StatusCode::kUnimplemented,
+               "register a verbena::HealthService");
 }
 
 }  // namespace

@@ -43,7 +43,11 @@ absl::StatusOr<ServerReflectionResponse> ServerSchema::Ask(const ServerReflectio
   stream->WritesDone();
   ServerReflectionResponse response;
   const bool read = written.ok() && stream->Read(&response);
-  if (absl::Status status = stream->Finish(); !status.ok()) return status;
+  if (absl::Status status = stream->Finish(); !status.ok()) {
+    if (!absl::IsUnimplemented(status)) return status;
+    return absl::UnimplementedError(
+        absl::StrCat(status.message(), "; it has to register a verbena::ReflectionService (//rpc/reflection)"));
+  }
   if (!read) return absl::DataLossError("the server's reflection did not answer");
   if (response.has_error_response()) return ErrorOf(response.error_response());
   return response;
