@@ -20,10 +20,7 @@ void Channel::SetConnectivityCallback(absl::AnyInvocable<void(ConnectivityState)
 
 void Channel::Connect() { core_->Connect(); }
 
-bool Channel::WaitUntilReady(absl::Duration timeout) {
-  Connect();
-  return core_->connectivity().WaitUntilReady(timeout);
-}
+bool Channel::WaitUntilReady(absl::Duration timeout) { return core_->WaitUntilReady(timeout); }
 
 std::string Channel::DescribeState() const { return core_->DescribeState(); }
 

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -227,6 +228,21 @@ absl::Status ChannelCore::Await(CompletionWaiter& waiter) {
   // The user stopped the loop: nothing will ever run on it again.
   lanes_.lanes[0]->Shutdown("the event loop was stopped");
   return waiter.done() ? waiter.Wait() : absl::CancelledError("the event loop was stopped");
+}
+
+bool ChannelCore::WaitUntilReady(absl::Duration timeout) {
+  Connect();
+  if (!DrivesTheLoop()) return board_->WaitUntilReady(timeout);
+  EventLoop& loop = *options_.loop;
+  const auto is_ready = [this] { return board_->state() == ConnectivityState::kReady; };
+  bool is_over = loop.InLoopThread();  // Within a call-back nothing happens while that waits.
+  std::optional<transport::TimerId> timer;
+  if (!is_over && timeout < absl::InfiniteDuration()) {
+    timer = loop.AddTimer(loop.Now() + timeout, [&is_over] { is_over = true; });
+  }
+  if (!is_over) loop.RunUntil([&] { return is_over || is_ready(); });
+  if (timer.has_value()) loop.CancelTimer(*timer);
+  return is_ready();
 }
 
 std::string ChannelCore::DescribeState() const {

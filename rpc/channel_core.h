@@ -49,6 +49,7 @@ class ChannelCore {
   std::string DescribeState() const;
   ConnectivityBoard& connectivity() { return *board_; }
   void Connect() { OnEachLane(&ChannelLane::Connect); }
+  bool WaitUntilReady(absl::Duration timeout);
 
  private:
   using Lane = std::shared_ptr<ChannelLane>;

@@ -132,6 +132,16 @@ TEST_F(HoldingTest, SameTestTakesTheSameCourseTwice) {
   EXPECT_EQ(attempts_at(service_), attempts_at(service_));
 }
 
+TEST_F(HoldingTest, WaitForAConnectionTakesTheClocksTime) {
+  server_->faults().SetConnectDelay(absl::Hours(2));
+  channel_ = *server_->NewChannel();
+  const absl::Time before = Now();
+  EXPECT_FALSE(channel_->WaitUntilReady(absl::Hours(1)));
+  EXPECT_EQ(Now() - before, absl::Hours(1));
+  EXPECT_TRUE(channel_->WaitUntilReady(absl::InfiniteDuration()));
+  EXPECT_EQ(Now() - before, absl::Hours(2));
+}
+
 TEST_F(RelayTest, SleepOfACoroutineTakesNoRealTime) {
   Connect();
   const Call call(*stub_, absl::InfiniteDuration());
