@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -235,13 +234,14 @@ bool ChannelCore::WaitUntilReady(absl::Duration timeout) {
   if (!DrivesTheLoop()) return board_->WaitUntilReady(timeout);
   EventLoop& loop = *options_.loop;
   const auto is_ready = [this] { return board_->state() == ConnectivityState::kReady; };
-  bool is_over = loop.InLoopThread();  // Within a call-back nothing happens while that waits.
-  std::optional<transport::TimerId> timer;
-  if (!is_over && timeout < absl::InfiniteDuration()) {
-    timer = loop.AddTimer(loop.Now() + timeout, [&is_over] { is_over = true; });
+  if (loop.InLoopThread()) return is_ready();  // Within a call-back nothing happens while that waits.
+  bool is_over = false;
+  transport::TimerId timer = 0;
+  if (timeout < absl::InfiniteDuration()) {
+    timer = loop.AddTimer(loop.ReadNow() + timeout, [&is_over] { is_over = true; });  // It may not have run for long.
   }
-  if (!is_over) loop.RunUntil([&] { return is_over || is_ready(); });
-  if (timer.has_value()) loop.CancelTimer(*timer);
+  loop.RunUntil([&] { return is_over || is_ready(); });
+  loop.CancelTimer(timer);
   return is_ready();
 }
 
