@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The library's own accessors throw on what is not expected; these answer with null, "" and 0.
+// The library's own accessors throw on what is not expected; these answer with null, "" and 0. To copy a value or to
+// print it goes down its nesting call by call, and that is as deep as whoever wrote it likes: only numbers are.
 Json Parse(absl::string_view text) {
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
@@ -138,8 +139,8 @@ absl::StatusOr<int64_t> ParseEtcdKeepAlive(absl::string_view answer) {
 std::string EtcdErrorWords(absl::string_view answer) {
   const Json json = Parse(answer);
   const Json& error = Member(json, "error");
-  for (const Json& words : {Member(error, "message"), Member(json, "message"), error}) {
-    if (!Text(words).empty()) return Text(words);
+  for (const Json* words : {&Member(error, "message"), &Member(json, "message"), &error}) {
+    if (!Text(*words).empty()) return Text(*words);
   }
   return absl::CHexEscape(answer.substr(0, 200));
 }
@@ -152,7 +153,7 @@ absl::StatusOr<ServerAddress> ParseEtcdValue(absl::string_view value) {
     server.text = Text(Member(json, "address"));
     const Json& weight = Member(json, "weight");
     if (!weight.is_null()) {
-      const absl::StatusOr<uint32_t> parsed = ParseServerWeight(weight.dump());
+      const absl::StatusOr<uint32_t> parsed = ParseServerWeight(weight.is_number() ? weight.dump() : "no number");
       if (!parsed.ok()) return parsed.status();
       server.weight = *parsed;
     }

@@ -83,6 +83,14 @@ TEST(EtcdJson, ValuesAreAddressesOrJson) {
   EXPECT_EQ(words("nonsense"), "INVALID_ARGUMENT: \"nonsense\": the port is missing; write host:port");
 }
 
+// As deep as etcd takes a value: who goes down it call by call finds the end of his stack.
+TEST(EtcdJson, WhatIsNestedDeeplyIsAnErrorAsWell) {
+  constexpr size_t kDepth = 700'000;
+  const std::string nested = std::string(kDepth, '[') + std::string(kDepth, ']');
+  EXPECT_FALSE(ParseEtcdValue(R"({"address":"a:1","weight":)" + nested + "}").ok());
+  EXPECT_EQ(EtcdErrorWords(R"({"error":)" + nested + "}").substr(0, 13), R"({\"error\":[[)");
+}
+
 TEST(EtcdJson, ValueIsReadBack) {
   const ServerAddress server = {"soft://[::1]:7", 9};
   EXPECT_EQ(ParseEtcdValue(FormatEtcdValue(server)).value(), server);
