@@ -57,9 +57,11 @@ void DnsLookup::Run() {
 }
 
 void DnsLookup::AwaitNext(absl::Time asked, absl::Time next) {
-  while (!stopping() && MonotonicNow() < next) {
-    Await(next);
+  while (!stopping()) {
+    // First: one that came during the look-up has woken nobody who looks at it.
     if (TakeRefresh()) next = std::min(next, asked + options_.dns_refresh_interval_min);
+    if (MonotonicNow() >= next) return;
+    Await(next);
   }
 }
 

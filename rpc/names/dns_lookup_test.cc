@@ -71,6 +71,19 @@ TEST_F(DnsLookupTest, RefreshDoesNotWaitForTheInterval) {
   EXPECT_EQ(told_.Next(), "10.0.0.2:70");
 }
 
+TEST_F(DnsLookupTest, RefreshDuringALookUpIsFollowedByAnother) {
+  options_.dns_try_timeout = absl::Milliseconds(300);
+  responder_.Set(kName, {"10.0.0.1"});
+  responder_.FallSilent();
+  Watch();
+  ASSERT_TRUE(responder_.AwaitQuestions(kQuestionsOfALookUp));
+  source_->Refresh();
+  responder_.Speak();  // To the second try.
+  EXPECT_EQ(told_.Next(), "10.0.0.1:70");
+  responder_.Set(kName, {"10.0.0.2"});
+  EXPECT_EQ(told_.Next(), "10.0.0.2:70");
+}
+
 TEST_F(DnsLookupTest, RefreshesAreLimited) {
   options_.dns_refresh_interval_min = absl::Milliseconds(300);
   responder_.Set(kName, {"10.0.0.1"});

@@ -91,6 +91,11 @@ void DnsResponder::FallSilent() {
   silent_ = true;
 }
 
+void DnsResponder::Speak() {
+  const std::lock_guard lock(mu_);
+  silent_ = false;
+}
+
 int DnsResponder::questions() {
   const std::lock_guard lock(mu_);
   return questions_;

@@ -25,6 +25,8 @@ class DnsResponder {
   void Set(const std::string& name, std::vector<std::string> addresses);
   // Answers nothing from here on.
   void FallSilent();
+  // Answers again.
+  void Speak();
   // That it has been asked so far.
   int questions();
   // Blocks until it has been asked so many, or half a minute has passed: false.
