@@ -1,6 +1,7 @@
 #include "rpc/names/directory_watch.h"
 
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,7 +17,12 @@ constexpr uint32_t kDirectoryGone = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT |
 }  // namespace
 
 bool DirectoryWatch::Open() {
-  if (fd_ >= 0) return true;
+  struct stat now = {};  // First: if a link is switched between the two, the next call finds out.
+  if (stat(directory_.c_str(), &now) != 0) now = {};
+  if (fd_ >= 0 && now.st_dev == device_ && now.st_ino == inode_) return true;
+  Close();
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
   fd_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (fd_ < 0) return false;
   if (inotify_add_watch(fd_, directory_.c_str(), kChanged | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) >= 0)

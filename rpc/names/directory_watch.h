@@ -5,6 +5,8 @@
 #ifndef VERBENA_RPC_NAMES_DIRECTORY_WATCH_H_
 #define VERBENA_RPC_NAMES_DIRECTORY_WATCH_H_
 
+#include <sys/types.h>
+
 #include <string>
 
 namespace verbena::rpc {
@@ -16,7 +18,8 @@ class DirectoryWatch {
   DirectoryWatch(const DirectoryWatch&) = delete;
   DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
-  // Watches, if it does not. False: the directory is not there, or the system has no watch left. Ask again later.
+  // Watches, if it does not, or what it watches is not of that name any more: a link on the way was switched. False:
+  // the directory is not there, or the system has no watch left. Ask again later.
   bool Open();
 
   // Readable when something has happened; -1 if it is not open.
@@ -29,6 +32,9 @@ class DirectoryWatch {
 
   const std::string directory_;
   int fd_ = -1;
+  // Which directory is watched.
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
 };
 
 }  // namespace verbena::rpc

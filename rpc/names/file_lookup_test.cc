@@ -86,6 +86,23 @@ TEST_F(FileLookupTest, SwitchedLinkIsSeen) {
   EXPECT_EQ(told_.Next(), "a:2");
 }
 
+// The folder that was left is still there, and nothing happens in it.
+TEST_F(FileLookupTest, FolderThatALinkWasSwitchedToIsWatched) {
+  for (const std::string version : {"1", "2"}) {
+    std::filesystem::create_directory(folder_.Path("version" + version));
+    folder_.Write("version" + version + "/servers", "a:" + version + "\n");
+  }
+  std::filesystem::create_symlink("version1", folder_.Path("current"));
+  Watch("current/servers");
+  EXPECT_EQ(told_.Next(), "a:1");
+  std::filesystem::create_symlink("version2", folder_.Path("next"));
+  std::filesystem::rename(folder_.Path("next"), folder_.Path("current"));
+  source_->Refresh();
+  EXPECT_EQ(told_.Next(), "a:2");
+  folder_.Replace("current/servers", "b:2\n");
+  EXPECT_EQ(told_.Next(), "b:2");
+}
+
 TEST_F(FileLookupTest, FolderThatIsRemovedAndMadeAgainIsWatchedAgain) {
   std::filesystem::create_directory(folder_.Path("etc"));
   folder_.Write("etc/servers", "a:1\n");
