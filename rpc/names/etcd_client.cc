@@ -83,6 +83,16 @@ absl::StatusOr<std::string> EtcdClient::Ask(absl::string_view path, std::string 
   return absl::UnavailableError(absl::StrCat(post.url, ": HTTP ", *http_status, ": ", EtcdErrorWords(answer)));
 }
 
+template <typename Value>
+absl::StatusOr<Value> EtcdClient::AskFor(absl::string_view path, std::string request,
+                                         absl::StatusOr<Value> (*parse)(absl::string_view answer)) {
+  const absl::StatusOr<std::string> answer = Ask(path, std::move(request));
+  if (!answer.ok()) return answer.status();
+  absl::StatusOr<Value> parsed = parse(*answer);
+  if (!parsed.ok()) NextEndpoint();
+  return parsed;
+}
+
 EtcdClient EtcdClient::Unstoppable(absl::Duration timeout) const {
   EtcdClient client(endpoints_, timeout, nullptr);
   client.current_ = current_;
@@ -90,8 +100,7 @@ EtcdClient EtcdClient::Unstoppable(absl::Duration timeout) const {
 }
 
 absl::StatusOr<EtcdSnapshot> EtcdClient::Range(absl::string_view prefix) {
-  const absl::StatusOr<std::string> answer = Ask("kv/range", EtcdRangeRequest(prefix));
-  return answer.ok() ? ParseEtcdRange(*answer) : answer.status();
+  return AskFor("kv/range", EtcdRangeRequest(prefix), ParseEtcdRange);
 }
 
 absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision,
@@ -117,8 +126,7 @@ absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision,
 }
 
 absl::StatusOr<int64_t> EtcdClient::GrantLease(absl::Duration ttl) {
-  const absl::StatusOr<std::string> answer = Ask("lease/grant", EtcdGrantRequest(absl::ToInt64Seconds(ttl)));
-  return answer.ok() ? ParseEtcdGrant(*answer) : answer.status();
+  return AskFor("lease/grant", EtcdGrantRequest(absl::ToInt64Seconds(ttl)), ParseEtcdGrant);
 }
 
 absl::Status EtcdClient::Put(absl::string_view key, absl::string_view value, int64_t lease) {
@@ -126,9 +134,7 @@ absl::Status EtcdClient::Put(absl::string_view key, absl::string_view value, int
 }
 
 absl::Status EtcdClient::KeepAlive(int64_t lease) {
-  const absl::StatusOr<std::string> answer = Ask("lease/keepalive", EtcdLeaseRequest(lease));
-  if (!answer.ok()) return answer.status();
-  const absl::StatusOr<int64_t> seconds = ParseEtcdKeepAlive(*answer);
+  const absl::StatusOr<int64_t> seconds = AskFor("lease/keepalive", EtcdLeaseRequest(lease), ParseEtcdKeepAlive);
   if (!seconds.ok()) return seconds.status();
   return *seconds > 0 ? absl::OkStatus() : absl::NotFoundError("the lease has expired");
 }

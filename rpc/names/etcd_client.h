@@ -1,7 +1,7 @@
 // Requests to an etcd cluster (3.4 and later), over its JSON gateway. Each blocks; the task's Stop ends it.
 //
-// A request goes to one endpoint. After one that fails to answer, the next goes to the next: when to ask again is the
-// caller's. Errors are etcd's words or libcurl's, with the url. Owner and thread: one task's.
+// A request goes to one endpoint. After one that fails to answer, or is not understood, the next goes to the next: when
+// to ask again is the caller's. Errors are etcd's words or libcurl's, with the url. Owner and thread: one task's.
 
 #ifndef VERBENA_RPC_NAMES_ETCD_CLIENT_H_
 #define VERBENA_RPC_NAMES_ETCD_CLIENT_H_
@@ -58,6 +58,10 @@ class EtcdClient {
 
  private:
   absl::StatusOr<std::string> Ask(absl::string_view path, std::string request);
+  // The same, and what `parse` makes of the answer.
+  template <typename Value>
+  absl::StatusOr<Value> AskFor(absl::string_view path, std::string request,
+                               absl::StatusOr<Value> (*parse)(absl::string_view answer));
   std::string Url(absl::string_view path) const;
   void NextEndpoint() { current_ = (current_ + 1) % endpoints_.size(); }
 

@@ -35,6 +35,14 @@ TEST(EtcdClient, AnswerOfAnotherFormIsAnError) {
             absl::InvalidArgumentError("etcd's answer is not understood: <html>"));
 }
 
+TEST(EtcdClient, EndpointThatIsNotUnderstoodIsNotAskedAgain) {
+  const HttpResponder no_etcd(HttpResponder::Ok("<html>"));
+  const HttpResponder etcd(HttpResponder::Ok(R"({"header":{"revision":"7"}})"));
+  EtcdClient client({no_etcd.endpoint(), etcd.endpoint()}, absl::Seconds(30), /*stopped_by=*/nullptr);
+  EXPECT_FALSE(client.Range("shop/").ok());
+  EXPECT_EQ(client.Range("shop/").status(), absl::OkStatus());
+}
+
 TEST(EtcdClient, HttpErrorIsToldWithItsWords) {
   const absl::Status status = RangeOf("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nno leader");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
