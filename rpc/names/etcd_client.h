@@ -39,6 +39,7 @@ class EtcdClient {
   EtcdClient(std::vector<std::string> endpoints, absl::Duration timeout, BackgroundTask* stopped_by)
       : endpoints_(std::move(endpoints)), timeout_(timeout), stopped_by_(stopped_by) {}
 
+  int endpoints() const { return static_cast<int>(endpoints_.size()); }
   // The same cluster from the same endpoint on, by requests that nothing but `timeout` ends.
   EtcdClient Unstoppable(absl::Duration timeout) const;
 

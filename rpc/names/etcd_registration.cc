@@ -42,22 +42,31 @@ class RegistrationTask final : public BackgroundTask {
       SleepUntil(status.ok() ? now + ttl_ / 3 : retry_.NextAttempt());
       if (status.ok()) retry_.OnLost(MonotonicNow());
     }
-    if (lease_ != 0) client_.Unstoppable(kRevokeTimeout).Revoke(lease_).IgnoreError();
+    if (lease_ != 0) GiveUpLease();
   }
 
  private:
   // Keeps the lease alive, or puts the address under another one if there is none (any more).
   absl::Status Renew() {
-    if (lease_ != 0) {
+    if (is_put_) {
       const absl::Status alive = client_.KeepAlive(lease_);
       if (!absl::IsNotFound(alive)) return alive;
       lease_ = 0;
+      is_put_ = false;
     }
     const absl::StatusOr<int64_t> lease = client_.GrantLease(ttl_);
     if (!lease.ok()) return lease.status();
-    const absl::Status put = client_.Put(key_, value_, *lease);
-    if (put.ok()) lease_ = *lease;  // Otherwise it runs out by itself.
+    lease_ = *lease;
+    const absl::Status put = client_.Put(key_, value_, lease_);
+    is_put_ = put.ok();  // Otherwise another lease follows, and this one runs out by itself.
     return put;
+  }
+
+  // It may be an endpoint that is gone for which this one ends: each is asked, until one has done it.
+  void GiveUpLease() {
+    EtcdClient client = client_.Unstoppable(kRevokeTimeout / client_.endpoints());
+    for (int i = 0; i < client.endpoints() && !client.Revoke(lease_).ok(); ++i) {
+    }
   }
 
   void Report(const absl::Status& status) {
@@ -75,7 +84,8 @@ class RegistrationTask final : public BackgroundTask {
   EtcdClient client_;
   EtcdRegistration::Watcher watcher_;
   Reconnect retry_;
-  int64_t lease_ = 0;  // Under which the address is; 0 = none.
+  int64_t lease_ = 0;    // Under which the address is, or may be; 0 = none.
+  bool is_put_ = false;  // It is.
   std::optional<absl::Status> told_;
 };
 

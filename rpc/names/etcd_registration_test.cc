@@ -7,6 +7,7 @@
 #include "rpc/names/etcd_client.h"
 #include "rpc/names/name_source.h"
 #include "rpc/names/testing/etcd_process.h"
+#include "rpc/names/testing/http_responder.h"
 #include "rpc/names/testing/watched_lists.h"
 
 namespace verbena::rpc {
@@ -83,6 +84,50 @@ TEST_F(EtcdRegistrationTest, DestructorDoesNotWaitForAnEtcdThatIsAway) {
   const absl::Time start = absl::Now();
   registration.reset();
   EXPECT_LT(absl::Now() - start, absl::Seconds(20));
+}
+
+// Grants leases, and remembers what it was asked for. What is put is not answered, if so told.
+class FakeEtcd {
+ public:
+  explicit FakeEtcd(bool answers_puts = true)
+      : server_([this, answers_puts](const std::string& path) -> std::string {
+          asked_.Add(path);
+          return path == "/v3/kv/put" && !answers_puts ? "" : HttpResponder::Ok(R"({"ID":"77"})");
+        }) {}
+
+  Told& asked() { return asked_; }
+  std::string endpoint() const { return server_.endpoint(); }
+
+ private:
+  Told asked_;
+  HttpResponder server_;
+};
+
+std::unique_ptr<EtcdRegistration> RegisterFor(absl::Duration ttl, const std::string& endpoints, Told told) {
+  const auto watcher = [told](absl::Status status) mutable { told.Add(status.ToString()); };
+  EtcdRegistrationOptions options;
+  options.ttl = ttl;
+  return EtcdRegistration::Create("etcd://" + endpoints + "/shop", {"a:1"}, watcher, options).value();
+}
+
+// It may have been done all the same.
+TEST(EtcdRegistration, LeaseOfAPutWithoutAnAnswerIsGivenUp) {
+  FakeEtcd etcd(/*answers_puts=*/false);
+  auto registration = RegisterFor(absl::Hours(1), etcd.endpoint(), Told());
+  EXPECT_TRUE(etcd.asked().Await("/v3/kv/put"));
+  registration.reset();
+  EXPECT_EQ(etcd.asked().Next(), "/v3/lease/revoke");
+}
+
+TEST(EtcdRegistration, AnotherEndpointGivesUpTheLeaseIfTheFirstIsGone) {
+  auto first = std::make_unique<FakeEtcd>();
+  FakeEtcd second;
+  Told told;
+  auto registration = RegisterFor(absl::Hours(1), first->endpoint() + "," + second.endpoint(), told);
+  EXPECT_EQ(told.Next(), "OK");
+  first.reset();
+  registration.reset();
+  EXPECT_EQ(second.asked().Next(), "/v3/lease/revoke");
 }
 
 TEST(EtcdRegistration, BadArgumentsAreRefusedInWords) {

@@ -14,8 +14,8 @@
 namespace verbena::rpc {
 namespace {
 
-// Reads one request with a Content-Length. False if the other end closed first.
-bool ReadRequest(int connection) {
+// Reads one request with a Content-Length, and returns its path; empty if the other end closed first.
+std::string ReadRequest(int connection) {
   std::string request;
   char buffer[4096];
   while (true) {
@@ -23,10 +23,13 @@ bool ReadRequest(int connection) {
     const size_t length = request.find("Content-Length: ");
     if (head != std::string::npos && length != std::string::npos) {
       const long body = std::strtol(request.c_str() + length + 16, nullptr, 10);
-      if (request.size() >= head + 4 + static_cast<size_t>(body)) return true;
+      if (request.size() >= head + 4 + static_cast<size_t>(body)) {
+        const size_t path = request.find(' ') + 1;
+        return request.substr(path, request.find(' ', path) - path);
+      }
     }
     const ssize_t received = read(connection, buffer, sizeof(buffer));
-    if (received <= 0) return false;
+    if (received <= 0) return "";
     request.append(buffer, static_cast<size_t>(received));
   }
 }
@@ -34,7 +37,10 @@ bool ReadRequest(int connection) {
 }  // namespace
 
 HttpResponder::HttpResponder(std::string answer)
-    : answer_(std::move(answer)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    : HttpResponder([answer = std::move(answer)](const std::string&) { return answer; }) {}
+
+HttpResponder::HttpResponder(std::function<std::string(const std::string& path)> answer_to)
+    : answer_to_(std::move(answer_to)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -61,21 +67,21 @@ void HttpResponder::Serve() {
   for (bool first = true;; first = false) {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) return;
-    const bool asked = ReadRequest(connection);
+    const std::string path = ReadRequest(connection);
     if (first) first_.set_value();
-    if (asked) Answer(connection);
+    if (!path.empty()) Answer(connection, answer_to_(path));
     close(connection);
   }
 }
 
-void HttpResponder::Answer(int connection) {
+void HttpResponder::Answer(int connection, const std::string& answer) {
   size_t sent = 0;
-  while (sent < answer_.size()) {
-    const ssize_t length = send(connection, answer_.data() + sent, answer_.size() - sent, MSG_NOSIGNAL);
+  while (sent < answer.size()) {
+    const ssize_t length = send(connection, answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
     if (length <= 0) return;
     sent += static_cast<size_t>(length);
   }
-  if (!answer_.empty()) shutdown(connection, SHUT_WR);
+  if (!answer.empty()) shutdown(connection, SHUT_WR);
   char dropped[4096];
   while (read(connection, dropped, sizeof(dropped)) > 0) {
   }

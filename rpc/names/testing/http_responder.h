@@ -1,8 +1,10 @@
-// An HTTP server of a test's own, on a loopback port, that gives every request the same answer, or none.
+// An HTTP server of a test's own, on a loopback port, that gives every request the same answer, or none; or the answer
+// that the test has for its path.
 
 #ifndef VERBENA_RPC_NAMES_TESTING_HTTP_RESPONDER_H_
 #define VERBENA_RPC_NAMES_TESTING_HTTP_RESPONDER_H_
 
+#include <functional>
 #include <future>
 #include <string>
 #include <thread>
@@ -13,6 +15,8 @@ class HttpResponder {
  public:
   // `answer` is sent as it is, and the connection closed. Empty: the connection is held, in silence.
   explicit HttpResponder(std::string answer);
+  // `answer_to` is asked for each path ("/v3/kv/put"), on the server's thread.
+  explicit HttpResponder(std::function<std::string(const std::string& path)> answer_to);
   ~HttpResponder();
   HttpResponder(const HttpResponder&) = delete;
   HttpResponder& operator=(const HttpResponder&) = delete;
@@ -26,9 +30,9 @@ class HttpResponder {
 
  private:
   void Serve();
-  void Answer(int connection);
+  static void Answer(int connection, const std::string& answer);
 
-  const std::string answer_;
+  const std::function<std::string(const std::string& path)> answer_to_;
   int listener_ = -1;
   int port_ = 0;
   std::promise<void> first_;
