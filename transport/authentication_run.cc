@@ -65,6 +65,7 @@ void AuthenticationRun::Ask(absl::string_view message, bool last, AnswerCallback
   auto callback = std::make_shared<AnswerCallback>(std::move(on_answer));
   const bool taken = run_([question = question_, message = std::string(message), last, callback, loop = loop_,
                            weak = std::weak_ptr<bool>(alive_)]() mutable {
+    if (weak.expired()) return;  // Nobody waits: others do, for this thread.
     absl::StatusOr<Answer> answer = (*question)(message, last);
     question = nullptr;  // Here rather than on the loop: it may take its time to go.
     loop->Post([answer = std::move(answer), callback = std::move(callback), weak = std::move(weak)]() mutable {

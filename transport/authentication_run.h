@@ -1,8 +1,8 @@
 // One connection's exchange of authentication, of either side: asks the authenticator, on the loop or off it, and
 // brings its answer back to the loop.
 //
-// Owner: the connection. An answer that comes when this is gone is dropped. Thread: the loop's; what is asked may run
-// on another, one question at a time.
+// Owner: the connection. An answer that comes when this is gone is dropped, and what is not asked by then is not.
+// Thread: the loop's; what is asked may run on another, one question at a time.
 
 #ifndef VERBENA_TRANSPORT_AUTHENTICATION_RUN_H_
 #define VERBENA_TRANSPORT_AUTHENTICATION_RUN_H_

@@ -16,22 +16,28 @@ using testing::HasSubstr;
 // Accepts who says "please", and says what it is told to.
 class Doorman : public Authenticator {
  public:
-  explicit Doorman(bool blocks) : blocks_(blocks) {}
+  Doorman(bool blocks, int* questions) : blocks_(blocks), questions_(*questions) {}
   absl::StatusOr<std::unique_ptr<ServerAuthentication>> BeginServer(const UnauthenticatedPeer&) override {
-    return std::make_unique<Door>();
+    return std::make_unique<Door>(&questions_);
   }
   bool may_block() const override { return blocks_; }
 
  private:
   class Door : public ServerAuthentication {
    public:
+    explicit Door(int* questions) : questions_(*questions) {}
     absl::StatusOr<Answer> Judge(absl::string_view message) override {
+      ++questions_;
       if (message == "boo") throw std::runtime_error("frightened");
       if (message != "please") return absl::PermissionDeniedError("the magic word is missing");
       return Answer{"welcome", PeerIdentity{"door", "guest", {}}};
     }
+
+   private:
+    int& questions_;
   };
   const bool blocks_;
+  int& questions_;
 };
 
 class AuthenticationRunTest : public testing::Test {
@@ -39,7 +45,7 @@ class AuthenticationRunTest : public testing::Test {
   using Answer = absl::StatusOr<AuthenticationRun::Answer>;
 
   void Begin(bool blocks) {
-    policy_.authenticator = std::make_shared<Doorman>(blocks);
+    policy_.authenticator = std::make_shared<Doorman>(blocks, &questions_);
     policy_.run = [this](absl::AnyInvocable<void()> task) {
       if (full_) return false;
       tasks_.push_back(std::move(task));
@@ -62,6 +68,7 @@ class AuthenticationRunTest : public testing::Test {
   std::unique_ptr<EventLoop> loop_ = *EventLoop::Create({});
   AuthenticationPolicy policy_;
   bool full_ = false;
+  int questions_ = 0;  // That the authenticator was asked.
   std::vector<absl::AnyInvocable<void()>> tasks_;
   std::unique_ptr<AuthenticationRun> run_;
   std::vector<Answer> answers_;
@@ -97,6 +104,15 @@ TEST_F(AuthenticationRunTest, AnAnswerAfterTheEndOfItsConnectionIsDropped) {
   EXPECT_TRUE(answers_.empty());
 }
 
+// Peers that come and go would keep the threads from those that stay.
+TEST_F(AuthenticationRunTest, NobodyIsAskedAboutAConnectionThatHasGone) {
+  Begin(/*blocks=*/true);
+  Ask("please");
+  run_.reset();
+  RunTasks();
+  EXPECT_EQ(questions_, 0);
+}
+
 TEST_F(AuthenticationRunTest, WithoutAThreadToHaveThePeerIsRefused) {
   Begin(/*blocks=*/true);
   full_ = true;
@@ -113,7 +129,7 @@ TEST_F(AuthenticationRunTest, WhatAnAuthenticatorThrowsIsARefusal) {
 }
 
 TEST_F(AuthenticationRunTest, AnAuthenticatorOfTheOtherSideDoesNotBegin) {
-  policy_.authenticator = std::make_shared<Doorman>(false);
+  policy_.authenticator = std::make_shared<Doorman>(false, &questions_);
   const absl::Status status = AuthenticationRun::Begin(loop_.get(), policy_, /*initiator=*/true, {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
 }
