@@ -288,6 +288,18 @@ TEST_F(Authentication, OneMoreThanMayBeUnauthenticatedAtOnceIsRejectedAndServedL
   EXPECT_EQ(Echo(quick), absl::OkStatus());
 }
 
+TEST_F(Authentication, ALimitThatMakesNoSenseIsRefusedBeforeAnythingIsMadeOfIt) {
+  for (const uint32_t limit : {uint32_t{0}, ~uint32_t{0}}) {
+    ServerOptions options;
+    options.transport.unauthenticated_connections_max = limit;
+    Server::Builder builder;
+    builder.AddListeningAddress(integration::AddressUnderTest()).RegisterService(&service_).SetOptions(options);
+    const absl::Status status = builder.SetAuthenticator(std::make_shared<SlowDoor>("slow")).Build().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("unauthenticated_connections_max"));
+  }
+}
+
 TEST_F(Authentication, AServerGoesWhileAnAuthenticatorTakesItsTime) {
   const auto door = std::make_shared<SlowDoor>("");
   Serve(door);
