@@ -50,6 +50,7 @@ class RegistrationTask final : public BackgroundTask {
   absl::Status Renew() {
     if (is_put_) {
       const absl::Status alive = client_.KeepAlive(lease_);
+      if (alive.ok()) return PutIfGone();
       if (!absl::IsNotFound(alive)) return alive;
       lease_ = 0;
       is_put_ = false;
@@ -60,6 +61,13 @@ class RegistrationTask final : public BackgroundTask {
     const absl::Status put = client_.Put(key_, value_, lease_);
     is_put_ = put.ok();  // Otherwise another lease follows, and this one runs out by itself.
     return put;
+  }
+
+  // Somebody may have taken it away though the lease lives: by hand, or with a lease of his own.
+  absl::Status PutIfGone() {
+    const absl::StatusOr<EtcdSnapshot> there = client_.Range(key_);
+    if (!there.ok()) return there.status();
+    return there->values.contains(key_) ? absl::OkStatus() : client_.Put(key_, value_, lease_);
   }
 
   // It may be an endpoint that is gone for which this one ends: each is asked, until one has done it.

@@ -67,6 +67,19 @@ TEST_F(EtcdRegistrationTest, ServerThatIsNotKeptAliveVanishes) {
   EXPECT_EQ(client_.KeepAlive(lease), absl::NotFoundError("the lease has expired"));
 }
 
+// By an operator, or with the lease of another that has put the same address.
+TEST_F(EtcdRegistrationTest, AddressIsPutAgainAfterSomebodyTookItAway) {
+  const auto registration = Register({"a:1", 3});
+  EXPECT_EQ(registered_.Next(), "OK");
+  Watch();
+  EXPECT_EQ(listed_.Next(), "a:1*3");
+  const int64_t lease = client_.GrantLease(absl::Minutes(1)).value();
+  EXPECT_EQ(client_.Put("shop/a:1", "a:1", lease), absl::OkStatus());
+  EXPECT_EQ(client_.Revoke(lease), absl::OkStatus());
+  EXPECT_TRUE(listed_.Await("NOT_FOUND: etcd has no server under \"shop/\""));
+  EXPECT_EQ(listed_.Next(), "a:1*3");
+}
+
 TEST_F(EtcdRegistrationTest, AddressIsPutAgainAfterEtcdWasAway) {
   const auto registration = Register({"a:1"});
   EXPECT_EQ(registered_.Next(), "OK");
