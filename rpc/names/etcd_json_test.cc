@@ -91,6 +91,16 @@ TEST(EtcdJson, WhatIsNestedDeeplyIsAnErrorAsWell) {
   EXPECT_EQ(EtcdErrorWords(R"({"error":)" + nested + "}").substr(0, 13), R"({\"error\":[[)");
 }
 
+// They end in logs and in statuses of calls.
+TEST(EtcdJson, WhatIsQuotedIsPrintableAndShort) {
+  const std::string text(1 << 20, 'x');
+  for (const std::string& value : {std::string("a\nerror verbena: b"), text, text + ":0"}) {
+    const absl::Status status = ParseEtcdValue(value).status();
+    EXPECT_LT(status.message().size(), 1000u);
+    EXPECT_EQ(status.message().find('\n'), absl::string_view::npos);
+  }
+}
+
 TEST(EtcdJson, ValueIsReadBack) {
   const ServerAddress server = {"soft://[::1]:7", 9};
   EXPECT_EQ(ParseEtcdValue(FormatEtcdValue(server)).value(), server);

@@ -2,9 +2,15 @@
 
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace verbena::rpc {
+namespace {
+
+constexpr size_t kKeyBytesQuoted = 200;
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<NameLookup>> EtcdLookup::Create(absl::string_view text, Watcher watcher,
                                                                const NameSourceOptions& options) {
@@ -62,7 +68,8 @@ void EtcdLookup::ReportValues() {
     if (server.ok()) {
       servers.push_back(*std::move(server));
     } else {
-      Report(absl::InvalidArgumentError(absl::StrCat("etcd key \"", key, "\": ", server.status().message())));
+      Report(absl::InvalidArgumentError(absl::StrCat("etcd key \"", absl::CHexEscape(key.substr(0, kKeyBytesQuoted)),
+                                                     "\": ", server.status().message())));
     }
   }
   if (!servers.empty()) {

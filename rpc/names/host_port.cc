@@ -1,6 +1,7 @@
 #include "rpc/names/host_port.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -10,8 +11,14 @@
 namespace verbena::rpc {
 namespace {
 
+// What others have written, to be printed.
+std::string Quoted(absl::string_view text) {
+  constexpr size_t kQuotedBytesMax = 200;
+  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, kQuotedBytesMax)), "\"");
+}
+
 absl::Status Bad(absl::string_view text, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\": ", what, "; write host:port"));
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": ", what, "; write host:port"));
 }
 
 bool IsHostCharacter(char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)) && c != '/' && c != ','; }
@@ -63,7 +70,7 @@ absl::StatusOr<uint32_t> ParseServerWeight(absl::string_view text) {
   uint32_t weight = 0;
   if (!absl::SimpleAtoi(text, &weight) || weight == 0 || weight > kServerWeightMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\": the weight is not a number from 1 to ", kServerWeightMax));
+        absl::StrCat(Quoted(text), ": the weight is not a number from 1 to ", kServerWeightMax));
   }
   return weight;
 }
