@@ -142,7 +142,11 @@ absl::Status ChannelCore::MakeLanes(Network* network, const std::vector<transpor
 
 absl::Status ChannelCore::StartNames() {
   if (!ServerNames::NamesMany(target_)) return absl::OkStatus();
-  return names_->Start(target_, options_.names, [lanes = lanes_.lanes](auto list) {
+  return names_->Start(target_, options_.names, [lanes = lanes_.lanes, target = target_](auto list) {
+    // Where an older list holds, nobody would notice.
+    if (!list.ok()) {
+      Log(Severity::kWarning, absl::StrCat("channel to ", target, ": no new list: ", list.status().ToString()));
+    }
     for (const Lane& lane : lanes) {
       transport::LoopHandle::Task tell = [lane, list] { lane->OnList(list); };
       lane->handle()->Post(tell);

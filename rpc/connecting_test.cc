@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <limits>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "rpc/testing/call_fixture.h"
+#include "transport/log.h"
 
 namespace verbena {
 namespace {
@@ -25,6 +28,19 @@ TEST_F(ConnectingTest, ChannelConnectsAheadOfTheFirstCall) {
   Start();
   EXPECT_EQ(network_.connects(), 1u);
   EXPECT_THAT(channel_->DescribeState(), HasSubstr("connected to memory://server:1"));
+}
+
+// The last list holds, so no call says so.
+TEST_F(ConnectingTest, ListOfServersThatIsNotToBeHadIsALineInTheLog) {
+  std::promise<std::string> logged;
+  SetLogSink([&logged](Severity, absl::string_view text) { logged.set_value(std::string(text)); });
+  channel_ = std::make_shared<Channel>(*rpc::ChannelCore::Open(&network_, "file:///none/such", options_));
+  std::future<std::string> line = logged.get_future();
+  EXPECT_EQ(line.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  channel_.reset();
+  SetLogSink(nullptr);
+  ASSERT_EQ(line.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  EXPECT_THAT(line.get(), HasSubstr("/none/such: No such file or directory"));
 }
 
 TEST_F(ConnectingTest, LazyChannelConnectsWithTheFirstCall) {
