@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "rpc/client_context.h"
 #include "rpc/message_stream.h"
 #include "rpc/user_call.h"
+#include "transport/log.h"
 
 namespace verbena::rpc {
 namespace {
@@ -75,6 +77,7 @@ struct HealthWatches::Watch {
 
   transport::EventLoop& loop;
   Health health = Health::kUnknown;
+  bool complained = false;  // Since it was last said: that it cannot be asked.
   std::shared_ptr<Attempt> attempt;
   transport::TimerId retry_timer = 0;
 };
@@ -113,7 +116,9 @@ void HealthWatches::Begin(ClientConnection& connection) {
 }
 
 void HealthWatches::OnSaid(ClientConnection& connection, bool serving) {
-  watches_.at(&connection)->health = serving ? Health::kServing : Health::kNotServing;
+  Watch& watch = *watches_.at(&connection);
+  watch.health = serving ? Health::kServing : Health::kNotServing;
+  watch.complained = false;
   changed_(connection);
 }
 
@@ -122,6 +127,12 @@ void HealthWatches::OnEnd(ClientConnection& connection, const absl::Status& stat
   watch.attempt = nullptr;
   watch.health = absl::IsUnimplemented(status) ? Health::kServing : Health::kNotServing;
   if (watch.health == Health::kNotServing) {
+    // That a server drains or a connection is lost is said elsewhere.
+    if (!absl::IsUnavailable(status) && !std::exchange(watch.complained, true)) {
+      Log(Severity::kWarning,
+          absl::StrCat("the health of ", service_.empty() ? "the server" : service_, " at ", connection.address(),
+                       " is not to be had: ", absl::StatusCodeToString(status.code()), ": ", status.message()));
+    }
     watch.retry_timer = loop_.AddTimer(loop_.Now() + kRetryDelay, [this, &connection] { Begin(connection); });
   }
   changed_(connection);

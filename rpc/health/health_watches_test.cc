@@ -2,6 +2,7 @@
 
 #include "rpc/health_watches.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,10 +19,12 @@
 #include "rpc/testing/loop_server.h"
 #include "rpc/testing/manual_loop.h"
 #include "rpc/testing/memory_network.h"
+#include "transport/log.h"
 
 namespace verbena {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::Text;
 using Status = HealthService::Status;
 
@@ -179,6 +182,23 @@ TEST_F(HealthWatchesTest, WatchThatFailsIsMadeAgain) {
   EXPECT_EQ(Who(), "ada:1");
   loop_.Advance(absl::Hours(1));
   EXPECT_EQ(watches, 2);
+  servers_.clear();  // Before the service that they serve.
+}
+
+// To calls such a server looks like one that says it does not serve.
+TEST_F(HealthWatchesTest, WhyAServerIsNotWatchedIsALineInTheLogOnce) {
+  std::vector<std::string> lines;
+  SetLogSink([&lines](Severity, absl::string_view text) { lines.emplace_back(text); });
+  testing::LambdaService health("grpc.health.v1.Health");
+  health.AddStream("Watch", MethodKind::kServerStreaming,
+                   [](ServerContext*, const Text&, Text*, std::shared_ptr<rpc::MessageStream>, Responder done) {
+                     done(absl::PermissionDeniedError("not you"));
+                   });
+  StartServer("ada:1", &health);
+  OpenLane({"ada:1"});
+  loop_.Advance(absl::Minutes(1));
+  SetLogSink(nullptr);
+  EXPECT_THAT(lines, ElementsAre("the health of demo.Greeter at ada:1 is not to be had: PERMISSION_DENIED: not you"));
   servers_.clear();  // Before the service that they serve.
 }
 
