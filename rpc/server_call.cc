@@ -103,9 +103,9 @@ absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::
   return absl::OkStatus();
 }
 
-void ServerCall::EndChain() {
+void ServerCall::EndChain(bool answered) {
   std::shared_ptr<InterceptorChain<ServerContext>> chain = std::move(chain_);
-  if (status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*messages_.reply);
+  if (answered && status_.ok() && !ServerStreams(method_->kind)) chain->OnSend(*messages_.reply);
   chain->End(context_, status_);
   if (method_->kind == MethodKind::kUnary) chain_ = std::move(chain);  // Nobody else has a share.
 }

@@ -75,9 +75,9 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
 
   // The interceptors of the call see it from here on; before Run. Not OK: one refuses it.
   absl::Status Intercept(const ServerInterceptors& makers, const std::string& method);
-  // It is back, and is to be answered with status(): they see its end.
-  void EndInterception() {
-    if (is_intercepted()) EndChain();
+  // It is back, and is to be answered with status(), or, not `answered`, nobody waits for that: they see its end.
+  void EndInterception(bool answered) {
+    if (is_intercepted()) EndChain(answered);
   }
 
   // The streams of a call of such a kind, there until it is recycled. Before Run. The loop's thread.
@@ -156,7 +156,7 @@ class ServerCall : public transport::PayloadSource, public StreamWire, private R
   void ForgetArriving();
   void ForgetCall();
   bool is_intercepted() const { return chain_ != nullptr && !chain_->empty(); }
-  void EndChain();
+  void EndChain(bool answered);
   static void RunBlocking(std::unique_ptr<ServerCall> call, absl::Status admitted);
   void EndUse();
 

@@ -127,7 +127,7 @@ void ServerConnection::KeepMessages(ServerCall& call) { loop_.KeepMessages(call)
 
 // Nobody is answered. Not inlined: the calls that are answered pass there.
 [[gnu::noinline]] void ServerConnection::Discard(std::unique_ptr<ServerCall> call) {
-  call->EndInterception();
+  call->EndInterception(/*answered=*/false);
   const uint32_t method = call->method_index();
   loop_.RecycleCall(std::move(call));
   loop_.OnCallDiscarded(method);
@@ -159,7 +159,7 @@ void ServerConnection::Answer(std::unique_ptr<ServerCall> call) {
   const bool replies = !ServerStreams(call->kind());
   if (call->status().ok()) call->MeasureReply(loop_.session_options().message_bytes_max);
   call->FitMetadata(header_.size());
-  call->EndInterception();  // With what is sent.
+  call->EndInterception(/*answered=*/true);  // With what is sent.
   const uint64_t send_id = SendResponse(local, session_.CallIdOf(local), call->status(), call->response_metadata(),
                                         call->status().ok() && replies ? call.get() : nullptr);
   if (send_id == transport::Connection::kLeft) return OnResponseLeft(local, std::move(call));
