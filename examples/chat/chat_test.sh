@@ -3,6 +3,7 @@
 #
 # Usage: chat_test.sh SERVER CLIENT
 set -euo pipefail
+export LC_ALL=C # In UTF-8, bash waits for the rest of a character that never comes.
 
 server=$1
 client=$2
