@@ -171,6 +171,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
       }
     }
     names_destinations_ = addresses->size() > 1;
+    AllowDeviceItsTime();
     TryNext();
   }
 
@@ -187,14 +188,25 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void OnOutcome(absl::StatusOr<std::unique_ptr<Connection>> outcome) {
     if (outcome.ok()) return done_(std::move(outcome));
     const Way& tried = ways_[next_ - 1];
-    const std::string words = absl::StrCat(Name(tried), ": ", outcome.status().message());
-    absl::StrAppend(&reasons_, reasons_.empty() ? "" : "; ", words);
-    if (next_ == ways_.size()) return Fail(outcome.status().code(), reasons_);
+    absl::StrAppend(&reasons_, reasons_.empty() ? "" : "; ", Name(tried), ": ", outcome.status().message());
+    // That one side refuses the other is not forgotten for what follows.
+    if (!absl::IsUnauthenticated(failure_)) failure_ = outcome.status();
+    if (loop_->ReadNow() >= device_until_) SkipDevice(tried.device.scheme);
+    if (next_ == ways_.size()) return Fail(failure_.code(), reasons_);
     if (const Scheme scheme = ways_[next_].device.scheme; scheme != tried.device.scheme) {
       Log(Severity::kInfo,
-          absl::StrCat("no connection to ", address_, " by ", words, "; falling back to ", ToString(scheme)));
+          absl::StrCat("no connection to ", address_, " by ", reasons_, "; falling back to ", ToString(scheme)));
+      AllowDeviceItsTime();
+    } else if (absl::IsDeadlineExceeded(outcome.status())) {  // It holds up each attempt, one that succeeds, too.
+      Log(Severity::kInfo, absl::StrCat("no connection to ", address_, " by ", reasons_, "; trying its next address"));
     }
     TryNext();
+  }
+
+  // Silent addresses have not more than twice the time of one, together.
+  void AllowDeviceItsTime() { device_until_ = loop_->ReadNow() + 2 * options_.handshake_timeout; }
+  void SkipDevice(Scheme scheme) {
+    while (next_ < ways_.size() && ways_[next_].device.scheme == scheme) ++next_;
   }
 
   void Fail(absl::StatusCode code, absl::string_view why) {
@@ -219,7 +231,9 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   std::vector<Way> ways_;  // All addresses by the first device, then by the next.
   bool names_destinations_ = false;
   size_t next_ = 0;
-  std::string reasons_;  // Why those tried so far do not do.
+  absl::Time device_until_;  // No further address by this device is tried then.
+  absl::Status failure_;     // Of those tried so far the last, or the first refusal.
+  std::string reasons_;      // Why they do not do.
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 // Addresses: "rdma://host:port", "soft://host:port", "host:port" (auto: a server listens on RDMA where a device has the
 // address and on soft, a client tries RDMA first and falls back to soft; without RDMA either says so in one log line).
 // Port 0 = any free port. The host may be a name: a client tries all addresses that the system's resolver finds, by the
-// first device and then by the next; a server listens on the first.
+// first device and then by the next, while none has taken it twice handshake_timeout; a server listens on the first.
 
 #ifndef VERBENA_TRANSPORT_ENDPOINT_H_
 #define VERBENA_TRANSPORT_ENDPOINT_H_
@@ -138,9 +138,9 @@ class Listener {
 };
 
 // Connects, on `loop`'s thread; `done` runs there, exactly once, with the connection or the reason in words
-// (Unavailable, DeadlineExceeded after handshake_timeout, FailedPrecondition for versions, Unauthenticated if either
-// side refuses the other for who it is, NotFound for a host that has no address, InvalidArgument for the address). A
-// host's name is looked up on another thread, for handshake_timeout at most.
+// (Unavailable, DeadlineExceeded where handshake_timeout passed, FailedPrecondition for versions, Unauthenticated if
+// either side refuses the other for who it is, NotFound for a host that has no address, InvalidArgument for the
+// address). A host's name is looked up on another thread, for handshake_timeout at most.
 using ConnectCallback = absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<Connection>>)>;
 void Connect(absl::string_view address, const TransportOptions& options, EventLoop* loop, ConnectCallback done,
              AuthenticationPolicy policy = {});

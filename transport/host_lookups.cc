@@ -18,17 +18,17 @@ HostLookups::HostLookups(EventLoop* loop, HostResolver* resolver)
 
 HostLookups::~HostLookups() {
   handle_->Detach();
-  for (auto& [host, list] : asked_) {
-    for (const Waiting& waiting : list) loop_.CancelTimer(waiting.timer);
+  for (auto& [host, all] : asked_) {
+    for (const auto& waiting : all) loop_.CancelTimer(waiting->timer);
   }
 }
 
 void HostLookups::LookUp(const std::string& host, absl::Duration timeout, Done done) {
+  auto waiting = std::make_shared<Waiting>(Waiting{std::move(done), timeout});
+  waiting->timer = loop_.AddTimer(loop_.ReadNow() + timeout,
+                                  [this, host, weak = std::weak_ptr(waiting)] { OnTime(host, weak.lock()); });
   const auto [found, first] = asked_.try_emplace(host);
-  WaitingList& list = found->second;
-  const auto waiting = list.insert(list.end(), Waiting{std::move(done)});
-  waiting->timer =
-      loop_.AddTimer(loop_.ReadNow() + timeout, [this, host, waiting, timeout] { OnTime(host, waiting, timeout); });
+  found->second.push_back(std::move(waiting));
   if (first) Ask(host);
 }
 
@@ -40,16 +40,22 @@ void HostLookups::Ask(const std::string& host) {
 }
 
 void HostLookups::OnAnswer(const std::string& host, const absl::StatusOr<HostAddresses>& addresses) {
-  WaitingList list = std::move(asked_.extract(host).mapped());
-  for (const Waiting& waiting : list) loop_.CancelTimer(waiting.timer);
-  for (Waiting& waiting : list) waiting.done(addresses);
+  const std::vector<std::shared_ptr<Waiting>> all = std::move(asked_.extract(host).mapped());
+  for (const auto& waiting : all) loop_.CancelTimer(waiting->timer);
+  for (const auto& waiting : all) waiting->done(addresses);
 }
 
-void HostLookups::OnTime(const std::string& host, WaitingList::iterator waiting, absl::Duration timeout) {
-  Done done = std::move(waiting->done);
-  asked_.at(host).erase(waiting);
-  done(absl::DeadlineExceededError(
-      absl::StrCat("host \"", host, "\" was not found within ", absl::FormatDuration(timeout))));
+void HostLookups::OnTime(const std::string& host, const std::shared_ptr<Waiting>& waiting) {
+  waiting->timer = 0;
+  loop_.Post([this, host, weak = std::weak_ptr(waiting)] {
+    if (const auto still = weak.lock(); still != nullptr) GiveUp(host, still);
+  });
+}
+
+void HostLookups::GiveUp(const std::string& host, const std::shared_ptr<Waiting>& waiting) {
+  std::erase(asked_.at(host), waiting);
+  waiting->done(absl::DeadlineExceededError(
+      absl::StrCat("the look-up of host \"", host, "\" took longer than ", absl::FormatDuration(waiting->timeout))));
 }
 
 }  // namespace verbena::transport

@@ -6,9 +6,9 @@
 #ifndef VERBENA_TRANSPORT_HOST_LOOKUPS_H_
 #define VERBENA_TRANSPORT_HOST_LOOKUPS_H_
 
-#include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
@@ -41,18 +41,21 @@ class HostLookups {
  private:
   struct Waiting {
     Done done;
+    absl::Duration timeout;
     TimerId timer = 0;
   };
-  using WaitingList = std::list<Waiting>;
 
   void Ask(const std::string& host);
   void OnAnswer(const std::string& host, const absl::StatusOr<HostAddresses>& addresses);
-  void OnTime(const std::string& host, WaitingList::iterator waiting, absl::Duration timeout);
+  // Time is up: gives up, unless the answer is among what the loop has yet to do.
+  void OnTime(const std::string& host, const std::shared_ptr<Waiting>& waiting);
+  void GiveUp(const std::string& host, const std::shared_ptr<Waiting>& waiting);
 
   EventLoop& loop_;
   HostResolver& resolver_;
   const std::shared_ptr<LoopHandle> handle_;
-  absl::flat_hash_map<std::string, WaitingList> asked_;  // Of each name, who has not given up.
+  // Of each name, who has not given up.
+  absl::flat_hash_map<std::string, std::vector<std::shared_ptr<Waiting>>> asked_;
 };
 
 }  // namespace verbena::transport

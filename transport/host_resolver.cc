@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "transport/start_thread.h"
 
 namespace verbena::transport {
@@ -25,20 +26,28 @@ void HostResolver::Resolve(const std::string& host, Answer answer) {
     std::vector<Answer>& asked = asked_[host];
     asked.push_back(std::move(answer));
     if (asked.size() > 1) return;
-    queued_.push_back(host);
-    if (threads_ == kThreadsMax) return;
+    failure = Queue(host);
+    if (failure.ok()) return;
+    unanswered = TakeAsked(host);
+  }
+  for (Answer& each : unanswered) each(failure);
+}
+
+absl::Status HostResolver::Queue(const std::string& host) {
+  if (asked_.size() > kNamesMax) {
+    return absl::ResourceExhaustedError(absl::StrCat(kNamesMax, " hosts are being looked up"));
+  }
+  if (threads_ < kThreadsMax) {
     absl::StatusOr<std::thread> thread = StartThread("the look-up of a host", [this] { Run(); });
     if (thread.ok()) {
       ++threads_;
       thread->detach();
-      return;
+    } else if (threads_ == 0) {  // Else one of those will.
+      return thread.status();
     }
-    if (threads_ > 0) return;  // One of those will.
-    failure = thread.status();
-    queued_.pop_back();
-    unanswered = TakeAsked(host);
   }
-  for (Answer& each : unanswered) each(failure);
+  queued_.push_back(host);
+  return absl::OkStatus();
 }
 
 void HostResolver::Run() {

@@ -32,6 +32,8 @@ class HostResolver {
 
   // Names that are looked up at once; others wait for their turn.
   static constexpr size_t kThreadsMax = 8;
+  // That are looked up or wait.
+  static constexpr size_t kNamesMax = 4096;
 
   // Asks the system (LookUpHost). Never destroyed.
   static HostResolver& OfProcess();
@@ -43,14 +45,16 @@ class HostResolver {
   HostResolver(const HostResolver&) = delete;
   HostResolver& operator=(const HostResolver&) = delete;
 
-  // `answer` is called once, soon or late, on another thread; where the system has no thread for it, ResourceExhausted,
-  // on this one, before Resolve returns.
+  // `answer` is called once, soon or late, on another thread; with ResourceExhausted on this one, before Resolve
+  // returns, where there are too many names or the system has no thread.
   void Resolve(const std::string& host, Answer answer);
 
  private:
-  void Run();
+  // For a thread. The next two: under mutex_.
+  absl::Status Queue(const std::string& host);
   // Those who asked for `host`, which is being looked up no more.
   std::vector<Answer> TakeAsked(const std::string& host);
+  void Run();
 
   const LookUp look_up_;
 
