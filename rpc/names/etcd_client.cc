@@ -103,6 +103,10 @@ absl::StatusOr<EtcdSnapshot> EtcdClient::Range(absl::string_view prefix) {
   return AskFor("kv/range", EtcdRangeRequest(prefix), ParseEtcdRange);
 }
 
+absl::StatusOr<int64_t> EtcdClient::LeaseOf(absl::string_view key) {
+  return AskFor("kv/range", EtcdKeyRequest(key), ParseEtcdLeaseOf);
+}
+
 absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision,
                                absl::FunctionRef<void(const std::vector<EtcdChange>&)> on_changes) {
   const auto on_line = [&](absl::string_view line) {

@@ -44,6 +44,8 @@ class EtcdClient {
   EtcdClient Unstoppable(absl::Duration timeout) const;
 
   absl::StatusOr<EtcdSnapshot> Range(absl::string_view prefix);
+  // Under which this key is; 0: none, or there is no such key.
+  absl::StatusOr<int64_t> LeaseOf(absl::string_view key);
   // Reports every change from that revision on, until it ends; returns why, never OK. OutOfRange: the revision is
   // compacted.
   absl::Status Watch(absl::string_view prefix, int64_t from_revision,

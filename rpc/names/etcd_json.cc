@@ -44,9 +44,11 @@ absl::StatusOr<std::string> Bytes(const Json& base64) {
   return bytes;
 }
 
+// What others have written, to be printed.
+std::string Printable(absl::string_view text) { return absl::CHexEscape(text.substr(0, 200)); }
+
 absl::Status NotOfItsForm(absl::string_view answer) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("etcd's answer is not understood: ", absl::CHexEscape(answer.substr(0, 200))));
+  return absl::InvalidArgumentError(absl::StrCat("etcd's answer is not understood: ", Printable(answer)));
 }
 
 // {key, value} of an object that has them in Base64.
@@ -69,6 +71,8 @@ std::string IdText(int64_t id) { return absl::StrCat(id); }
 }  // namespace
 
 std::string EtcdRangeRequest(absl::string_view prefix) { return KeysUnder(prefix).dump(); }
+
+std::string EtcdKeyRequest(absl::string_view key) { return Json{{"key", absl::Base64Escape(key)}}.dump(); }
 
 std::string EtcdWatchRequest(absl::string_view prefix, int64_t from_revision) {
   Json request = KeysUnder(prefix);
@@ -100,6 +104,13 @@ absl::StatusOr<EtcdSnapshot> ParseEtcdRange(absl::string_view answer) {
   return snapshot;
 }
 
+absl::StatusOr<int64_t> ParseEtcdLeaseOf(absl::string_view answer) {
+  const Json json = Parse(answer);
+  if (Number(Member(Member(json, "header"), "revision")) <= 0) return NotOfItsForm(answer);
+  const Json& pairs = Member(json, "kvs");
+  return pairs.is_array() && !pairs.empty() ? Number(Member(pairs.front(), "lease")) : 0;
+}
+
 absl::StatusOr<EtcdWatchMessage> ParseEtcdWatchMessage(absl::string_view line) {
   const Json json = Parse(line);
   const Json& result = Member(json, "result");
@@ -109,7 +120,8 @@ absl::StatusOr<EtcdWatchMessage> ParseEtcdWatchMessage(absl::string_view line) {
   message.compacted = Number(Member(result, "compact_revision")) > 0;
   if (message.compacted) return message;
   if (Member(result, "canceled") == Json(true)) {
-    return absl::UnavailableError(absl::StrCat("etcd ended the watch: ", Text(Member(result, "cancel_reason"))));
+    return absl::UnavailableError(
+        absl::StrCat("etcd ended the watch: ", Printable(Text(Member(result, "cancel_reason")))));
   }
   const Json& events = Member(result, "events");
   if (events.is_null()) return message;
@@ -140,9 +152,9 @@ std::string EtcdErrorWords(absl::string_view answer) {
   const Json json = Parse(answer);
   const Json& error = Member(json, "error");
   for (const Json* words : {&Member(error, "message"), &Member(json, "message"), &error}) {
-    if (!Text(*words).empty()) return Text(*words);
+    if (!Text(*words).empty()) return Printable(Text(*words));
   }
-  return absl::CHexEscape(answer.substr(0, 200));
+  return Printable(answer);
 }
 
 absl::StatusOr<ServerAddress> ParseEtcdValue(absl::string_view value) {
@@ -153,13 +165,13 @@ absl::StatusOr<ServerAddress> ParseEtcdValue(absl::string_view value) {
     server.text = Text(Member(json, "address"));
     const Json& weight = Member(json, "weight");
     if (!weight.is_null()) {
-      const absl::StatusOr<uint32_t> parsed = ParseServerWeight(weight.is_number() ? weight.dump() : "no number");
+      if (!weight.is_number()) return absl::InvalidArgumentError("the \"weight\" is not a number");
+      const absl::StatusOr<uint32_t> parsed = ParseServerWeight(weight.dump());
       if (!parsed.ok()) return parsed.status();
       server.weight = *parsed;
     }
     if (server.text.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(absl::CHexEscape(value.substr(0, 200)), " is no JSON with an \"address\""));
+      return absl::InvalidArgumentError(absl::StrCat(Printable(value), " is no JSON with an \"address\""));
     }
   } else {
     server.text = std::string(value);

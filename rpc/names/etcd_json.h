@@ -35,6 +35,7 @@ struct EtcdWatchMessage {
 
 // Requests. `prefix` is not empty, and its last byte not 255.
 std::string EtcdRangeRequest(absl::string_view prefix);
+std::string EtcdKeyRequest(absl::string_view key);
 std::string EtcdWatchRequest(absl::string_view prefix, int64_t from_revision);
 std::string EtcdPutRequest(absl::string_view key, absl::string_view value, int64_t lease);
 std::string EtcdGrantRequest(int64_t ttl_seconds);
@@ -42,6 +43,7 @@ std::string EtcdLeaseRequest(int64_t lease);  // Keepalive, revoke.
 
 // Answers: InvalidArgument if they are not of their form.
 absl::StatusOr<EtcdSnapshot> ParseEtcdRange(absl::string_view answer);
+absl::StatusOr<int64_t> ParseEtcdLeaseOf(absl::string_view answer);  // To EtcdKeyRequest. 0: none, or no such key.
 // Unavailable, in the server's words, if the server ended the watch.
 absl::StatusOr<EtcdWatchMessage> ParseEtcdWatchMessage(absl::string_view line);
 absl::StatusOr<int64_t> ParseEtcdGrant(absl::string_view answer);

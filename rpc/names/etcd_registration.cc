@@ -30,7 +30,8 @@ class RegistrationTask final : public BackgroundTask {
         ttl_(options.ttl),
         client_(std::move(place.endpoints), ttl_ / 3, this),
         watcher_(std::move(watcher)),
-        retry_({.delay_min = ttl_ / 20, .delay_max = ttl_ / 3}, options.seed) {}
+        // One renewal that went well is proof enough: after it the first failure is followed by an attempt at once.
+        retry_({.delay_min = ttl_ / 20, .delay_max = ttl_ / 3, .stable_after = ttl_ / 6}, options.seed) {}
 
   void Run() override {
     while (!stopping()) {
@@ -48,26 +49,24 @@ class RegistrationTask final : public BackgroundTask {
  private:
   // Keeps the lease alive, or puts the address under another one if there is none (any more).
   absl::Status Renew() {
-    if (is_put_) {
+    if (lease_ != 0) {
       const absl::Status alive = client_.KeepAlive(lease_);
-      if (alive.ok()) return PutIfGone();
+      if (alive.ok()) return PutUnlessThere();
       if (!absl::IsNotFound(alive)) return alive;
       lease_ = 0;
-      is_put_ = false;
     }
     const absl::StatusOr<int64_t> lease = client_.GrantLease(ttl_);
     if (!lease.ok()) return lease.status();
     lease_ = *lease;
-    const absl::Status put = client_.Put(key_, value_, lease_);
-    is_put_ = put.ok();  // Otherwise another lease follows, and this one runs out by itself.
-    return put;
+    return client_.Put(key_, value_, lease_);
   }
 
-  // Somebody may have taken it away though the lease lives: by hand, or with a lease of his own.
-  absl::Status PutIfGone() {
-    const absl::StatusOr<EtcdSnapshot> there = client_.Range(key_);
-    if (!there.ok()) return there.status();
-    return there->values.contains(key_) ? absl::OkStatus() : client_.Put(key_, value_, lease_);
+  // The last Put may have failed, or somebody has taken the entry away though the lease lives: by hand, or with a lease
+  // of his own.
+  absl::Status PutUnlessThere() {
+    const absl::StatusOr<int64_t> lease = client_.LeaseOf(key_);
+    if (!lease.ok()) return lease.status();
+    return *lease == lease_ ? absl::OkStatus() : client_.Put(key_, value_, lease_);
   }
 
   // It may be an endpoint that is gone for which this one ends: each is asked, until one has done it.
@@ -92,8 +91,7 @@ class RegistrationTask final : public BackgroundTask {
   EtcdClient client_;
   EtcdRegistration::Watcher watcher_;
   Reconnect retry_;
-  int64_t lease_ = 0;    // Under which the address is, or may be; 0 = none.
-  bool is_put_ = false;  // It is.
+  int64_t lease_ = 0;  // Under which the address is, or may be; 0 = none.
   std::optional<absl::Status> told_;
 };
 

@@ -2,7 +2,8 @@
 //
 // The entry ("prefix/address", with address and weight) hangs on a lease that is kept alive at a third of its time. If
 // the server dies, the entry is gone when the lease runs out; if it ends properly, at once. If etcd lost the lease, or
-// was away for longer, or somebody took the entry away, the address is put again.
+// was away for longer, or somebody took the entry away or put it under another lease, the address is put
+// again.
 
 #ifndef VERBENA_RPC_NAMES_ETCD_REGISTRATION_H_
 #define VERBENA_RPC_NAMES_ETCD_REGISTRATION_H_
