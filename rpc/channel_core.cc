@@ -145,7 +145,7 @@ absl::Status ChannelCore::StartNames() {
   return names_->Start(target_, options_.names, [lanes = lanes_.lanes, target = target_](auto list) {
     // Where an older list holds, nobody would notice.
     if (!list.ok()) {
-      Log(Severity::kWarning, absl::StrCat("channel to ", target, ": no new list: ", list.status().ToString()));
+      Log(Severity::kWarning, absl::StrCat("channel to ", target, ": its list of servers: ", list.status().ToString()));
     }
     for (const Lane& lane : lanes) {
       transport::LoopHandle::Task tell = [lane, list] { lane->OnList(list); };

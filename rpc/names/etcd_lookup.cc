@@ -63,15 +63,19 @@ void EtcdLookup::Apply(const std::vector<EtcdChange>& changes) {
 
 void EtcdLookup::ReportValues() {
   std::vector<ServerAddress> servers;
+  absl::Status bad;  // The first.
   for (const auto& [key, value] : values_) {
     absl::StatusOr<ServerAddress> server = ParseEtcdValue(value);
     if (server.ok()) {
       servers.push_back(*std::move(server));
     } else {
-      Report(absl::InvalidArgumentError(absl::StrCat("etcd key \"", absl::CHexEscape(key.substr(0, kKeyBytesQuoted)),
-                                                     "\": ", server.status().message())));
+      bad.Update(absl::InvalidArgumentError(absl::StrCat(
+          "etcd key \"", absl::CHexEscape(key.substr(0, kKeyBytesQuoted)), "\": ", server.status().message())));
     }
   }
+  // Once, while others change. What is told last is what holds.
+  const bool is_news = std::exchange(bad_, bad) != bad;
+  if (!bad.ok() && (is_news || servers.empty())) Report(bad);
   if (!servers.empty()) {
     Report(std::move(servers));
   } else if (values_.empty()) {

@@ -40,6 +40,7 @@ class EtcdLookup final : public NameLookup {
   EtcdClient client_;
   Reconnect retry_;
   std::map<std::string, std::string> values_;  // By key.
+  absl::Status bad_;                           // What is wrong with the first of them that is not understood.
 };
 
 }  // namespace verbena::rpc

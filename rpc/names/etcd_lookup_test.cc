@@ -70,6 +70,8 @@ TEST_F(EtcdLookupTest, BadValueIsToldAndLeftOut) {
   Put("shop/2", "nonsense");
   EXPECT_EQ(told_.Next(), "INVALID_ARGUMENT: etcd key \"shop/2\": \"nonsense\": the port is missing; write host:port");
   EXPECT_EQ(told_.Next(), "a:1");
+  Put("shop/3", "b:1");  // Of the other it is not said again.
+  EXPECT_EQ(told_.Next(), "a:1 b:1");
 }
 
 TEST_F(EtcdLookupTest, ChangesAfterARestartAreTold) {
