@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kFileBytesMax = 4 << 20;
 constexpr absl::Duration kUnwatchedInterval = absl::Seconds(1);
+// From one look at the file to the next: its folder may be a busy one, of logs for instance.
+constexpr absl::Duration kIntervalMin = absl::Milliseconds(50);
 
 std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -41,9 +43,11 @@ void FileLookup::Run() {
   while (!stopping()) {
     const bool watched = watch_.Open();  // Before the file is read: what changes from here on is seen.
     TakeRefresh();
+    const absl::Time read_at = MonotonicNow();
     Report(Read());
     pollfd changed = {watch_.fd(), POLLIN, 0};  // poll ignores -1.
     Await(MonotonicNow() + (watched ? interval_ : std::min(interval_, kUnwatchedInterval)), {&changed, 1});
+    SleepUntil(read_at + kIntervalMin);
     watch_.Drain();
   }
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "absl/time/clock.h"
 #include "rpc/names/name_source.h"
 #include "rpc/names/testing/temporary_folder.h"
 #include "rpc/names/testing/watched_lists.h"
@@ -53,6 +54,23 @@ TEST_F(FileLookupTest, BadContentIsToldWithItsLineAndGoodContentAgain) {
   EXPECT_EQ(told_.Next(), Error("servers", "line 2: \"nonsense\": the port is missing; write host:port"));
   folder_.Replace("servers", "a:1\n");
   EXPECT_EQ(told_.Next(), "a:1");
+}
+
+TEST_F(FileLookupTest, ABusyFolderIsReadNoMoreThanTwentyTimesASecond) {
+  folder_.Write("servers", "a:1\n");
+  Watch("servers");
+  EXPECT_EQ(told_.Next(), "a:1");
+  const absl::Time begin = absl::Now();
+  for (int i = 0; i < 1000 || absl::Now() - begin < absl::Milliseconds(200); ++i) {
+    folder_.Replace("servers", i % 2 == 0 ? "b:1\n" : "a:1\n");
+  }
+  folder_.Replace("servers", "last:1\n");
+  int told = 1;
+  for (std::string next = told_.Next(); next != "last:1"; next = told_.Next()) {
+    ASSERT_NE(next, "nothing");
+    ++told;
+  }
+  EXPECT_LE(told, (absl::Now() - begin) / absl::Milliseconds(50) + 1);
 }
 
 TEST_F(FileLookupTest, FileThatComesLaterIsSeen) {

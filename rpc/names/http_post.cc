@@ -84,7 +84,9 @@ absl::StatusOr<long> Perform(const HttpPost& post, absl::FunctionRef<absl::Statu
   }
   Receiver receiver = {on_bytes, absl::OkStatus()};
   Configure(curl, easy.get(), post, headers.get(), &receiver);
-  curl.multi_add_handle(multi.get(), easy.get());
+  if (const CURLMcode added = curl.multi_add_handle(multi.get(), easy.get()); added != CURLM_OK) {
+    return absl::ResourceExhaustedError(absl::StrCat(post.url, ": libcurl takes no request: code ", added));
+  }
   const absl::StatusOr<CURLcode> end = RunToEnd(curl, multi.get(), post.stopped_by);
   curl.multi_remove_handle(multi.get(), easy.get());
   if (!end.ok()) return end.status();
