@@ -132,7 +132,8 @@ class Channel {
   // Connects if nothing does so already: a channel that does not connect ahead, or was idle.
   void Connect();
   // Connects, and blocks until there is a connection. False: `timeout` passed first. Not on an event loop's thread;
-  // with ChannelOptions::loop the thread that drives it does so meanwhile.
+  // with ChannelOptions::loop the thread that drives it does so meanwhile: false, too, if the loop was stopped, and at
+  // once within its call-backs.
   bool WaitUntilReady(absl::Duration timeout);
 
   // For people: address, each connection's state with the peer (the device and path in use) or the last connect error,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "rpc/client_context.h"
@@ -20,6 +21,14 @@ constexpr absl::string_view kMethod = "grpc.health.v1.Health/Watch";
 using Request = google::protobuf::StringValue;
 using Response = google::protobuf::Int32Value;
 constexpr int kServing = 1;  // HealthCheckResponse.SERVING
+
+// For the log: the words may be the server's.
+std::string WhyEnded(const absl::Status& status) {
+  constexpr size_t kBytesMax = 200;
+  if (status.ok()) return "the server ended the watch";
+  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ",
+                      absl::CHexEscape(status.message().substr(0, kBytesMax)));
+}
 
 }  // namespace
 
@@ -77,7 +86,7 @@ struct HealthWatches::Watch {
 
   transport::EventLoop& loop;
   Health health = Health::kUnknown;
-  bool complained = false;  // Since it was last said: that it cannot be asked.
+  bool complained = false;  // In the log, that it is not to be had, since it last was.
   std::shared_ptr<Attempt> attempt;
   transport::TimerId retry_timer = 0;
 };
@@ -129,9 +138,8 @@ void HealthWatches::OnEnd(ClientConnection& connection, const absl::Status& stat
   if (watch.health == Health::kNotServing) {
     // That a server drains or a connection is lost is said elsewhere.
     if (!absl::IsUnavailable(status) && !std::exchange(watch.complained, true)) {
-      Log(Severity::kWarning,
-          absl::StrCat("the health of ", service_.empty() ? "the server" : service_, " at ", connection.address(),
-                       " is not to be had: ", absl::StatusCodeToString(status.code()), ": ", status.message()));
+      Log(Severity::kWarning, absl::StrCat("the health of ", service_.empty() ? "the server" : service_, " at ",
+                                           connection.address(), " is not to be had: ", WhyEnded(status)));
     }
     watch.retry_timer = loop_.AddTimer(loop_.Now() + kRetryDelay, [this, &connection] { Begin(connection); });
   }
