@@ -16,6 +16,7 @@ namespace verbena::codegen {
 namespace {
 
 using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
@@ -42,7 +43,13 @@ std::string ClassNameOf(const Type& type) {
 
 void AddNamesOf(const Descriptor& message, std::set<std::string>* names) {
   names->insert(ClassNameOf(message));
-  for (int i = 0; i < message.enum_type_count(); ++i) names->insert(ClassNameOf(*message.enum_type(i)));
+  for (int i = 0; i < message.enum_type_count(); ++i) {
+    const EnumDescriptor& type = *message.enum_type(i);
+    names->insert(ClassNameOf(type));
+    for (int j = 0; j < type.value_count(); ++j) {
+      names->insert(absl::StrCat(ClassNameOf(type), "_", type.value(j)->name()));
+    }
+  }
   for (int i = 0; i < message.nested_type_count(); ++i) AddNamesOf(*message.nested_type(i), names);
 }
 

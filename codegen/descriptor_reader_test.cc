@@ -118,9 +118,12 @@ TEST(ReadFile, ServiceNamedLikeAMessagesClassIsEscaped) {
 
 TEST(ReadFile, ServiceNamedLikeTheClassOfAnImportedMessageIsEscaped) {
   const ParsedFile file({{"base.proto", "syntax = \"proto3\"; package demo; message B { enum Kind { NONE = 0; } }"},
-                         {"top.proto", "syntax = \"proto3\"; package demo; import \"base.proto\"; service B_Kind {}"}},
+                         {"top.proto",
+                          "syntax = \"proto3\"; package demo; import \"base.proto\"; service B_Kind {} "
+                          "service B_Kind_NONE {}"}},
                         "top.proto");
   EXPECT_EQ(ReadFile(*file)->services[0].cpp_name, "B_Kind_");
+  EXPECT_EQ(ReadFile(*file)->services[1].cpp_name, "B_Kind_NONE_");
 }
 
 TEST(ReadFile, CommentsAreCarriedOver) {
