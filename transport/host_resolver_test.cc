@@ -81,6 +81,17 @@ TEST_F(HostResolverTest, MoreThanItHasThreadsForWaitForTheirTurn) {
   EXPECT_EQ(looked_up_, HostResolver::kThreadsMax + 3);
 }
 
+TEST_F(HostResolverTest, PastItsBoundANameIsRefusedAtOnce) {
+  std::vector<std::future<int>> found;
+  for (size_t i = 0; i < HostResolver::kNamesMax; ++i) found.push_back(Resolve(absl::StrCat("host", i)));
+  EXPECT_EQ(Resolve("another").get(), -1);
+  std::future<int> known = Resolve("host0");
+  Let();
+  for (std::future<int>& each : found) EXPECT_GE(each.get(), 5);
+  EXPECT_EQ(known.get(), 5);
+  EXPECT_EQ(Resolve("another").get(), 7);
+}
+
 TEST_F(HostResolverTest, WhoIsAnsweredMayAskAgain) {
   Let();
   std::promise<size_t> found;

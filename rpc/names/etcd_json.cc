@@ -1,5 +1,6 @@
 #include "rpc/names/etcd_json.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -92,7 +93,8 @@ absl::StatusOr<EtcdSnapshot> ParseEtcdRange(absl::string_view answer) {
   const Json json = Parse(answer);
   EtcdSnapshot snapshot;
   snapshot.revision = Number(Member(Member(json, "header"), "revision"));
-  if (snapshot.revision <= 0) return NotOfItsForm(answer);
+  // A watch begins with the next one.
+  if (snapshot.revision <= 0 || snapshot.revision == std::numeric_limits<int64_t>::max()) return NotOfItsForm(answer);
   const Json& pairs = Member(json, "kvs");
   if (pairs.is_null()) return snapshot;
   if (!pairs.is_array()) return NotOfItsForm(answer);

@@ -53,8 +53,8 @@ TEST(EtcdJson, LeaseThatIsGoneHasNoTime) {
 TEST(EtcdJson, AnswersOfAnotherFormAreErrors) {
   for (const char* answer :
        {"", "nonsense", "[]", "7", R"({"header":7})", R"({"header":{"revision":{}}})",
-        R"({"header":{"revision":"1"},"kvs":7})", R"({"header":{"revision":"1"},"kvs":[{"key":7}]})",
-        R"({"header":{"revision":"1"},"kvs":[{"key":"%"}]})"}) {
+        R"({"header":{"revision":"9223372036854775807"}})", R"({"header":{"revision":"1"},"kvs":7})",
+        R"({"header":{"revision":"1"},"kvs":[{"key":7}]})", R"({"header":{"revision":"1"},"kvs":[{"key":"%"}]})"}) {
     EXPECT_FALSE(ParseEtcdRange(answer).ok()) << answer;
     EXPECT_FALSE(ParseEtcdWatchMessage(answer).ok()) << answer;
     EXPECT_FALSE(ParseEtcdGrant(answer).ok()) << answer;
