@@ -11,12 +11,11 @@
 #include <thread>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "examples/chat/chat.verbena.h"
 #include "examples/chat/line_input.h"
+#include "examples/daemon/flags_alone.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
 #include "rpc/options.h"
@@ -72,11 +71,7 @@ absl::Status TalkToTheEnd(demo::Chat::Stub& stub) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("Talks to the others in a room.");
-  if (absl::ParseCommandLine(argc, argv).size() > 1) {
-    std::cerr << "chat_client: takes flags alone; see --help\n";
-    return 2;
-  }
+  if (!verbena::examples::ParseFlagsAlone(argc, argv, "Talks to the others in a room.")) return 2;
 
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);

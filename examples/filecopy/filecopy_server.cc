@@ -10,9 +10,8 @@
 #include <string>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
+#include "examples/daemon/flags_alone.h"
 #include "examples/daemon/run_daemon.h"
 #include "examples/filecopy/file_copy_service.h"
 
@@ -33,11 +32,8 @@ bool IsWritableDirectory(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("Takes files into a directory until SIGTERM or SIGINT.");
-  if (absl::ParseCommandLine(argc, argv).size() > 1) {
-    std::cerr << "filecopy_server: takes flags alone; see --help\n";
+  if (!verbena::examples::ParseFlagsAlone(argc, argv, "Takes files into a directory until SIGTERM or SIGINT."))
     return 2;
-  }
   verbena::examples::TerminationSignals signals;
   std::signal(SIGXFSZ, SIG_IGN);  // A file past its size limit is an error of one call, not the end of the daemon.
 

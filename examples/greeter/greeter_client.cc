@@ -8,10 +8,9 @@
 #include <string>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "examples/daemon/flags_alone.h"
 #include "examples/greeter/greeter.verbena.h"
 #include "rpc/channel.h"
 #include "rpc/client_context.h"
@@ -63,11 +62,7 @@ void PrintPath(const verbena::Channel& channel) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("Calls a greeter server, blocking and by callback.");
-  if (absl::ParseCommandLine(argc, argv).size() > 1) {
-    std::cerr << "greeter_client: takes flags alone; see --help\n";
-    return 2;
-  }
+  if (!verbena::examples::ParseFlagsAlone(argc, argv, "Calls a greeter server, blocking and by callback.")) return 2;
 
   verbena::ChannelOptions options;
   options.transport.device = absl::GetFlag(FLAGS_device);

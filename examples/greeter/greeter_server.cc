@@ -2,11 +2,8 @@
 //
 //   greeter_server --listen=127.0.0.1:7471
 
-#include <iostream>
-
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
+#include "examples/daemon/flags_alone.h"
 #include "examples/daemon/run_daemon.h"
 #include "examples/greeter/greeter_service.h"
 
@@ -14,11 +11,7 @@ ABSL_FLAG(bool, callback, false,
           "Serve on the event loop by callback, instead of on the executor by blocking handlers.");
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("Serves demo.Greeter until SIGTERM or SIGINT.");
-  if (absl::ParseCommandLine(argc, argv).size() > 1) {
-    std::cerr << "greeter_server: takes flags alone; see --help\n";
-    return 2;
-  }
+  if (!verbena::examples::ParseFlagsAlone(argc, argv, "Serves demo.Greeter until SIGTERM or SIGINT.")) return 2;
   verbena::examples::TerminationSignals signals;
 
   verbena::examples::BlockingGreeter blocking;
