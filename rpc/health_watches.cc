@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "rpc/client_context.h"
 #include "rpc/message_stream.h"
@@ -24,10 +24,8 @@ constexpr int kServing = 1;  // HealthCheckResponse.SERVING
 
 // For the log: the words may be the server's.
 std::string WhyEnded(const absl::Status& status) {
-  constexpr size_t kBytesMax = 200;
   if (status.ok()) return "the server ended the watch";
-  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ",
-                      absl::CHexEscape(status.message().substr(0, kBytesMax)));
+  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", Printable(status.message()));
 }
 
 }  // namespace

@@ -4,16 +4,14 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "transport/log.h"
 
 namespace verbena::transport {
 namespace {
 
 constexpr size_t kPartBytesMax = 512;
-
-std::string Printable(absl::string_view text) { return absl::CHexEscape(text.substr(0, kPartBytesMax)); }
 
 }  // namespace
 
@@ -40,8 +38,8 @@ void AuditLog::Refused(absl::string_view what, const absl::Status& why, absl::Ti
   }
   const std::string before =
       unlogged == 0 ? "" : absl::StrCat(" (and ", unlogged, " refusals before it that found no room in the log)");
-  Log(Severity::kWarning, absl::StrCat(Printable(what), " was refused: ", StatusCodeToString(why.code()), ": ",
-                                       Printable(why.message()), before));
+  Log(Severity::kWarning, absl::StrCat(Printable(what, kPartBytesMax), " was refused: ", StatusCodeToString(why.code()),
+                                       ": ", Printable(why.message(), kPartBytesMax), before));
 }
 
 }  // namespace verbena::transport

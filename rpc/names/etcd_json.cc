@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "rpc/names/host_port.h"
 
 namespace verbena::rpc {
@@ -44,9 +45,6 @@ absl::StatusOr<std::string> Bytes(const Json& base64) {
   }
   return bytes;
 }
-
-// What others have written, to be printed.
-std::string Printable(absl::string_view text) { return absl::CHexEscape(text.substr(0, 200)); }
 
 absl::Status NotOfItsForm(absl::string_view answer) {
   return absl::InvalidArgumentError(absl::StrCat("etcd's answer is not understood: ", Printable(answer)));

@@ -2,15 +2,10 @@
 
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 
 namespace verbena::rpc {
-namespace {
-
-constexpr size_t kKeyBytesQuoted = 200;
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<NameLookup>> EtcdLookup::Create(absl::string_view text, Watcher watcher,
                                                                const NameSourceOptions& options) {
@@ -69,8 +64,8 @@ void EtcdLookup::ReportValues() {
     if (server.ok()) {
       servers.push_back(*std::move(server));
     } else {
-      bad.Update(absl::InvalidArgumentError(absl::StrCat(
-          "etcd key \"", absl::CHexEscape(key.substr(0, kKeyBytesQuoted)), "\": ", server.status().message())));
+      bad.Update(
+          absl::InvalidArgumentError(absl::StrCat("etcd key \"", Printable(key), "\": ", server.status().message())));
     }
   }
   // Once, while others change. What is told last is what holds.

@@ -1,21 +1,17 @@
 #include "rpc/names/host_port.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/printable.h"
 
 namespace verbena::rpc {
 namespace {
 
-// What others have written, to be printed.
-std::string Quoted(absl::string_view text) {
-  constexpr size_t kQuotedBytesMax = 200;
-  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, kQuotedBytesMax)), "\"");
-}
+std::string Quoted(absl::string_view text) { return absl::StrCat("\"", Printable(text), "\""); }
 
 absl::Status Bad(absl::string_view text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(text), ": ", what, "; write host:port"));
