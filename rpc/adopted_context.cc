@@ -6,7 +6,7 @@
 
 namespace verbena::rpc {
 
-void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientContext& user) {
+void AdoptedContext::Adopt(std::shared_ptr<AdoptedContext> self, ClientContext& user) {
   self->CopyRequest(user);
   ClientContext& own = self->context_;
   own.timeout_ = user.timeout_;
@@ -15,7 +15,7 @@ void AdoptedContext::Adopt(const std::shared_ptr<AdoptedContext>& self, ClientCo
   own.parent_ = std::move(user.parent_);
   user.response_attachment_.Clear();
   user.response_metadata_.Clear();
-  ClientCallBinding::LeadTo(user, self, 1);
+  ClientCallBinding::LeadTo(user, std::move(self), 1);
   user.adopted_ = true;
   if (user.cancelled_.load()) own.TryCancel();
 }

@@ -18,7 +18,7 @@ namespace verbena::rpc {
 class AdoptedContext : public CallCanceller {
  public:
   // Takes what the user asked of the call. `self` is this, as it is kept. Once, before the call is made.
-  static void Adopt(const std::shared_ptr<AdoptedContext>& self, ClientContext& user);
+  static void Adopt(std::shared_ptr<AdoptedContext> self, ClientContext& user);
   // Takes what the user asked of the request alone: neither its time nor what it follows.
   void CopyRequest(const ClientContext& user);
   // Gives the user the initial metadata, which came ahead of the end. Not after Return.

@@ -51,7 +51,7 @@ struct CoCallOf : CoCall {
   Reply own_reply;
 };
 
-void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user, const std::shared_ptr<CoCall>& call);
+void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user, std::shared_ptr<CoCall> call);
 
 template <typename Request, typename Reply>
 class CoUnaryAwaiter {
@@ -69,12 +69,11 @@ class CoUnaryAwaiter {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> coroutine) {
-    const auto call = MakeSharedCached<CoCallOf<Request, Reply>>(*request_);
+    call_ = MakeSharedCached<CoCallOf<Request, Reply>>(*request_);
     lends_reply_ = reply_->GetArena() == nullptr;
-    if (lends_reply_) call->own_reply.Swap(reply_);
-    call_ = call;
-    StartCoCall(*channel_, method_, *context_, call);
-    return call->completion.Suspend(coroutine);
+    if (lends_reply_) call_->own_reply.Swap(reply_);
+    StartCoCall(*channel_, method_, *context_, call_);
+    return call_->completion.Suspend(coroutine);
   }
   absl::Status await_resume() {
     const std::shared_ptr<CoCallOf<Request, Reply>> call = std::exchange(call_, nullptr);

@@ -57,8 +57,9 @@ class Completion {
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
-    if (self->home_ == nullptr || self->home_->IsHere()) return self->Arrive();
-    transport::LoopHandle::Task task = [self] { self->Arrive(); };
+    if (self->home_ == nullptr) return self->Arrive(self->waiter_.exchange(Done(), std::memory_order_acq_rel));
+    if (self->home_->IsHere()) return self->ArriveHome();
+    transport::LoopHandle::Task task = [self] { self->ArriveHome(); };
     if (!self->home_->Post(task)) self->waiter_.store(Done(), std::memory_order_release);
   }
 
@@ -71,8 +72,12 @@ class Completion {
 
  private:
   static void* Done() { return &done_; }
-  void Arrive() {
-    void* const waiter = waiter_.exchange(Done(), std::memory_order_acq_rel);
+  void ArriveHome() {  // Where the waiter is: nobody comes in between.
+    void* const waiter = waiter_.load(std::memory_order_relaxed);
+    waiter_.store(Done(), std::memory_order_release);
+    Arrive(waiter);
+  }
+  void Arrive(void* waiter) const {
     if (waiter != nullptr) Resume({std::coroutine_handle<>::from_address(waiter), ambient_});
   }
 
