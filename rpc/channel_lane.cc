@@ -159,6 +159,7 @@ void ChannelLane::Start(UserCall&& call) {
 
 void ChannelLane::StartLater(UserCall&& call) {
   const std::shared_ptr<ChannelLane> self = shared_from_this();  // Once pushed the call may end, and the channel go.
+  call.KeepRequest();
   handed_over_.Push(std::move(call));
   // Also if there are others: who pushed them may be held up before its Post.
   self->loop_.Post([self] {
@@ -176,7 +177,10 @@ void ChannelLane::EndLater(UserCall call, absl::Status status) {
 
 inline void ChannelLane::Attempt(UserCall&& call) {
   ++call.attempts;
-  if (only_ == nullptr || call.retry != nullptr) call.router = this;
+  if (only_ == nullptr || call.retry != nullptr) {
+    call.router = this;
+    call.KeepRequest();
+  }
   if (only_ != nullptr) return NextConnection(*only_).Start(std::move(call));
   AttemptAtAny(std::move(call));
 }

@@ -59,6 +59,12 @@ class ClientCall final : public transport::PayloadSource, public StreamWire {
   ClientConnection* connection() const { return connection_; }  // Null: it is in the pool.
   uint64_t id() const { return id_; }
   uint64_t call_id() const { return call_id_; }
+  // See UserCall. Measured or not.
+  void KeepRequest() {
+    if (user_.request_copy == nullptr) return;
+    user_.KeepRequest();
+    if (measured_ != nullptr) Measure();  // Its parts' sizes stand in the message.
+  }
   // Fixes size(). Before Send.
   void Measure() {
     body_bytes_ = user_.request == nullptr ? 0 : user_.request->ByteSizeLong();

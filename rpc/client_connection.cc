@@ -100,6 +100,8 @@ void ClientConnection::Start(UserCall&& call) {
     GiveUpLater(call_id, made, absl::CancelledError("the caller cancelled the call"));
   } else if (started->send_now) {
     SendRequest(call_id, made);
+  } else {
+    made.KeepRequest();
   }
   Settle();
 }
@@ -240,7 +242,11 @@ void ClientConnection::GiveUpLater(uint64_t call_id, ClientCall& call, absl::Sta
   if (!attachment.empty()) message.attachment = attachment;
   const uint64_t send_id = link_->SendRequest(call_id, std::move(message));
   call.OnSend(link_, send_id);
-  if (send_id == transport::Connection::kLeft) session_.OnLeft(call_id);  // A unary call: no writes begin by it.
+  if (send_id == transport::Connection::kLeft) {
+    session_.OnLeft(call_id);  // A unary call: no writes begin by it.
+  } else {
+    call.KeepRequest();
+  }
   return absl::OkStatus();
 }
 

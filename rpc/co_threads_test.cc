@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "rpc/co_unary_call.h"
 #include "rpc/coroutine/block_on.h"
 #include "rpc/coroutine/loop_awaitables.h"
+#include "rpc/coroutine/start_task.h"
 #include "rpc/coroutine/when_all.h"
 #include "rpc/coroutine/when_any.h"
 #include "rpc/testing/threads_fixture.h"
@@ -73,6 +75,30 @@ TEST_F(CoThreadsTest, CallsOfOneCoroutineAreInFlightAtTheSameTime) {
   const auto calls = [this]() -> Task<absl::Status> {
     auto [first, second] = co_await WhenAll(Call(kEcho, "a"), Call(kEcho, "b"));
     co_return first.ok() ? second : first;
+  };
+  EXPECT_EQ(BlockOn(*loop_, calls()), absl::OkStatus());
+}
+
+// It is the caller's again when the call has only been handed over.
+TEST_F(CoThreadsTest, RequestMayChangeBeforeTheChannelsThreadHasTheCall) {
+  Start();
+  ClientContext context;
+  Text reply;
+  const auto call = [&](const Text& request) -> Task<absl::Status> {
+    co_return co_await CoUnaryCall<Text, Text>(channel_.get(), kEcho, &context, &request, &reply);
+  };
+  const auto calls = [&]() -> Task<> {
+    for (int i = 0; i < 200; ++i) {
+      std::optional<absl::Status> end;
+      Text request;
+      request.set_value(std::to_string(i));
+      const RunningTask task = StartTask(call(request), [&end](absl::Status status) { end = std::move(status); });
+      request.set_value("changed");
+      while (!end.has_value()) co_await Yield(*loop_);
+      EXPECT_EQ(end, absl::OkStatus());
+      EXPECT_EQ(reply.value(), std::to_string(i));
+      context.Reset();
+    }
   };
   EXPECT_EQ(BlockOn(*loop_, calls()), absl::OkStatus());
 }

@@ -10,8 +10,9 @@
 // for one on an arena, is empty until it goes on: what it held is with the call, whose reply is made in its memory. It
 // comes back from a call that failed, unless that had a response which was no reply, or another attempt.
 //
-// Allocations: one, like a frame, for all that the call needs where its caller is gone, a copy of the request among
-// them, beside what that copy allocates itself.
+// Allocations: one, like a frame, for all that the call needs where its caller is gone. A request that does not leave
+// at once (it is large, there is no connection yet), or that may have to leave again (retries, several servers), is
+// copied.
 
 #ifndef VERBENA_RPC_CO_UNARY_CALL_H_
 #define VERBENA_RPC_CO_UNARY_CALL_H_
@@ -36,28 +37,27 @@ namespace rpc {
 
 // What lives as long as the call.
 struct CoCall : CoCallEnd {
-  CoCall(const google::protobuf::MessageLite* of_request, google::protobuf::MessageLite* of_reply)
-      : request(of_request), reply(of_reply) {}
+  explicit CoCall(google::protobuf::MessageLite* of_reply) : reply(of_reply) {}
 
-  const google::protobuf::MessageLite* const request;  // Both are the derived's.
-  google::protobuf::MessageLite* const reply;
+  std::unique_ptr<const google::protobuf::MessageLite> request_copy;  // See UserCall.
+  google::protobuf::MessageLite* const reply;                         // The derived's.
 };
 
-template <typename Request, typename Reply>
+template <typename Reply>
 struct CoCallOf : CoCall {
-  explicit CoCallOf(const Request& user_request) : CoCall(&own_request, &own_reply), own_request(user_request) {}
+  CoCallOf() : CoCall(&own_reply) {}
 
-  const Request own_request;
   Reply own_reply;
 };
 
-void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user, std::shared_ptr<CoCall> call);
+void StartCoCall(Channel& channel, absl::string_view method, ClientContext& user,
+                 const google::protobuf::MessageLite& request, std::shared_ptr<CoCall> call);
 
-template <typename Request, typename Reply>
+template <typename Reply>
 class CoUnaryAwaiter {
  public:
-  CoUnaryAwaiter(Channel* channel, absl::string_view method, ClientContext* context, const Request* request,
-                 Reply* reply)
+  CoUnaryAwaiter(Channel* channel, absl::string_view method, ClientContext* context,
+                 const google::protobuf::MessageLite* request, Reply* reply)
       : channel_(channel), method_(method), context_(context), request_(request), reply_(reply) {}
   CoUnaryAwaiter(const CoUnaryAwaiter&) = delete;
   CoUnaryAwaiter& operator=(const CoUnaryAwaiter&) = delete;
@@ -69,14 +69,14 @@ class CoUnaryAwaiter {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> coroutine) {
-    call_ = MakeSharedCached<CoCallOf<Request, Reply>>(*request_);
+    call_ = MakeSharedCached<CoCallOf<Reply>>();
     lends_reply_ = reply_->GetArena() == nullptr;
     if (lends_reply_) call_->own_reply.Swap(reply_);
-    StartCoCall(*channel_, method_, *context_, call_);
+    StartCoCall(*channel_, method_, *context_, *request_, call_);
     return call_->completion.Suspend(coroutine);
   }
   absl::Status await_resume() {
-    const std::shared_ptr<CoCallOf<Request, Reply>> call = std::exchange(call_, nullptr);
+    const std::shared_ptr<CoCallOf<Reply>> call = std::exchange(call_, nullptr);
     if (lends_reply_) {
       reply_->Swap(&call->own_reply);
     } else if (call->status.ok()) {
@@ -90,17 +90,17 @@ class CoUnaryAwaiter {
   Channel* const channel_;
   const absl::string_view method_;
   ClientContext* const context_;
-  const Request* const request_;
+  const google::protobuf::MessageLite* const request_;
   Reply* const reply_;
-  bool lends_reply_ = false;                        // One on an arena cannot give away its memory.
-  std::shared_ptr<CoCallOf<Request, Reply>> call_;  // Null: not made, or complete.
+  bool lends_reply_ = false;               // One on an arena cannot give away its memory.
+  std::shared_ptr<CoCallOf<Reply>> call_;  // Null: not made, or complete.
 };
 
 }  // namespace rpc
 
 template <typename Request, typename Reply>
-using CoUnaryCall = coroutine::Awaitable<rpc::CoUnaryAwaiter<Request, Reply>, Channel*, absl::string_view,
-                                         ClientContext*, const Request*, Reply*>;
+using CoUnaryCall = coroutine::Awaitable<rpc::CoUnaryAwaiter<Reply>, Channel*, absl::string_view, ClientContext*,
+                                         const Request*, Reply*>;
 
 }  // namespace verbena
 

@@ -37,16 +37,23 @@ CoUnaryCall<Text, Text> MakeCoCall(Channel& channel, absl::string_view method, C
 
 class CoUnaryCallTest : public testing::CallFixture {
  protected:
+  Task<absl::Status> CallWith(const Text& request, absl::string_view method) {
+    co_return co_await MakeCoCall(*channel_, method, &context_, request, &reply_);
+  }
   // What a coroutine that calls has on its frame.
   Task<absl::Status> Call(absl::string_view method, std::string text) {
     Text request;
     request.set_value(std::move(text));
-    co_return co_await MakeCoCall(*channel_, method, &context_, request, &reply_);
+    co_return co_await CallWith(request, method);
   }
+  // With a request that changes as soon as the call is made, and goes.
   RunningTask StartCoCall(absl::string_view method, std::string text = "hello") {
     RunningTask task;
     loop_.Post([&] {
-      task = StartTask(Call(method, std::move(text)), [this](absl::Status status) { end_ = std::move(status); });
+      Text request;
+      request.set_value(std::move(text));
+      task = StartTask(CallWith(request, method), [this](absl::Status status) { end_ = std::move(status); });
+      request.set_value("changed");
     });
     loop_.RunUntilIdle();
     return task;
@@ -192,6 +199,82 @@ TEST_F(CoUnaryCallTest, ContextMayBeUsedForOneCallAfterTheOther) {
   const RunningTask task = StartTask(calls(), [this](absl::Status status) { end_ = std::move(status); });
   loop_.RunUntilIdle();
   EXPECT_EQ(end_, absl::OkStatus());
+}
+
+// --- The request is the caller's again as soon as the coroutine is suspended, wherever the call is then.
+
+class CoRequestTest : public CoUnaryCallTest {
+ protected:
+  // Echo, once it has failed.
+  void AddFlaky() {
+    service_.AddCallback("Flaky", [this](ServerContext*, const Text& request, Text* reply, Responder done) {
+      reply->set_value(request.value());
+      done(++attempts_ == 2 ? absl::OkStatus() : absl::UnavailableError("not today"));
+    });
+  }
+  void ExpectReply(const std::string& text = "hello") {
+    EXPECT_EQ(end_, absl::OkStatus());
+    EXPECT_EQ(reply_.value(), text);
+  }
+
+  int attempts_ = 0;
+};
+
+TEST_F(CoRequestTest, OfACallThatLeavesAtOnce) {
+  Start();
+  const RunningTask task = StartCoCall(kEcho);
+  ExpectReply();
+}
+
+TEST_F(CoRequestTest, OfACallThatWaitsForAConnection) {
+  OpenChannel();
+  const RunningTask task = StartCoCall(kEcho);
+  StartServer();
+  loop_.Advance(absl::Seconds(10));
+  ExpectReply();
+}
+
+TEST_F(CoRequestTest, OfACallThatWaitsForCredit) {
+  Start();
+  network_.latest_client()->Stall();
+  const RunningTask task = StartCoCall(kEcho);
+  EXPECT_EQ(end_, std::nullopt);
+  network_.latest_client()->Unstall();
+  loop_.RunUntilIdle();
+  ExpectReply();
+}
+
+TEST_F(CoRequestTest, OfALargeCall) {
+  Start();
+  network_.latest_client()->HoldExports();
+  const std::string large(100'000, '.');
+  const RunningTask task = StartCoCall(kEcho, large);
+  EXPECT_EQ(end_, std::nullopt);
+  network_.latest_client()->ReleaseExports();
+  loop_.RunUntilIdle();
+  ExpectReply(large);
+}
+
+TEST_F(CoRequestTest, OfACallThatIsMadeAgain) {
+  AddFlaky();
+  options_.retries[""].attempts_max = 3;
+  options_.retries[""].idempotent = true;
+  Start();
+  const RunningTask task = StartCoCall("test.Lambda/Flaky");
+  EXPECT_EQ(end_, std::nullopt);
+  loop_.Advance(absl::Seconds(10));
+  ExpectReply();
+  EXPECT_EQ(attempts_, 2);
+}
+
+TEST_F(CoRequestTest, OfAHedgedCall) {
+  AddFlaky();
+  options_.hedging[""].attempts_max = 3;
+  Start();
+  const RunningTask task = StartCoCall("test.Lambda/Flaky");
+  loop_.Advance(absl::Seconds(10));
+  ExpectReply();
+  EXPECT_EQ(attempts_, 2);
 }
 
 // --- Handlers.

@@ -18,6 +18,7 @@
 #include "rpc/core/method_kind.h"
 #include "rpc/core/retry/retry_policy.h"
 #include "rpc/message_stream.h"
+#include "rpc/protobuf_bytes.h"
 #include "rpc/unary_call.h"
 
 namespace verbena::rpc {
@@ -29,6 +30,8 @@ struct UserCall {
   ClientContext* context = nullptr;
   const google::protobuf::MessageLite* request = nullptr;  // Null: the client streams.
   google::protobuf::MessageLite* reply = nullptr;          // Null: the server streams.
+  // Not null: the request is its caller's again as soon as the call is made, and whoever needs it then has a copy here.
+  std::unique_ptr<const google::protobuf::MessageLite>* request_copy = nullptr;
   CallDone done = nullptr;
   MethodKind kind = MethodKind::kUnary;
   std::shared_ptr<MessageStream> stream = nullptr;  // Null: unary.
@@ -41,6 +44,13 @@ struct UserCall {
   Certainty certainty = Certainty::kNotSent;     // The router's: of what earlier attempts may have done.
   absl::Time wait_until = {};                    // The router's: how long it may be without a server.
   const RetryPolicy* retry = nullptr;            // The router's; null: none.
+
+  // Of a call that does not leave at once, or may leave again. While it is being made.
+  void KeepRequest() {
+    if (request_copy == nullptr) return;
+    *request_copy = CopyOf(request);
+    request = std::exchange(request_copy, nullptr)->get();
+  }
 };
 
 class CallRouter {
