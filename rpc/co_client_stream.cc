@@ -28,7 +28,7 @@ CoClientStream::CoClientStream(Channel* channel, const StreamingMethod& method, 
 }
 
 CoClientStream::~CoClientStream() {
-  if (beginning_ != nullptr) beginning_->completion.Abandon();
+  if (beginning_ != nullptr) StreamOperation::LetGo(beginning_);
   if (call_->completion.complete()) return;
   call_->completion.Abandon();
   call_->context.context()->TryCancel();

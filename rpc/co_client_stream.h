@@ -71,8 +71,7 @@ class CoClientStream {
 
   class BeginningAwaiter : public StreamAwaiter {
    public:
-    BeginningAwaiter(std::shared_ptr<StreamOperation> operation, CoClientStream* of)
-        : StreamAwaiter(std::move(operation)), of_(*of) {}
+    BeginningAwaiter(StreamOperation* operation, CoClientStream* of) : StreamAwaiter(operation), of_(*of) {}
 
     bool await_resume() {
       StreamOperation* const wait = Take();
@@ -102,8 +101,8 @@ inline auto CoClientStream::Finish() {
 
 inline auto CoClientStream::WaitForInitialMetadata() {
   if (beginning_ == nullptr) beginning_ = std::make_shared<StreamOperation>(stream());
-  if (!beginning_->begun) BeginAwaitingInitialMetadata(beginning_);
-  return coroutine::Awaitable<BeginningAwaiter, std::shared_ptr<StreamOperation>, CoClientStream*>(beginning_, this);
+  if (!beginning_->begun) BeginAwaitingInitialMetadata(*beginning_);
+  return coroutine::Awaitable<BeginningAwaiter, StreamOperation*, CoClientStream*>(beginning_.get(), this);
 }
 
 }  // namespace rpc

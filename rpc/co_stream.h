@@ -30,14 +30,24 @@ namespace rpc {
 
 class MessageStream;
 
-// One way's operation, with the message that it is about: lives until the stream has let go of it.
-struct StreamOperation {
+class StreamAwaiter;
+
+// One way's operation, with the message that it is about.
+//
+// Owner: who reads or writes, until LetGo. Where all are on one loop the stream and the awaiter know it by mere
+// pointers: shares of it would be six locked instructions for each message.
+struct StreamOperation : std::enable_shared_from_this<StreamOperation> {
   explicit StreamOperation(std::shared_ptr<MessageStream> of) : stream(std::move(of)) {}
+
+  // Its owner goes: nobody waits for it any more, and it stays as long as the stream has it.
+  static void LetGo(const std::shared_ptr<StreamOperation>& operation);
 
   const std::shared_ptr<MessageStream> stream;
   coroutine::Completion completion;
-  std::shared_ptr<StreamOperation> itself;  // While only the stream knows it. Null: somebody else keeps it.
+  StreamAwaiter* awaiter = nullptr;         // Who waits for it.
   bool begun = false;                       // And its end not taken.
+  bool lent = false;                        // The stream has it, by a mere pointer.
+  std::shared_ptr<StreamOperation> itself;  // So long, where its owner has gone.
   absl::Cord attachment;
   absl::Status status;  // Of the complete one.
 };
@@ -49,18 +59,20 @@ struct StreamOperationOn : StreamOperation {
   Message message;
 };
 
-void BeginRead(const std::shared_ptr<StreamOperation>& operation, google::protobuf::MessageLite* into);
-void BeginAwaitingInitialMetadata(const std::shared_ptr<StreamOperation>& operation);
-void BeginWrite(const std::shared_ptr<StreamOperation>& operation, const google::protobuf::MessageLite* message);
+void BeginRead(StreamOperation& operation, google::protobuf::MessageLite* into);
+void BeginAwaitingInitialMetadata(StreamOperation& operation);
+void BeginWrite(StreamOperation& operation, const google::protobuf::MessageLite* message);
 
 // Its functions are part of the coroutine that awaits, also of the second one in a file: gcc inlines what one calls.
 class StreamAwaiter {
  public:
-  explicit StreamAwaiter(std::shared_ptr<StreamOperation> operation) : operation_(std::move(operation)) {}
+  explicit StreamAwaiter(StreamOperation* operation) : operation_(operation) {}
   StreamAwaiter(const StreamAwaiter&) = delete;
   StreamAwaiter& operator=(const StreamAwaiter&) = delete;
   [[gnu::always_inline]] ~StreamAwaiter() {
-    if (operation_ != nullptr && operation_->begun) operation_->completion.Abandon();
+    if (operation_ == nullptr || operation_->awaiter != this) return;
+    operation_->completion.Abandon();
+    operation_->awaiter = nullptr;
   }
 
   [[gnu::always_inline]] bool await_ready() {
@@ -69,25 +81,30 @@ class StreamAwaiter {
     return operation_ == nullptr || operation_->completion.complete();
   }
   [[gnu::always_inline]] bool await_suspend(std::coroutine_handle<> coroutine) {
+    operation_->awaiter = this;
     return operation_->completion.Suspend(coroutine);
   }
+  // There is nothing to wait for any more.
+  void Forget() { operation_ = nullptr; }
 
  protected:
   // Null: it is another awaiter's.
   StreamOperation* Take() {
-    if (operation_ != nullptr) operation_->begun = false;
-    return operation_.get();
+    if (operation_ == nullptr) return nullptr;
+    operation_->begun = false;
+    operation_->awaiter = nullptr;
+    return std::exchange(operation_, nullptr);
   }
 
  private:
-  std::shared_ptr<StreamOperation> operation_;
+  StreamOperation* operation_;
 };
 
 template <typename Message>
 class ReadAwaiter : public StreamAwaiter {
  public:
-  ReadAwaiter(std::shared_ptr<StreamOperationOn<Message>> operation, Message* into, absl::Cord* attachment)
-      : StreamAwaiter(std::move(operation)), into_(into), attachment_(attachment) {}
+  ReadAwaiter(StreamOperationOn<Message>* operation, Message* into, absl::Cord* attachment)
+      : StreamAwaiter(operation), into_(into), attachment_(attachment) {}
 
   [[gnu::always_inline]] bool await_resume() {
     auto* const read = static_cast<StreamOperationOn<Message>*>(Take());
@@ -122,9 +139,9 @@ class CoReads {
   // To be awaited: the next message, into `*into`, and what came beside it, into `*attachment`. False: there is none,
   // or the call has ended otherwise, which its status says; or another read is awaited already.
   auto Read(Message* into, absl::Cord* attachment = nullptr) {
-    if (!read_->begun) rpc::BeginRead(read_, &read_->message);
-    return coroutine::Awaitable<rpc::ReadAwaiter<Message>, std::shared_ptr<rpc::StreamOperationOn<Message>>, Message*,
-                                absl::Cord*>(read_, into, attachment);
+    if (!read_->begun) rpc::BeginRead(*read_, &read_->message);
+    return coroutine::Awaitable<rpc::ReadAwaiter<Message>, rpc::StreamOperationOn<Message>*, Message*, absl::Cord*>(
+        read_.get(), into, attachment);
   }
 
   // All that are still to come, one after the other. This outlives it.
@@ -136,7 +153,7 @@ class CoReads {
  protected:
   explicit CoReads(std::shared_ptr<rpc::MessageStream> stream)
       : read_(std::make_shared<rpc::StreamOperationOn<Message>>(std::move(stream))) {}
-  ~CoReads() { read_->completion.Abandon(); }
+  ~CoReads() { rpc::StreamOperation::LetGo(read_); }
   CoReads(const CoReads&) = delete;
   CoReads& operator=(const CoReads&) = delete;
 
@@ -164,7 +181,7 @@ class CoWrites {
 
  protected:
   explicit CoWrites(std::shared_ptr<rpc::MessageStream> stream) : write_(MakeWrite(std::move(stream))) {}
-  ~CoWrites() { write_->completion.Abandon(); }
+  ~CoWrites() { rpc::StreamOperation::LetGo(write_); }
   CoWrites(const CoWrites&) = delete;
   CoWrites& operator=(const CoWrites&) = delete;
 
@@ -178,13 +195,15 @@ class CoWrites {
   // As the one before left it.
   Message& NextMessage() {
     // A write that was given up has its message until it is made.
-    if (write_->begun && !write_->completion.complete()) write_ = MakeWrite(write_->stream);
+    if (write_->begun && !write_->completion.complete()) {
+      rpc::StreamOperation::LetGo(std::exchange(write_, MakeWrite(write_->stream)));
+    }
     return write_->message;
   }
   auto Begin(absl::Cord attachment) {
     write_->attachment = std::move(attachment);
-    rpc::BeginWrite(write_, &write_->message);
-    return coroutine::Awaitable<rpc::WriteAwaiter, std::shared_ptr<rpc::StreamOperation>>(write_);
+    rpc::BeginWrite(*write_, &write_->message);
+    return coroutine::Awaitable<rpc::WriteAwaiter, rpc::StreamOperation*>(write_.get());
   }
 
   std::shared_ptr<rpc::StreamOperationOn<Message>> write_;

@@ -321,7 +321,6 @@ bool MessageStream::Finish() {
 
 void MessageStream::RunCompletions() {
   if (std::exchange(completing_, true)) return;
-  const std::shared_ptr<MessageStream> self = shared_from_this();  // A completion may drop the user's.
   while (!completions_.empty()) {
     auto [done, status] = std::move(completions_[next_completion_]);
     if (++next_completion_ == completions_.size()) {

@@ -165,6 +165,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   // From then on: how many messages leave. Not OK: one more was written, which does not, and why.
   uint64_t leaving() const { return sender_.count() - (lost_.ok() ? 0 : 1); }
   const absl::Status& lost() const { return lost_; }
+  // The caller has a share of this, as of whatever may end in it (OpenWrites, OnAnnounced, OnInbound, OnSent, a
+  // payload's OnWritten): a completion may drop the user's.
   void RunCompletions();
   // Both, also by a task that finds the loop gone, beside whom the user may be at work.
   void End(Unread unread);

@@ -83,9 +83,9 @@ void ServerCall::Strip() {
 }
 
 void ServerCall::OpenStream(std::shared_ptr<MessageStream> stream) {
-  context_.stream_ = std::move(stream);
-  context_.stream_->Attach(this);
-  context_.stream_->OpenWrites();
+  context_.stream_ = stream;
+  stream->Attach(this);
+  stream->OpenWrites();
 }
 
 absl::Status ServerCall::Intercept(const ServerInterceptors& makers, const std::string& method) {

@@ -32,7 +32,7 @@ class Completion {
   // In await_suspend, last: the awaiter may be gone when it returns. False: complete already, nothing is to suspend.
   [[gnu::always_inline]] bool Suspend(std::coroutine_handle<> coroutine) {
     ambient_ = AmbientScope::current();
-    if (home_ != nullptr && home_->IsHere()) {  // And so will the end be.
+    if (home()) {  // And so will the end be.
       if (complete()) return false;
       waiter_.store(coroutine.address(), std::memory_order_relaxed);
       return true;
@@ -54,12 +54,15 @@ class Completion {
   // For the next end; complete, or never begun.
   void Reset() { waiter_.store(nullptr, std::memory_order_relaxed); }
 
+  // Home is where the caller is.
+  bool home() const { return home_ != nullptr && home_->IsHere(); }
+
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
     if (self->home_ == nullptr) return self->Arrive(self->waiter_.exchange(Done(), std::memory_order_acq_rel));
-    if (self->home_->IsHere()) return self->ArriveHome();
-    transport::LoopHandle::Task task = [self] { self->ArriveHome(); };
+    if (self->home()) return self->CompleteAtHome();
+    transport::LoopHandle::Task task = [self] { self->CompleteAtHome(); };
     if (!self->home_->Post(task)) self->waiter_.store(Done(), std::memory_order_release);
   }
 
@@ -70,13 +73,15 @@ class Completion {
     Complete({std::move(ended), completion});
   }
 
- private:
-  static void* Done() { return &done_; }
-  void ArriveHome() {  // Where the waiter is: nobody comes in between.
+  // The same, at home, where nobody comes in between and this may be gone when it returns.
+  void CompleteAtHome() {
     void* const waiter = waiter_.load(std::memory_order_relaxed);
     waiter_.store(Done(), std::memory_order_release);
     Arrive(waiter);
   }
+
+ private:
+  static void* Done() { return &done_; }
   void Arrive(void* waiter) const {
     if (waiter != nullptr) Resume({std::coroutine_handle<>::from_address(waiter), ambient_});
   }
