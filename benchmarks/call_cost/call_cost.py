@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints what one call costs, both ends together: instructions by layer, allocations, locks, system calls,
-doorbells.
+"""Prints what one call costs, both ends together: instructions by layer, allocations, locks, locked instructions,
+system calls, doorbells.
 
   bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1]
     [--connections=1] [--functions=N] [what else call_cost takes]
@@ -22,6 +22,7 @@ def print_counts(measured, functions):
     print(f"{measured.without_device():9.0f}  without the software device\n")
     print(f"{measured.allocations:9.2f}  allocations")
     print(f"{measured.locks:9.2f}  locks")
+    print(f"{measured.locked_instructions:9.2f}  locked instructions, without the software device")
     print(f"{measured.system_calls:9.2f}  system calls")
     print(f"{measured.doorbells:9.2f}  doorbells")
     for instructions, layer, function in measured.functions[:functions]:

@@ -1,4 +1,4 @@
-"""What a file of callgrind says: instructions by function, and how often each function was called."""
+"""What a file of callgrind says: instructions by function and by address, and how often each function was called."""
 
 import collections
 import dataclasses
@@ -13,6 +13,8 @@ class Profile:
     instructions: collections.Counter
     # By function.
     calls: collections.Counter
+    # By (object, function, address), where the file has addresses (--dump-instr=yes): how often it was executed.
+    executions: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
     def total(self):
         return self.instructions.total()
@@ -34,16 +36,32 @@ class _Names:
         return self._by_number[number]
 
 
+class _Address:
+    """Addresses that the file writes relative to the one before."""
+
+    def __init__(self):
+        self._last = 0
+
+    def resolve(self, text):
+        if text[0] in "+-":
+            self._last += int(text)
+        elif text != "*":
+            self._last = int(text, 16)
+        return self._last
+
+
 def parse(lines):
     """Raises ValueError if a line is none of callgrind's, or nothing was collected."""
     profile = Profile(collections.Counter(), collections.Counter())
-    objects, functions = _Names(), _Names()
+    objects, functions, addresses = _Names(), _Names(), _Address()
     current = ("", "")
-    callee, call_cost_follows = "", False
+    callee, call_cost_follows, has_addresses = "", False, False
     for line in lines:
         line = line.rstrip("\n")
         key, _, value = line.partition("=")
-        if key == "ob":
+        if line == "positions: instr line":
+            has_addresses = True
+        elif key == "ob":
             current = (objects.resolve(value), current[1])
         elif key == "cob":
             objects.resolve(value)
@@ -55,9 +73,13 @@ def parse(lines):
             profile.calls[callee] += int(value.split()[0])
             call_cost_follows = True
         elif line[:1] in tuple("0123456789+-*"):
+            fields = line.split()
+            address = addresses.resolve(fields[0]) if has_addresses else None
             # The line behind calls= has what the callee cost, which is counted there.
             if not call_cost_follows:
-                profile.instructions[current] += int(line.split()[1])
+                profile.instructions[current] += int(fields[-1])
+                if has_addresses:
+                    profile.executions[(*current, address)] += int(fields[-1])
             call_cost_follows = False
         elif line and not re.match(r"[a-z]+[=:] ?", line) and not line.startswith("#"):
             raise ValueError(f"not a line of callgrind's: {line}")

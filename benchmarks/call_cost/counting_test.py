@@ -8,6 +8,7 @@ import baseline
 import callgrind_profile
 import counts
 import layers
+import locked_instructions
 
 _FILE = """\
 # callgrind format
@@ -44,6 +45,47 @@ totals: 542
 """
 
 
+_FILE_WITH_ADDRESSES = """\
+positions: instr line
+events: Ir
+
+ob=/bin/call_cost
+fn=(1) verbena::rpc::Start()
+0x1000 0 8
++3 0 8
+cfn=(2) verbena::soft::Poll()
+calls=8 0x2000 0
+* 0 400
+-1 0 2
+fn=(2)
+0x2000 0 8
+"""
+
+_DISASSEMBLY = """\
+0000000000001000 <_ZN7verbena3rpc5StartEv>:
+    1000:\tmov    %rax,(%rdi)
+    1002:\tlock addl $0x1,0x8(%rax)
+    1003:\txchg   %rax,(%rdi)
+    1006:\txchg   %ax,%ax
+    2000:\tmfence
+"""
+
+
+class LockedInstructionsTest(unittest.TestCase):
+    def test_those_that_lock_are_told_from_those_that_do_not(self):
+        self.assertEqual(locked_instructions.parse(_DISASSEMBLY.splitlines()), {0x1002, 0x1003, 0x2000})
+
+    def test_what_is_no_disassembly_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "no instruction"):
+            locked_instructions.parse(["file format not recognized"])
+
+    def test_those_of_the_program_without_the_device_are_counted(self):
+        profile = callgrind_profile.parse(_FILE_WITH_ADDRESSES.splitlines(keepends=True))
+        locked = locked_instructions.parse(_DISASSEMBLY.splitlines())
+        self.assertEqual(counts.count(profile, 2, program="/bin/call_cost", locked=locked).locked_instructions, 5)
+        self.assertEqual(counts.count(profile, 2, program="/bin/another", locked=locked).locked_instructions, 0)
+
+
 class CallgrindProfileTest(unittest.TestCase):
     def test_a_functions_own_instructions_are_added_up_without_its_callees(self):
         profile = callgrind_profile.parse(_FILE.splitlines(keepends=True))
@@ -54,6 +96,16 @@ class CallgrindProfileTest(unittest.TestCase):
         })
         self.assertEqual(profile.total(), 542)
         self.assertEqual(profile.calls["malloc@@GLIBC_2.2.5"], 4)
+
+    def test_executions_are_by_address_if_the_file_has_addresses(self):
+        profile = callgrind_profile.parse(_FILE_WITH_ADDRESSES.splitlines(keepends=True))
+        self.assertEqual(dict(profile.executions), {
+            ("/bin/call_cost", "verbena::rpc::Start()", 0x1000): 8,
+            ("/bin/call_cost", "verbena::rpc::Start()", 0x1003): 8,
+            ("/bin/call_cost", "verbena::rpc::Start()", 0x1002): 2,
+            ("/bin/call_cost", "verbena::soft::Poll()", 0x2000): 8,
+        })
+        self.assertEqual(profile.instructions["/bin/call_cost", "verbena::rpc::Start()"], 18)
 
     def test_what_is_no_profile_is_an_error(self):
         with self.assertRaisesRegex(ValueError, "nothing was collected"):
@@ -126,6 +178,10 @@ class BaselineTest(unittest.TestCase):
 
     def test_an_allocation_is_told(self):
         self.assertRegex(self._differences(1000, allocations=1.0)[0], "1.00 allocations")
+
+    def test_a_locked_instruction_is_told(self):
+        measured = counts.Counts({"rpc": 1000, layers.DEVICE: 9}, 0.0, 0.0, 0.0, 2.0, [], locked_instructions=3.0)
+        self.assertRegex(baseline.differences(measured, {"locked_instructions": 2.0})[0], "3.00 locked instructions")
 
     def test_a_doorbell_is_told(self):
         self.assertRegex(self._differences(1000, doorbells=2.1)[0], "2.10 doorbells")

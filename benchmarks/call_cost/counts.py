@@ -8,6 +8,7 @@ import tempfile
 
 import callgrind_profile
 import layers
+import locked_instructions
 
 # How many calls are counted by default, behind others that are not.
 CALLS = 2000
@@ -38,14 +39,16 @@ class Counts:
     system_calls: float
     doorbells: float
     functions: list  # (instructions, layer, function), most first.
+    locked_instructions: float = 0.0  # Of the program's own code without the software device.
     seconds_kept_waiting: float = 0.0  # In all, for a processor.
 
     def without_device(self):
         return sum(count for layer, count in self.instructions.items() if layer != layers.DEVICE)
 
 
-def count(profile, calls, seconds=0.0):
-    """`seconds` that the calls took: the loop's looks at its descriptors that are by the clock are none of a call's."""
+def count(profile, calls, seconds=0.0, program="", locked=frozenset()):
+    """`seconds` that the calls took: the loop's looks at its descriptors that are by the clock are none of a call's.
+    `locked`: addresses of the object `program`, to be counted."""
     by_layer = dict.fromkeys(layers.ORDER, 0.0)
     functions = []
     for (object_name, function), instructions in profile.instructions.items():
@@ -58,10 +61,13 @@ def count(profile, calls, seconds=0.0):
         return sum(number for function, number in profile.calls.items()
                    if function.split("@")[0].lstrip("_").removesuffix("64") in names) / calls
 
+    locked_executions = sum(
+        number for (object_name, function, address), number in profile.executions.items()
+        if object_name == program and address in locked and layers.layer_of(object_name, function) != layers.DEVICE)
     doorbells = sum(number for function, number in profile.calls.items() if function.startswith(_DOORBELL)) / calls
     system_calls = max(0.0, calls_of(_SYSTEM_CALLS) - seconds / _SECONDS_BETWEEN_LOOKS / calls)
     return Counts(by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), system_calls, doorbells,
-                  sorted(functions, reverse=True))
+                  sorted(functions, reverse=True), locked_executions / calls)
 
 
 # The software device has no thread of its own: under callgrind a turn of the loop takes so long that the device's thread
@@ -71,15 +77,17 @@ _ENVIRONMENT = {"VERBENA_SOFT_PROGRESS": "polls"}
 
 def measure(program, *arguments, calls=CALLS):
     """Raises RuntimeError, with what it said, if the program fails."""
+    program = str(pathlib.Path(program).resolve())
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "callgrind.out"
         run = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--fair-sched=yes", "--instr-atstart=no",
+            ["valgrind", "--tool=callgrind", "--fair-sched=yes", "--instr-atstart=no", "--dump-instr=yes",
              f"--callgrind-out-file={output}", program, f"--calls={calls}", *arguments],
             capture_output=True, text=True, check=False, env=os.environ | _ENVIRONMENT)
         if run.returncode != 0 or not output.exists():
             raise RuntimeError(f"{program} under valgrind: status {run.returncode}\n{run.stderr}")
         with output.open() as lines:
             seconds, kept_waiting = map(float, run.stdout.split())
-            counted = count(callgrind_profile.parse(lines), calls, seconds)
+            counted = count(callgrind_profile.parse(lines), calls, seconds, program,
+                            locked_instructions.of_program(program))
             return dataclasses.replace(counted, seconds_kept_waiting=kept_waiting)

@@ -45,13 +45,13 @@ class StartedTask : public Cached {
   virtual ~StartedTask() = default;
 
   void Detach() {
-    if (stage_.exchange(Stage::kDetached, std::memory_order_acq_rel) == Stage::kFinished) delete this;
+    if (IsSecond(Stage::kDetached)) delete this;
   }
 
  protected:
   // Nothing of this object may be used afterwards.
   void BecomeFinished() {
-    if (stage_.exchange(Stage::kFinished, std::memory_order_acq_rel) == Stage::kDetached) delete this;
+    if (IsSecond(Stage::kFinished)) delete this;
   }
 
  private:
@@ -60,6 +60,12 @@ class StartedTask : public Cached {
     kDetached,  // Deleted when the task finishes.
     kFinished,  // Deleted by the RunningTask, or when it is detached.
   };
+
+  // Each of the two comes once; who finds that the other has been here need not say so any more.
+  bool IsSecond(Stage stage) {
+    return stage_.load(std::memory_order_acquire) != Stage::kRunning ||
+           stage_.exchange(stage, std::memory_order_acq_rel) != Stage::kRunning;
+  }
 
   std::atomic<Stage> stage_ = Stage::kRunning;
 };
