@@ -101,7 +101,7 @@ inline auto CoClientStream::Finish() {
 
 inline auto CoClientStream::WaitForInitialMetadata() {
   if (beginning_ == nullptr) beginning_ = std::make_shared<StreamOperation>(stream());
-  if (!beginning_->begun) BeginAwaitingInitialMetadata(*beginning_);
+  if (!beginning_->begun()) beginning_->AwaitInitialMetadata();
   return coroutine::Awaitable<BeginningAwaiter, StreamOperation*, CoClientStream*>(beginning_.get(), this);
 }
 

@@ -5,52 +5,45 @@
 #include "rpc/message_stream.h"
 
 namespace verbena::rpc {
-namespace {
-
-void End(std::shared_ptr<StreamOperation> operation, absl::Status status) {
-  operation->status = std::move(status);
-  coroutine::Completion::CompleteOf(std::move(operation));
-}
-
-void EndLent(StreamOperation& operation, absl::Status status) {
-  operation.lent = false;
-  const std::shared_ptr<StreamOperation> itself = std::move(operation.itself);
-  // The channel may have left the loop meanwhile, and then this is whoever's thread.
-  if (!operation.completion.home()) return End(operation.shared_from_this(), std::move(status));
-  operation.status = std::move(status);
-  operation.completion.CompleteAtHome();
-}
 
 // What is called at the end is handed on a dozen times, for nothing if it is a mere pointer. It may be one here on the
 // loop, where nothing of what is begun is dropped; a task from elsewhere is, with the loop.
-MessageStream::Done Begin(StreamOperation& operation) {
-  operation.begun = true;
-  operation.completion.Reset();
-  operation.lent = operation.stream->here() && operation.completion.home();
-  if (operation.lent) return [&operation](absl::Status status) { EndLent(operation, std::move(status)); };
-  return [operation = operation.shared_from_this()](absl::Status status) mutable {
-    End(std::move(operation), std::move(status));
-  };
+MessageStream::Done StreamOperation::Begin() {
+  begun_ = true;
+  completion_.Reset();
+  lent_ = stream_->here() && completion_.home();
+  if (lent_) return [this](absl::Status status) { EndLent(std::move(status)); };
+  return
+      [operation = shared_from_this()](absl::Status status) mutable { End(std::move(operation), std::move(status)); };
 }
 
-}  // namespace
+void StreamOperation::End(std::shared_ptr<StreamOperation> operation, absl::Status status) {
+  operation->status = std::move(status);
+  coroutine::Completion* const completion = &operation->completion_;
+  coroutine::Completion::Complete({std::move(operation), completion});
+}
+
+void StreamOperation::EndLent(absl::Status ended) {
+  lent_ = false;
+  const std::shared_ptr<StreamOperation> itself = std::move(itself_);
+  // Else the channel has left the loop meanwhile: this is the thread of who took it down, and nobody is at home.
+  if (!completion_.home()) return End(shared_from_this(), std::move(ended));
+  status = std::move(ended);
+  completion_.CompleteAtHome();
+}
 
 void StreamOperation::LetGo(const std::shared_ptr<StreamOperation>& operation) {
-  operation->completion.Abandon();
-  if (StreamAwaiter* const awaiter = std::exchange(operation->awaiter, nullptr)) awaiter->Forget();
-  if (operation->lent) operation->itself = operation;
+  operation->completion_.Abandon();
+  if (StreamAwaiter* const awaiter = std::exchange(operation->awaiter_, nullptr)) awaiter->Forget();
+  if (operation->lent_) operation->itself_ = operation;
 }
 
-void BeginRead(StreamOperation& operation, google::protobuf::MessageLite* into) {
-  operation.stream->Read(into, &operation.attachment, Begin(operation));
+void StreamOperation::Read(google::protobuf::MessageLite* into) { stream_->Read(into, &attachment, Begin()); }
+
+void StreamOperation::Write(const google::protobuf::MessageLite* message) {
+  stream_->Write(message, std::move(attachment), Begin());
 }
 
-void BeginAwaitingInitialMetadata(StreamOperation& operation) {
-  operation.stream->AwaitInitialMetadata(Begin(operation));
-}
-
-void BeginWrite(StreamOperation& operation, const google::protobuf::MessageLite* message) {
-  operation.stream->Write(message, std::move(operation.attachment), Begin(operation));
-}
+void StreamOperation::AwaitInitialMetadata() { stream_->AwaitInitialMetadata(Begin()); }
 
 }  // namespace verbena::rpc

@@ -14,6 +14,7 @@
 #include "rpc/co_handler.h"
 #include "rpc/co_server_stream.h"
 #include "rpc/coroutine/loop_awaitables.h"
+#include "rpc/coroutine/when_all.h"
 #include "rpc/coroutine/when_any.h"
 #include "rpc/testing/stream_fixture.h"
 
@@ -219,6 +220,75 @@ TEST_F(CoStreamTest, WriteThatWasGivenUpIsMadeAndExcludesAnotherUntilThen) {
   ExpectEnd(absl::StatusCode::kOk);
   ASSERT_EQ(served().received.size(), 2u);
   EXPECT_EQ(served().received.at(1), "given up");
+}
+
+TEST_F(CoStreamTest, SecondWriteBesideAnAwaitedOneIsRefusedAndTheFirstGoesOn) {
+  Start();
+  std::optional<absl::Status> first, second;
+  Text kept = TextOf("kept");
+  const auto two_writers = [&]() -> Task<absl::Status> {
+    CoClientReaderWriter<Text, Text> stream(channel_.get(), kByHand, &context_);
+    EXPECT_TRUE((co_await stream.Write(TextOf(std::string(300000, 'x')))).ok());  // The next finds no window.
+    const auto write = [&]() -> Task<> { first = co_await stream.Write(TextOf("awaited")); };
+    const auto write_beside = [&]() -> Task<> { second = co_await stream.Write(std::move(kept)); };
+    co_await WhenAll(write(), write_beside());
+    co_return absl::OkStatus();
+  };
+  const RunningTask task = Run(two_writers());
+  EXPECT_EQ(first, std::nullopt);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(kept.value(), "kept");
+  served().ReadAll();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(first, absl::OkStatus());
+  ExpectEnd(absl::StatusCode::kOk);
+  ASSERT_EQ(served().received.size(), 2u);
+  EXPECT_EQ(served().received.at(1), "awaited");
+}
+
+TEST_F(CoStreamTest, SecondReadBesideAnAwaitedOneGetsNothingAndTheFirstGoesOn) {
+  Start();
+  std::string first;
+  std::optional<bool> second;
+  const auto two_readers = [&]() -> Task<absl::Status> {
+    CoClientReaderWriter<Text, Text> stream(channel_.get(), kByHand, &context_);
+    const auto read = [&]() -> Task<> {
+      Text message;
+      if (co_await stream.Read(&message)) first = message.value();
+    };
+    const auto read_beside = [&]() -> Task<> {
+      Text message;
+      second = co_await stream.Read(&message);
+    };
+    co_await WhenAll(read(), read_beside());
+    co_return absl::OkStatus();
+  };
+  const RunningTask task = Run(two_readers());
+  EXPECT_EQ(second, false);
+  served().Write("to the first");
+  loop_.RunUntilIdle();
+  EXPECT_EQ(first, "to the first");
+  ExpectEnd(absl::StatusCode::kOk);
+}
+
+// Whoever waited is not resumed any more, and may go when it likes.
+TEST_F(CoStreamTest, StreamMayGoWhileAnotherCoroutineAwaitsIt) {
+  Start();
+  const auto call = [this](CoClientReaderWriter<Text, Text>* stream) -> Task<absl::Status> {
+    Text message;
+    co_await stream->Read(&message);
+    co_return absl::OkStatus();
+  };
+  std::optional<CoClientReaderWriter<Text, Text>> stream;
+  loop_.Post([&] { stream.emplace(channel_.get(), kByHand, &context_); });
+  loop_.RunUntilIdle();
+  RunningTask task = Run(call(&*stream));
+  loop_.Post([&] { stream.reset(); });
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(served().context->IsCancelled());
+  EXPECT_EQ(end_, std::nullopt);
+  task = {};  // Sanitizers would find a touch.
 }
 
 TEST_F(CoStreamTest, DestroyedStreamCancelsItsCallAndLetsGoOfItsMemory) {

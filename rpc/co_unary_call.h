@@ -10,9 +10,9 @@
 // for one on an arena, is empty until it goes on: what it held is with the call, whose reply is made in its memory. It
 // comes back from a call that failed, unless that had a response which was no reply, or another attempt.
 //
-// Allocations: one, like a frame, for all that the call needs where its caller is gone. A request that does not leave
-// at once (it is large, there is no connection yet), or that may have to leave again (retries, several servers), is
-// copied.
+// Allocations: one, like a frame, for all that the call needs where its caller is gone. The request is copied unless it
+// leaves whole at once, from the channel's own loop, and cannot have to leave again (retries, hedging, several
+// servers).
 
 #ifndef VERBENA_RPC_CO_UNARY_CALL_H_
 #define VERBENA_RPC_CO_UNARY_CALL_H_

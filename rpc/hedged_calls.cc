@@ -23,6 +23,8 @@ HedgedCalls::HedgedCalls(uint32_t calls_max, transport::EventLoop* loop, std::sh
 void HedgedCalls::Start(UserCall call, const HedgingPolicy* policy) {
   Hedge hedge(policy, &budget_, call.deadline);
   auto request = CopyOf(call.request);
+  call.request = nullptr;  // Each attempt has the copy.
+  call.request_copy = nullptr;
   const uint64_t id = *calls_.Emplace(Call{std::move(call), std::move(hedge), std::move(request), {}});
   if (ClientCallBinding::Bind(*calls_.Find(id)->user.context, shared_from_this(), id)) {
     return CancelCall(id, "the call was cancelled before it was made");

@@ -22,7 +22,7 @@ def print_counts(measured, functions):
     print(f"{measured.without_device():9.0f}  without the software device\n")
     print(f"{measured.allocations:9.2f}  allocations")
     print(f"{measured.locks:9.2f}  locks")
-    print(f"{measured.locked_instructions:9.2f}  locked instructions, without the software device")
+    print(f"{measured.locked_instructions:9.2f}  locked instructions of the program's own code, without the software device")
     print(f"{measured.system_calls:9.2f}  system calls")
     print(f"{measured.doorbells:9.2f}  doorbells")
     for instructions, layer, function in measured.functions[:functions]:

@@ -21,7 +21,12 @@ def parse(disassembly):
 
 @functools.lru_cache
 def of_program(path):
-    """Raises CalledProcessError, ValueError."""
-    run = subprocess.run(["objdump", "--disassemble", "--no-show-raw-insn", path],
-                         capture_output=True, text=True, check=True)
-    return parse(run.stdout.splitlines())
+    """Raises RuntimeError, with what objdump said."""
+    try:
+        run = subprocess.run(["objdump", "--disassemble", "--no-show-raw-insn", path],
+                             capture_output=True, text=True, check=False)
+        return parse(run.stdout.splitlines())
+    except OSError as error:
+        raise RuntimeError(f"objdump: {error}") from error
+    except ValueError as error:
+        raise RuntimeError(f"objdump {path}: status {run.returncode}, {error}\n{run.stderr}") from error

@@ -3,7 +3,7 @@
 //
 // It is for one coroutine at a time and, after Reset, for one end after the other.
 //
-// Owner: whatever ends, by a shared_ptr: the coroutine has a share, and so has who calls Complete. Thread: the
+// Owner: whatever ends, by a shared_ptr of which who calls Complete has a share. Thread: the
 // coroutine's side is for the loop that made this (home), Complete for any. Who made it on a thread that runs no loop
 // goes on where Complete is called. Who waits when home has gone is not resumed any more, nor destroyed.
 //
@@ -40,7 +40,7 @@ class Completion {
     void* none = nullptr;
     return waiter_.compare_exchange_strong(none, coroutine.address(), std::memory_order_acq_rel);
   }
-  // In the awaiter's destructor: whoever waits is gone.
+  // Whoever waits is gone, or is not to be resumed: in the awaiter's destructor above all.
   void Abandon() {
     void* waiter = waiter_.load(std::memory_order_relaxed);
     if (waiter != Done()) waiter_.compare_exchange_strong(waiter, nullptr, std::memory_order_acq_rel);
@@ -54,15 +54,14 @@ class Completion {
   // For the next end; complete, or never begun.
   void Reset() { waiter_.store(nullptr, std::memory_order_relaxed); }
 
-  // Home is where the caller is.
+  // This thread is home's.
   bool home() const { return home_ != nullptr && home_->IsHere(); }
 
   // The end. Once; never from within the coroutine's own code but in await_suspend, before Suspend. `self` is this, as
   // it is kept.
   static void Complete(std::shared_ptr<Completion> self) {
-    if (self->home_ == nullptr) return self->Arrive(self->waiter_.exchange(Done(), std::memory_order_acq_rel));
-    if (self->home()) return self->CompleteAtHome();
-    transport::LoopHandle::Task task = [self] { self->CompleteAtHome(); };
+    if (self->home_ == nullptr || self->home()) return self->Arrive();
+    transport::LoopHandle::Task task = [self] { self->Arrive(); };
     if (!self->home_->Post(task)) self->waiter_.store(Done(), std::memory_order_release);
   }
 
@@ -73,16 +72,17 @@ class Completion {
     Complete({std::move(ended), completion});
   }
 
-  // The same, at home, where nobody comes in between and this may be gone when it returns.
+  // The same, at home, where the waiter suspends too, and so comes before or behind it. This may be gone then.
   void CompleteAtHome() {
     void* const waiter = waiter_.load(std::memory_order_relaxed);
     waiter_.store(Done(), std::memory_order_release);
-    Arrive(waiter);
+    ResumeWaiter(waiter);
   }
 
  private:
   static void* Done() { return &done_; }
-  void Arrive(void* waiter) const {
+  void Arrive() { ResumeWaiter(waiter_.exchange(Done(), std::memory_order_acq_rel)); }
+  void ResumeWaiter(void* waiter) const {
     if (waiter != nullptr) Resume({std::coroutine_handle<>::from_address(waiter), ambient_});
   }
 

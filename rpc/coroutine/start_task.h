@@ -45,13 +45,13 @@ class StartedTask : public Cached {
   virtual ~StartedTask() = default;
 
   void Detach() {
-    if (IsSecond(Stage::kDetached)) delete this;
+    if (ArrivesSecond(Stage::kDetached)) delete this;
   }
 
  protected:
   // Nothing of this object may be used afterwards.
   void BecomeFinished() {
-    if (IsSecond(Stage::kFinished)) delete this;
+    if (ArrivesSecond(Stage::kFinished)) delete this;
   }
 
  private:
@@ -62,7 +62,7 @@ class StartedTask : public Cached {
   };
 
   // Each of the two comes once; who finds that the other has been here need not say so any more.
-  bool IsSecond(Stage stage) {
+  bool ArrivesSecond(Stage stage) {
     return stage_.load(std::memory_order_acquire) != Stage::kRunning ||
            stage_.exchange(stage, std::memory_order_acq_rel) != Stage::kRunning;
   }
