@@ -1,5 +1,6 @@
 #include "testing/virtual_time_server.h"
 
+#include <list>
 #include <utility>
 
 #include "rpc/executor/cooperative_thread.h"
@@ -9,14 +10,14 @@
 
 namespace verbena::testing {
 
-// The loop goes first: what it drops unrun still finds the network.
+// The loop goes first: what it drops unrun still finds the networks.
 struct VirtualTimeServer::World {
-  // Of the network alone, which keeps the rest.
-  static std::shared_ptr<MemoryNetwork> NetworkOf(const std::shared_ptr<World>& world) {
-    return {world, &world->network};
+  // Another network in `world`, and of it alone what keeps the rest.
+  static std::shared_ptr<MemoryNetwork> AddNetwork(const std::shared_ptr<World>& world) {
+    return {world, &world->networks.emplace_back(&world->loop)};
   }
 
-  MemoryNetwork network{&loop};
+  std::list<MemoryNetwork> networks;  // One for each server.
   ManualLoop loop;
 };
 
@@ -33,18 +34,30 @@ class VirtualTimeServer::Caller final : public rpc::CooperativeThread {
 
 absl::StatusOr<std::unique_ptr<VirtualTimeServer>> VirtualTimeServer::Start(const std::vector<Service*>& services,
                                                                             const ServerOptions& options) {
-  std::unique_ptr<VirtualTimeServer> server(new VirtualTimeServer(std::make_shared<World>()));
+  return StartIn(std::make_shared<World>(), services, options);
+}
+
+absl::StatusOr<std::unique_ptr<VirtualTimeServer>> VirtualTimeServer::StartBeside(VirtualTimeServer& other,
+                                                                                  const std::vector<Service*>& services,
+                                                                                  const ServerOptions& options) {
+  return StartIn(other.world_, services, options);
+}
+
+absl::StatusOr<std::unique_ptr<VirtualTimeServer>> VirtualTimeServer::StartIn(std::shared_ptr<World> world,
+                                                                              const std::vector<Service*>& services,
+                                                                              const ServerOptions& options) {
+  std::unique_ptr<VirtualTimeServer> server(new VirtualTimeServer(std::move(world)));
   const Caller caller(*server->world_);
   ServerOptions on_one_loop = options;
   on_one_loop.loops = 1;
-  absl::StatusOr<std::unique_ptr<Server>> started = StartMemoryServer(server->world_->network, services, on_one_loop);
+  absl::StatusOr<std::unique_ptr<Server>> started = StartMemoryServer(*server->network_, services, on_one_loop);
   if (!started.ok()) return started.status();
   server->server_ = *std::move(started);
   return server;
 }
 
 VirtualTimeServer::VirtualTimeServer(std::shared_ptr<World> world)
-    : world_(std::move(world)), faults_(World::NetworkOf(world_)) {}
+    : world_(std::move(world)), network_(World::AddNetwork(world_)), faults_(network_) {}
 
 VirtualTimeServer::~VirtualTimeServer() {
   const Caller caller(*world_);
@@ -54,7 +67,7 @@ VirtualTimeServer::~VirtualTimeServer() {
 absl::StatusOr<std::shared_ptr<Channel>> VirtualTimeServer::NewChannel(const ChannelOptions& options) {
   ChannelOptions on_this_loop = options;
   on_this_loop.loop = &world_->loop;
-  return OpenMemoryChannel(World::NetworkOf(world_), on_this_loop);
+  return OpenMemoryChannel(network_, on_this_loop);
 }
 
 void VirtualTimeServer::RunUntilIdle() { world_->loop.RunUntilIdle(); }

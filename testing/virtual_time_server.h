@@ -16,9 +16,13 @@
 // Blocking handlers have threads that take turns with the test's: they run while the loop does, and wait only for
 // Verbena (their streams, calls that they make). One that waits for anything else stops everything.
 //
-// Services whose handlers call each other belong to one server, and call over a channel of it. Of two servers each has
-// a clock and a loop of its own, which only the calls to itself drive: a handler of the one that waits for the other
-// waits for ever.
+// Servers whose handlers call each other stand beside each other, on one loop with one clock, which each of them
+// drives:
+//
+//   auto store = verbena::testing::VirtualTimeServer::StartBeside(**server, {&store_service});
+//
+// Two that were started apart have a loop each, which only the calls to itself drive: a handler of the one that waits
+// for the other waits for ever.
 //
 // Owner: the test; the services outlive it. Channels are to be destroyed before; calls on one that is not end as
 // UNAVAILABLE. Thread: the one that creates it; not within call-backs or handlers.
@@ -43,6 +47,10 @@ class VirtualTimeServer {
   // As Server::Builder::Build, without an address. What the options say of devices, loops and waiting has no effect.
   static absl::StatusOr<std::unique_ptr<VirtualTimeServer>> Start(const std::vector<Service*>& services,
                                                                   const ServerOptions& options = {});
+  // The same on the loop of `other`. Faults are each one's own; they end in any order.
+  static absl::StatusOr<std::unique_ptr<VirtualTimeServer>> StartBeside(VirtualTimeServer& other,
+                                                                        const std::vector<Service*>& services,
+                                                                        const ServerOptions& options = {});
   // As ~Server.
   ~VirtualTimeServer();
   VirtualTimeServer(const VirtualTimeServer&) = delete;
@@ -57,8 +65,8 @@ class VirtualTimeServer {
   // Lets time pass, which is not infinite: all that is due up to then runs, each at its own instant.
   void Advance(absl::Duration duration);
 
-  // Of the server and of every channel: for coroutines, timers, and the time (Now, WallNow). The wall clock begins at
-  // the real time. Lives as long as this.
+  // Of the server, of those beside it and of every channel: for coroutines, timers, and the time (Now, WallNow). The
+  // wall clock begins at the real time. Lives as long as this.
   EventLoop& loop();
 
   // As of Server; `grace` passes on this clock.
@@ -71,9 +79,13 @@ class VirtualTimeServer {
   struct World;
   class Caller;
 
+  static absl::StatusOr<std::unique_ptr<VirtualTimeServer>> StartIn(std::shared_ptr<World> world,
+                                                                    const std::vector<Service*>& services,
+                                                                    const ServerOptions& options);
   explicit VirtualTimeServer(std::shared_ptr<World> world);
 
-  const std::shared_ptr<World> world_;  // Shared with the channels.
+  const std::shared_ptr<World> world_;            // Shared with the channels and with servers beside this one.
+  const std::shared_ptr<MemoryNetwork> network_;  // A part of the world.
   NetworkFaults faults_;
   std::unique_ptr<Server> server_;
 };

@@ -40,6 +40,29 @@ class Relay final : public Echo::CoService {
   }
 };
 
+// Calls on, as often as the request is long.
+class Forwarding final : public Echo::Service {
+ public:
+  absl::Status Say(ServerContext*, const Text* request, Text* reply) override {
+    ++calls;
+    if (request->value().empty()) return absl::OkStatus();
+    ClientContext context;
+    Text shorter;
+    shorter.set_value(request->value().substr(1));
+    return next->Say(&context, shorter, reply);
+  }
+
+  int calls = 0;
+  std::optional<Echo::Stub> next;
+};
+
+absl::Status Forward(Echo::Stub& stub, size_t times) {
+  ClientContext context;
+  Text request, reply;
+  request.set_value(std::string(times, '.'));
+  return stub.Say(&context, request, &reply);
+}
+
 // A call by callback, with what it needs to live.
 struct Call {
   Call(Echo::Stub& stub, absl::Duration timeout) {
@@ -191,23 +214,65 @@ TEST_F(BlockingTest, CallsPastTheExecutorsThreadsWaitAndPastItsQueueAreRefused) 
 }
 
 TEST(VirtualTimeServer, HandlersCallEachOtherOverAChannelOfTheirServer) {
-  class Front final : public Echo::Service {
-   public:
-    absl::Status Say(ServerContext*, const Text* request, Text* reply) override {
-      ClientContext context;
-      return request->value().empty() ? absl::OkStatus() : stub->Say(&context, {}, reply);
-    }
-    std::optional<Echo::Stub> stub;
-  };
-  Front front;
-  const auto server = *VirtualTimeServer::Start({&front});
-  const std::shared_ptr<Channel> channel = *server->NewChannel();
-  front.stub.emplace(channel);
-  ClientContext context;
-  Text request, reply;
-  request.set_value("further");
-  EXPECT_EQ(Echo::Stub(channel).Say(&context, request, &reply), absl::OkStatus());
-  front.stub.reset();
+  Forwarding service;
+  const auto server = *VirtualTimeServer::Start({&service});
+  service.next.emplace(*server->NewChannel());
+  EXPECT_EQ(Forward(*service.next, 1), absl::OkStatus());
+  EXPECT_EQ(service.calls, 2);
+  service.next.reset();
+}
+
+TEST(VirtualTimeServer, HandlersOfServersBesideEachOtherCallEachOther) {
+  Forwarding front, back;
+  const auto front_server = *VirtualTimeServer::Start({&front});
+  const auto back_server = *VirtualTimeServer::StartBeside(*front_server, {&back});
+  front.next.emplace(*back_server->NewChannel());
+  back.next.emplace(*front_server->NewChannel());
+  EXPECT_EQ(Forward(*back.next, 3), absl::OkStatus());
+  EXPECT_EQ(front.calls, 2);
+  EXPECT_EQ(back.calls, 2);
+  front.next.reset();
+  back.next.reset();
+}
+
+TEST(VirtualTimeServer, ServersBesideEachOtherHaveOneClock) {
+  Holding first, second;
+  const auto server = *VirtualTimeServer::Start({&first});
+  const auto beside = *VirtualTimeServer::StartBeside(*server, {&second});
+  Echo::Stub stub(*beside->NewChannel());
+  const Call call(stub, absl::Hours(1));
+  server->Advance(absl::Hours(1));
+  EXPECT_EQ(second.held.size(), 1u);
+  ASSERT_TRUE(call.status.has_value());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(*call.status));
+  EXPECT_EQ(&server->loop(), &beside->loop());
+}
+
+TEST(VirtualTimeServer, FaultsOfOneServerLeaveTheOneBesideItAlone) {
+  BlockingEcho service;
+  const auto server = *VirtualTimeServer::Start({&service});
+  const auto beside = *VirtualTimeServer::StartBeside(*server, {&service});
+  beside->faults().SetReachable(false);
+  Echo::Stub reached(*server->NewChannel());
+  Echo::Stub unreached(*beside->NewChannel());
+  EXPECT_EQ(Forward(reached, 0), absl::OkStatus());
+  EXPECT_TRUE(absl::IsUnavailable(Forward(unreached, 0)));
+}
+
+TEST(VirtualTimeServer, EndOfOneServerLeavesTheOneBesideItAtWork) {
+  Holding holding;
+  BlockingEcho echo;
+  auto first = *VirtualTimeServer::Start({&holding});
+  const auto beside = *VirtualTimeServer::StartBeside(*first, {&echo});
+  Echo::Stub to_first(*first->NewChannel());
+  Echo::Stub to_beside(*beside->NewChannel());
+  const Call call(to_first, absl::InfiniteDuration());
+  beside->RunUntilIdle();
+  first.reset();
+  beside->RunUntilIdle();
+  ASSERT_TRUE(call.status.has_value());
+  EXPECT_TRUE(absl::IsUnavailable(*call.status)) << *call.status;
+  EXPECT_EQ(Forward(to_beside, 0), absl::OkStatus());
 }
 
 TEST(VirtualTimeServer, BadOptionsAreRefusedInWords) {
