@@ -8,6 +8,7 @@
 
 namespace verbena {
 
+using transport::CheckDevice;            // Whether this machine has the device that TransportOptions ask for.
 using transport::EventLoop;              // A loop that a user drives himself: EventLoop::Create, RunUntil.
 using transport::EventLoopOptions;       // How such a loop waits.
 using transport::ReadTransportCounters;  // What the transport of this process counts: connections, READs, doorbells …

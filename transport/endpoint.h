@@ -81,6 +81,10 @@ struct TransportOptions {
 absl::Status CheckOptions(const TransportOptions& options);
 // InvalidArgument for an address that cannot be understood; the host is not looked up.
 absl::Status CheckAddress(absl::string_view address);
+// Whether this machine has, now, a device that `options` ask for and, if it is one server's, `address`. Connect finds
+// the same out; this is for a program that runs once. NotFound, FailedPrecondition, or InvalidArgument where the
+// two contradict each other.
+absl::Status CheckDevice(absl::string_view address, const TransportOptions& options);
 
 // What the transport of a process counts. Totals since the start unless said otherwise. Exact; safe to read from any
 // thread.

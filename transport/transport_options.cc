@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "transport/address.h"
+#include "transport/device_selection.h"
 #include "transport/endpoint.h"
 
 namespace verbena::transport {
@@ -56,5 +57,9 @@ absl::Status CheckOptions(const TransportOptions& options) {
 }
 
 absl::Status CheckAddress(absl::string_view address) { return ParseAddress(address).status(); }
+
+absl::Status CheckDevice(absl::string_view address, const TransportOptions& options) {
+  return SelectDevices(ParseAddress(address).value_or(Address()), options.device).status();
+}
 
 }  // namespace verbena::transport

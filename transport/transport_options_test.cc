@@ -61,5 +61,17 @@ TEST(DeviceSelection, AnAddressAndAnOptionThatContradictEachOtherAreRejected) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(CheckDevice, SaysWhatConnectWouldAndLooksAtTheAddressOfOneServerAlone) {
+  TransportOptions options;
+  options.device = "mlx9_9";
+  EXPECT_TRUE(absl::IsNotFound(CheckDevice("127.0.0.1:1", options)));
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckDevice("soft://127.0.0.1:1", options)));
+  EXPECT_TRUE(absl::IsNotFound(CheckDevice("dns:///name:1", options)));
+  options.device = "soft";
+  EXPECT_EQ(CheckDevice("127.0.0.1:1", options), absl::OkStatus());
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckDevice("rdma://127.0.0.1:1", options)));
+  EXPECT_EQ(CheckDevice("dns:///name:1", options), absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace verbena::transport

@@ -20,6 +20,7 @@
 #include "examples/daemon/run_daemon.h"
 #include "rpc/channel.h"
 #include "rpc/health/health_service.h"
+#include "rpc/options.h"
 #include "rpc/reflection/reflection_service.h"
 #include "tools/verbena/call.h"
 #include "tools/verbena/check.h"
@@ -114,6 +115,8 @@ absl::Status Run(const Command& command, const Arguments& arguments) {
   options.transport.device = absl::GetFlag(FLAGS_device);
   const absl::StatusOr<std::shared_ptr<Channel>> channel = Channel::Create(arguments.front(), options);
   if (!channel.ok()) return channel.status();
+  // A channel would try again until calls have waited long enough: a device may come back.
+  if (absl::Status checked = verbena::CheckDevice(arguments.front(), options.transport); !checked.ok()) return checked;
   absl::Status status = command.run(*channel, arguments);
   // What was printed may not have arrived: the disk is full.
   if (!std::cout.flush()) status.Update(absl::DataLossError("standard output cannot be written"));
