@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace verbena::codegen {
@@ -37,10 +38,29 @@ constexpr absl::string_view kKeywords[] = {
     "xor_eq",
 };
 
+// Sorted. GoogleTest's families of macros are told by how they begin.
+constexpr absl::string_view kMacros[] = {
+    "ACTION",     "ADD_FAILURE",   "ADD_FAILURE_AT", "EOF",     "FAIL",     "FRIEND_TEST", "MATCHER",
+    "ON_CALL",    "RUN_ALL_TESTS", "SCOPED_TRACE",   "SUCCEED", "TEST",     "TEST_F",      "TEST_P",
+    "TYPED_TEST", "assert",        "errno",          "linux",   "offsetof", "setjmp",      "unix",
+};
+constexpr absl::string_view kMacroPrefixes[] = {
+    "ACTION_P",    "ASSERT_", "EXPECT_",
+    "GMOCK_",      "GTEST_",  "INSTANTIATE_T",
+    "MATCHER_P",   "MOCK_",   "REGISTER_TYPED_TEST_",
+    "TYPED_TEST_",
+};
+
 }  // namespace
 
 bool IsCppKeyword(absl::string_view name) {
   return std::binary_search(std::begin(kKeywords), std::end(kKeywords), name);
+}
+
+bool IsMacro(absl::string_view name) {
+  return std::binary_search(std::begin(kMacros), std::end(kMacros), name) ||
+         std::any_of(std::begin(kMacroPrefixes), std::end(kMacroPrefixes),
+                     [name](absl::string_view prefix) { return absl::StartsWith(name, prefix); });
 }
 
 std::vector<std::string> DistinctCppNames(const std::vector<std::string>& names,
@@ -50,7 +70,7 @@ std::vector<std::string> DistinctCppNames(const std::vector<std::string>& names,
   std::vector<std::string> result;
   for (const std::string& name : names) {
     std::string cpp_name = name;
-    if (IsCppKeyword(name) || reserved.count(name) != 0) {
+    if (IsCppKeyword(name) || IsMacro(name) || reserved.count(name) != 0) {
       do {
         cpp_name += '_';
       } while (!taken.insert(cpp_name).second);

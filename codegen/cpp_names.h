@@ -17,8 +17,12 @@ namespace verbena::codegen {
 // Whether `name` is a keyword of C++20 (or NULL, a macro everywhere) and so cannot name anything.
 bool IsCppKeyword(absl::string_view name);
 
-// The C++ names of `names`, in the same order and all different: each name itself where possible; one that is a keyword
-// or in `reserved` gets underscores appended until it is like no other.
+// Whether `name` is a macro that stands in many programs or in any test: of the C library (assert, errno) or of
+// GoogleTest (TEST, EXPECT_CALL). A function cannot be declared by that name behind the header that has it.
+bool IsMacro(absl::string_view name);
+
+// The C++ names of `names`, in the same order and all different: each name itself where possible; one that is a
+// keyword, a macro or in `reserved` gets underscores appended until it is like no other.
 std::vector<std::string> DistinctCppNames(const std::vector<std::string>& names, const std::set<std::string>& reserved);
 
 // An identifier made of any text: letters and digits stay, any other byte becomes "_" and its two hexadecimal digits,

@@ -20,6 +20,23 @@ TEST(IsCppKeyword, IsExact) {
   }
 }
 
+TEST(IsMacro, ThoseOfTheCLibraryAndOfGoogleTestAreFound) {
+  for (const char* name : {"ACTION", "ASSERT_EQ", "EOF", "EXPECT_CALL", "FAIL", "MOCK_METHOD", "TEST", "TYPED_TEST",
+                           "assert", "errno", "unix"}) {
+    EXPECT_TRUE(IsMacro(name)) << name;
+  }
+}
+
+TEST(IsMacro, IsExact) {
+  for (const char* name : {"", "Test", "TESTS", "Assert", "ASSERT", "assert_", "EXPECT", "fail"}) {
+    EXPECT_FALSE(IsMacro(name)) << name;
+  }
+}
+
+TEST(DistinctCppNames, MacroGetsAnUnderscore) {
+  EXPECT_EQ(DistinctCppNames({"assert", "TEST", "EXPECT_CALL"}, {}), (Names{"assert_", "TEST_", "EXPECT_CALL_"}));
+}
+
 TEST(DistinctCppNames, OrdinaryNamesStay) {
   EXPECT_EQ(DistinctCppNames({"SayHello", "say_hello"}, {"Stub"}), (Names{"SayHello", "say_hello"}));
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -110,6 +111,15 @@ TEST(MockStub, StrictOneIsStrictAboutItsAsynchronousCalls) {
         oracle.async()->Ask(nullptr, nullptr, nullptr, nullptr);
       },
       "Uninteresting mock function call");
+}
+
+TEST(MockStub, MethodsThatAreNamedLikeMacrosHaveAnUnderscore) {
+  StrictMock<TEST_::MockStub> stub;
+  EXPECT_CALL(stub, assert_(_, _, _)).WillOnce(DoAll(SetArgPointee<2>(AnswerOf("yes")), Return(absl::OkStatus())));
+  verbena::ClientContext context;
+  Answer answer;
+  EXPECT_EQ(static_cast<TEST_::StubInterface&>(stub).assert_(&context, {}, &answer), absl::OkStatus());
+  EXPECT_EQ(answer.text(), "yes");
 }
 
 }  // namespace
