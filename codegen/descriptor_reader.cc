@@ -152,6 +152,10 @@ std::vector<std::string> UnusableOptions(const FileDescriptor& file) {
 
 }  // namespace
 
+std::string StubsHeaderOf(const FileDescriptor& file) {
+  return google::protobuf::compiler::cpp::StripProto(file.name()) + ".verbena.h";
+}
+
 absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   const std::vector<std::string> unusable = UnusableOptions(file);
   if (!unusable.empty()) return absl::InvalidArgumentError(absl::StrJoin(unusable, "\n"));
@@ -160,7 +164,7 @@ absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   FileModel model;
   model.proto_path = file.name();
   model.messages_header = stem + ".pb.h";
-  model.stubs_header = stem + ".verbena.h";
+  model.stubs_header = StubsHeaderOf(file);
   model.mock_header = stem + "_mock.verbena.h";
   model.stubs_source = stem + ".verbena.cc";
   model.include_guard = "VERBENA_INCLUDED_" + IdentifierFor(file.name());

@@ -4,6 +4,8 @@
 #ifndef VERBENA_CODEGEN_DESCRIPTOR_READER_H_
 #define VERBENA_CODEGEN_DESCRIPTOR_READER_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "codegen/model.h"
 #include "google/protobuf/descriptor.h"
@@ -13,6 +15,9 @@ namespace verbena::codegen {
 // Reads `file`, which protoc has already found correct. Error: InvalidArgument, whose message has
 // one line for each thing that is wrong, as "file: what".
 absl::StatusOr<FileModel> ReadFile(const google::protobuf::FileDescriptor& file);
+
+// The name of the header with the stubs of `file`.
+std::string StubsHeaderOf(const google::protobuf::FileDescriptor& file);
 
 }  // namespace verbena::codegen
 

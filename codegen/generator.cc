@@ -1,8 +1,10 @@
 #include "codegen/generator.h"
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "codegen/descriptor_reader.h"
 #include "codegen/header_printer.h"
 #include "codegen/mock_printer.h"
@@ -21,6 +23,19 @@ void WriteFile(const std::string& name, const std::string& text,
   printer.WriteRaw(text.data(), static_cast<int>(text.size()));
 }
 
+// The mocks of one file must not be written over the stubs of another.
+absl::Status CheckMockHeader(const FileModel& model, google::protobuf::compiler::GeneratorContext& context) {
+  std::vector<const google::protobuf::FileDescriptor*> files;
+  context.ListParsedFiles(&files);
+  for (const google::protobuf::FileDescriptor* file : files) {
+    if (StubsHeaderOf(*file) != model.mock_header) continue;
+    return absl::InvalidArgumentError(absl::StrCat(model.proto_path, ": its mocks would be in ", model.mock_header,
+                                                   ", where the stubs of ", file->name(),
+                                                   " are; give one of the two another name"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
@@ -34,6 +49,12 @@ bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std
   if (!model.ok()) {
     *error = std::string(model.status().message());
     return false;
+  }
+  if (options->generate_mock_code) {
+    if (const absl::Status checked = CheckMockHeader(*model, *context); !checked.ok()) {
+      *error = std::string(checked.message());
+      return false;
+    }
   }
   WriteFile(model->stubs_header, PrintHeader(*model, *options), context);
   if (options->generate_mock_code) WriteFile(model->mock_header, PrintMockHeader(*model), context);

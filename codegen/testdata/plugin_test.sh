@@ -62,5 +62,10 @@ grep -qx '#include "verbena/rpc/service.h"' "$output/elsewhere/$testdata/greeter
 expect_error "unknown option 'colour'; the options are: runtime_include_dir=DIR, generate_mock_code=true|false" \
   --verbena_out="$output" --verbena_opt=colour=red "$testdata/greeter.proto"
 
+printf 'syntax = "proto3";\n' | tee "$output/twin.proto" >"$output/twin_mock.proto"
+run_protoc --proto_path="$output" --verbena_out="$output" twin.proto twin_mock.proto
+expect_error "twin.proto: its mocks would be in twin_mock.verbena.h, where the stubs of twin_mock.proto are" \
+  --proto_path="$output" --verbena_out="$output" --verbena_opt=generate_mock_code=true twin.proto twin_mock.proto
+
 ((failures == 0)) && echo "PASSED"
 exit $((failures != 0))
