@@ -67,32 +67,43 @@ absl::StatusOr<uint64_t> EntryStore::Delete(absl::string_view key) {
   return revision_;
 }
 
-std::vector<demo::Change> EntryStore::Watch(absl::string_view prefix, std::shared_ptr<Watcher> watcher) {
+void EntryStore::Watch(absl::string_view prefix, std::shared_ptr<Watcher> watcher) {
   const std::lock_guard lock(mu_);
   if (end_of_watches_.has_value()) watcher->Close(*end_of_watches_);
+  watches_[std::move(watcher)].prefix = std::string(prefix);
+}
+
+std::vector<demo::Change> EntryStore::Present(const std::shared_ptr<Watcher>& watcher) {
+  const std::lock_guard lock(mu_);
+  Watched& watched = watches_.at(watcher);
   std::vector<demo::Change> present;
-  for (auto entry = entries_.lower_bound(prefix); entry != entries_.end(); ++entry) {
-    if (!absl::StartsWith(entry->first, prefix)) break;
+  // No key is empty.
+  auto entry =
+      watched.last_present.empty() ? entries_.lower_bound(watched.prefix) : entries_.upper_bound(watched.last_present);
+  for (; present.size() < kPresentMax; ++entry) {
+    watched.all_present = entry == entries_.end() || !absl::StartsWith(entry->first, watched.prefix);
+    if (watched.all_present) return present;
     present.push_back(MakeChange(entry->first, entry->second));
+    watched.last_present = entry->first;
   }
-  prefixes_.emplace(std::move(watcher), prefix);
   return present;
 }
 
 void EntryStore::Unwatch(const std::shared_ptr<Watcher>& watcher) {
   const std::lock_guard lock(mu_);
-  prefixes_.erase(watcher);
+  watches_.erase(watcher);
 }
 
 void EntryStore::EndWatches(absl::Status why) {
   const std::lock_guard lock(mu_);
-  for (const auto& [watcher, prefix] : prefixes_) watcher->Close(why);
+  for (const auto& [watcher, watched] : watches_) watcher->Close(why);
   end_of_watches_ = std::move(why);
 }
 
 void EntryStore::Tell(const demo::Change& change) {
-  for (const auto& [watcher, prefix] : prefixes_) {
-    if (absl::StartsWith(change.key(), prefix)) watcher->Put(change);
+  for (const auto& [watcher, watched] : watches_) {
+    if (!absl::StartsWith(change.key(), watched.prefix)) continue;
+    if (watched.all_present || change.key() <= watched.last_present) watcher->Put(change);
   }
 }
 

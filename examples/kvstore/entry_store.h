@@ -26,6 +26,7 @@ namespace verbena::examples {
 inline constexpr size_t kKeyBytesMax = 1024;
 inline constexpr size_t kValueBytesMax = 64 << 10;
 inline constexpr size_t kEntriesMax = 100'000;
+inline constexpr size_t kPresentMax = 64;  // Entries that are copied at a time, within the lock.
 
 class EntryStore {
  public:
@@ -42,21 +43,29 @@ class EntryStore {
   // The change's revision.
   absl::StatusOr<uint64_t> Delete(absl::string_view key);
 
-  // What is there under `prefix`; `watcher` is put every change from then on.
-  std::vector<demo::Change> Watch(absl::string_view prefix, std::shared_ptr<Watcher> watcher);
+  // `watcher` watches what is under `prefix`: what is there, by Present, and then every change, which it is put.
+  void Watch(absl::string_view prefix, std::shared_ptr<Watcher> watcher);
+  // What is there next in order of the keys, kPresentMax entries at most; nothing behind the last. `watcher`, which
+  // watches, is put the changes of what it has been given so far.
+  std::vector<demo::Change> Present(const std::shared_ptr<Watcher>& watcher);
   void Unwatch(const std::shared_ptr<Watcher>& watcher);
   // Closes the watchers that there are and those that come.
   void EndWatches(absl::Status why);
 
  private:
   using Entries = std::map<std::string, Entry, std::less<>>;
+  struct Watched {
+    std::string prefix;
+    std::string last_present;  // What is behind it is still to be given.
+    bool all_present = false;
+  };
 
   void Tell(const demo::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable std::mutex mu_;
   Entries entries_ ABSL_GUARDED_BY(mu_);
   uint64_t revision_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<std::shared_ptr<Watcher>, std::string> prefixes_ ABSL_GUARDED_BY(mu_);
+  std::map<std::shared_ptr<Watcher>, Watched> watches_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::Status> end_of_watches_ ABSL_GUARDED_BY(mu_);
 };
 

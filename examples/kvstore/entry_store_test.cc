@@ -61,15 +61,34 @@ TEST_F(EntryStoreTest, WatcherHasWhatIsThereAndThenTheChangesUnderItsPrefix) {
   ASSERT_TRUE(store_.Put("a/1", "x").ok());
   ASSERT_TRUE(store_.Put("b/1", "x").ok());
   const auto watcher = NewWatcher();
-  const std::vector<demo::Change> present = store_.Watch("a/", watcher);
+  store_.Watch("a/", watcher);
+  const std::vector<demo::Change> present = store_.Present(watcher);
   ASSERT_EQ(present.size(), 1u);
   EXPECT_EQ(InWords(present.front()), "1 a/1=x");
+  EXPECT_TRUE(store_.Present(watcher).empty());
   ASSERT_TRUE(store_.Put("a/2", "y").ok());
   ASSERT_TRUE(store_.Put("b/2", "y").ok());
   ASSERT_TRUE(store_.Delete("a/1").ok());
   store_.EndWatches(absl::UnavailableError("going"));
   EXPECT_THAT(Told(*watcher), ElementsAre("3 a/2=y", "5 a/1 deleted"));
   EXPECT_EQ(watcher->end(), absl::UnavailableError("going"));
+}
+
+// A change of what Present has not come to yet is told by Present, once.
+TEST_F(EntryStoreTest, WatcherHasManyEntriesInPartsAndTheChangesBetweenThemOnce) {
+  for (size_t i = 0; i < kPresentMax + 1; ++i) ASSERT_TRUE(store_.Put(absl::StrCat(100 + i), "x").ok());
+  const auto watcher = NewWatcher();
+  store_.Watch("", watcher);
+  EXPECT_EQ(store_.Present(watcher).size(), kPresentMax);
+  ASSERT_TRUE(store_.Put("100", "y").ok());
+  ASSERT_TRUE(store_.Put("164", "y").ok());
+  const std::vector<demo::Change> rest = store_.Present(watcher);
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(InWords(rest.front()), "67 164=y");
+  EXPECT_TRUE(store_.Present(watcher).empty());
+  ASSERT_TRUE(store_.Put("200", "z").ok());
+  watcher->Close(absl::OkStatus());
+  EXPECT_THAT(Told(*watcher), ElementsAre("66 100=y", "68 200=z"));
 }
 
 TEST_F(EntryStoreTest, WhoWatchesNoMoreIsToldNothing) {

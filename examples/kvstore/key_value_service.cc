@@ -42,13 +42,16 @@ Task<absl::Status> KeyValueService::Delete(ServerContext* /*context*/, const dem
 Task<absl::Status> KeyValueService::Watch(ServerContext* context, const demo::WatchRequest* request,
                                           CoServerWriter<demo::Change>* writer) {
   const auto watcher = std::make_shared<EntryStore::Watcher>(*EventLoop::OfThisThread(), kChangesUnreadMax);
-  std::vector<demo::Change> present = store_.Watch(request->prefix(), watcher);
+  store_.Watch(request->prefix(), watcher);
   const absl::Cleanup unwatch = [this, &watcher] { store_.Unwatch(watcher); };
   context->SetCancelCallback([watcher] { watcher->Close(absl::CancelledError("nobody watches any more")); });
 
-  for (demo::Change& change : present) {
-    absl::Status written = co_await writer->Write(std::move(change));
-    if (!written.ok()) co_return written;
+  for (std::vector<demo::Change> present = store_.Present(watcher); !present.empty();
+       present = store_.Present(watcher)) {
+    for (demo::Change& change : present) {
+      absl::Status written = co_await writer->Write(std::move(change));
+      if (!written.ok()) co_return written;
+    }
   }
   while (std::optional<demo::Change> change = co_await watcher->Next()) {
     absl::Status written = co_await writer->Write(*std::move(change));
