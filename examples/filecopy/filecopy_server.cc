@@ -47,6 +47,10 @@ int main(int argc, char** argv) {
     std::cerr << "filecopy_server: --transfers_max must be at least 1\n";
     return 1;
   }
+  if (absl::GetFlag(FLAGS_idle_timeout) <= absl::ZeroDuration()) {
+    std::cerr << "filecopy_server: --idle_timeout must be more than 0\n";
+    return 1;
+  }
   if (absl::GetFlag(FLAGS_partial_keep) <= absl::ZeroDuration()) {
     std::cerr << "filecopy_server: --partial_keep must be more than 0\n";
     return 1;

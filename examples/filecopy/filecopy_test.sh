@@ -240,5 +240,9 @@ status=0
 
 if "$server" --directory="$work/none" 2>"$work/errors"; then fail "a missing directory was served"; fi
 grep -q 'is not a directory that can be written to' "$work/errors" || fail "words for it: $(cat "$work/errors")"
+for flag in --idle_timeout=-1s --idle_timeout=0 --partial_keep=0 --transfers_max=0; do
+  if timeout 10 "$server" --directory="$incoming" $flag 2>"$work/errors"; then fail "$flag was served"; fi
+  grep -q "^filecopy_server: ${flag%%=*} must be" "$work/errors" || fail "words for $flag: $(cat "$work/errors")"
+done
 expect_flags_alone "$server"
 echo PASSED
