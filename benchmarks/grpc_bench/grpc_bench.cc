@@ -20,6 +20,7 @@
 #include "benchmarks/grpc_bench/grpc_one_way_load.h"
 #include "benchmarks/grpc_bench/grpc_stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
+#include "benchmarks/yardstick/load_bounds.h"
 #include "benchmarks/yardstick/peer_bench.h"
 
 ABSL_FLAG(bool, callers, false,

@@ -39,6 +39,11 @@ class RawBench(unittest.TestCase):
 
     def test_nonsense_is_refused_in_words(self):
         for flag, words in (("--seconds=0", "--seconds must be"), ("--in_flight=0", "--in_flight must be"),
+                            ("--in_flight=4294967295", "--in_flight must be 1 to 8192"),
+                            ("--payload=18446744073709551615", "payload"),
+                            ("--payload=4294967296", "--payload must be 0 to 67108864"),
+                            ("--connections=100000", "--connections must be 1 to 65536"),
+                            ("--seconds=inf", "--seconds must be"),
                             ("--connections=0", "--connections must be"), ("--streaming", "raw_bench has no --streaming"),
                             ("--transport=pigeon", "--transport=pigeon is none of: soft"),
                             # More than nothing, and less than what a clock tells apart: none can end within it.
@@ -47,6 +52,11 @@ class RawBench(unittest.TestCase):
                 result = run(flag)
                 self.assertEqual(result.returncode, 1)
                 self.assertIn(words, result.stderr)
+
+    def test_a_word_that_is_no_flag_is_not_passed_over(self):
+        result = run("in_flight=8")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("takes flags alone", result.stderr)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,6 @@
 // The server is another process, this program run again; the two ends are pinned to a core each. Raw and calls take
 // turns in short rounds, and medians are reported, because machines are noisy.
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -31,12 +29,12 @@
 #include "absl/strings/str_cat.h"
 #include "benchmarks/rpc_bench/device_choice.h"
 #include "benchmarks/rpc_bench/rounds.h"
-#include "benchmarks/yardstick/load.h"
+#include "benchmarks/yardstick/load_bounds.h"
 #include "rpc/wait_policy_flag.h"
 
 ABSL_FLAG(std::string, device, "", "auto, soft, or a device's name. Empty: $VERBENA_DEVICE, else auto.");
 ABSL_FLAG(std::string, host, "127.0.0.1", "IPv4 address of the device, to listen on and to connect to.");
-ABSL_FLAG(int64_t, payload, -1, "Bytes in the request and in the reply. -1: 64, or 0 with --attachment.");
+ABSL_FLAG(int64_t, payload, -1, "Bytes in the request and in the reply, up to 64 MiB. -1: 64, or 0 with --attachment.");
 ABSL_FLAG(int64_t, attachment, 0,
           "Bytes attached to the request, or to each message that goes --one_way, in registered memory.");
 ABSL_FLAG(std::string, digest, "none",
@@ -89,10 +87,8 @@ ABSL_FLAG(std::string, role, "", "For the program itself: what its other process
 namespace verbena::benchmarks {
 namespace {
 
-constexpr int64_t kBytesMax = int64_t{1} << 30;
-constexpr int64_t kInFlightMax = 8192;
+constexpr int64_t kAttachmentBytesMax = int64_t{1} << 30;
 constexpr double kRateMax = 1e7;
-constexpr double kSecondsMax = 86400;
 
 // Nothing: flags ask for two kinds at once.
 std::optional<Load> LoadFromFlags() {
@@ -141,17 +137,16 @@ absl::Status CheckFlags() {
   const auto check = [](bool good, absl::string_view words) {
     return good ? absl::OkStatus() : absl::InvalidArgumentError(words);
   };
-  absl::Status status = check(absl::GetFlag(FLAGS_payload) >= -1 && absl::GetFlag(FLAGS_payload) <= kBytesMax,
-                              absl::StrCat("--payload must be 0 to ", kBytesMax));
-  status.Update(check(absl::GetFlag(FLAGS_attachment) >= 0 && absl::GetFlag(FLAGS_attachment) <= kBytesMax,
-                      absl::StrCat("--attachment must be 0 to ", kBytesMax)));
-  status.Update(check(absl::GetFlag(FLAGS_in_flight) >= 0 && absl::GetFlag(FLAGS_in_flight) <= kInFlightMax,
-                      absl::StrCat("--in_flight must be 0 to ", kInFlightMax)));
+  absl::Status status;
+  if (absl::GetFlag(FLAGS_payload) != -1) {
+    status.Update(CheckBounds("payload", absl::GetFlag(FLAGS_payload), 0, kPayloadBytesMax));
+  }
+  status.Update(CheckBounds("attachment", absl::GetFlag(FLAGS_attachment), 0, kAttachmentBytesMax));
+  status.Update(CheckBounds("in_flight", absl::GetFlag(FLAGS_in_flight), 0, kInFlightMax));
   status.Update(check(absl::GetFlag(FLAGS_rate) >= 0 && absl::GetFlag(FLAGS_rate) <= kRateMax,
                       absl::StrCat("--rate must be 0 to ", kRateMax)));
   const int64_t beside = absl::GetFlag(FLAGS_beside_attachment);
-  status.Update(
-      check(beside >= 0 && beside <= kBytesMax, absl::StrCat("--beside_attachment must be 0 to ", kBytesMax)));
+  status.Update(CheckBounds("beside_attachment", beside, 0, kAttachmentBytesMax));
   status.Update(check(beside > 0 || !absl::GetFlag(FLAGS_beside_response),
                       "--beside_response says where the --beside_attachment is"));
   status.Update(check(LoadFromFlags().has_value(),
@@ -178,13 +173,15 @@ absl::Status CheckFlags() {
   status.Update(check(HandlerFromFlags() == Handler::kCallback ||
                           (absl::GetFlag(FLAGS_digest) == "none" && !absl::GetFlag(FLAGS_beside_response)),
                       "a --handler but callback echoes what comes"));
-  status.Update(check(absl::GetFlag(FLAGS_connections) >= 1, "--connections must be at least 1"));
+  status.Update(CheckBounds("connections", absl::GetFlag(FLAGS_connections), 1, kConnectionsMax));
   status.Update(check(!absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_connections) == 1,
                       "--streaming is over one connection"));
-  const double seconds = absl::GetFlag(FLAGS_seconds);
-  status.Update(check(seconds > 0 && seconds <= kSecondsMax,
-                      absl::StrCat("--seconds must be more than 0, and at most ", kSecondsMax)));
-  status.Update(check(absl::GetFlag(FLAGS_rounds) >= 1, "--rounds must be at least 1"));
+  status.Update(CheckSeconds(absl::GetFlag(FLAGS_seconds)));
+  const int rounds = absl::GetFlag(FLAGS_rounds);
+  status.Update(check(rounds >= 1, "--rounds must be at least 1"));
+  const double rate = absl::GetFlag(FLAGS_rate);
+  status.Update(check(rate == 0 || rate * absl::GetFlag(FLAGS_seconds) >= rounds,
+                      "--rate has less than one call due in each of the --rounds that --seconds is divided into"));
   return status;
 }
 
@@ -205,16 +202,6 @@ size_t DefaultInFlight(const BenchSettings& settings) {
       break;
   }
   return 1;
-}
-
-// Each end of the raw measurement has room for all that is in flight.
-absl::Status CheckMemory(const BenchSettings& settings) {
-  const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  const uint64_t in_flight = settings.in_flight;
-  if (in_flight <= machine / 2 / settings.raw_message_bytes()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--in_flight=", in_flight, " of ", settings.raw_message_bytes(),
-                                                 " bytes, at both ends, are more than this machine's ", machine,
-                                                 " bytes of memory"));
 }
 
 absl::StatusOr<BenchSettings> SettingsFromFlags() {
@@ -242,7 +229,7 @@ absl::StatusOr<BenchSettings> SettingsFromFlags() {
   settings.connections = absl::GetFlag(FLAGS_connections);
   settings.round_duration = absl::Seconds(absl::GetFlag(FLAGS_seconds)) / absl::GetFlag(FLAGS_rounds);
   settings.cpus = ChooseCpus();
-  if (absl::Status status = CheckMemory(settings); !status.ok()) return status;
+  if (absl::Status status = CheckMemory(settings.in_flight, settings.raw_message_bytes()); !status.ok()) return status;
   return settings;
 }
 

@@ -193,7 +193,9 @@ class RpcBench(unittest.TestCase):
     def test_nonsense_is_refused_in_words(self):
         for flag, words in (
             ("--payload=-2", "--payload must be"),
+            ("--streaming --payload=1073741824", "--payload must be 0 to 67108864"),
             ("--rate=-1", "--rate must be"),
+            ("--rate=0.001", "--rate has less than one call due"),
             ("--connections=0", "--connections must be"),
             ("--handler=none", "--handler must be callback, blocking or coroutine"),
             ("--coroutines --issuer", "only one can be measured"),
@@ -210,7 +212,7 @@ class RpcBench(unittest.TestCase):
             ("--beside_response", "says where the --beside_attachment is"),
             ("--seconds=inf", "--seconds must be more than 0, and at most 86400"),
             ("--in_flight=8192 --attachment=1073741824", "more than this machine's"),
-            ("--connections=2147483647", "ChannelOptions::connections must be 1 to 65536"),
+            ("--connections=2147483647", "--connections must be 1 to 65536"),
             ("rate=8", "takes flags alone"),
             ("--wait=sometimes", "must be busy, event or adaptive"),
         ):

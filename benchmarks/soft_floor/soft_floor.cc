@@ -22,6 +22,7 @@
 #include "benchmarks/soft_floor/table.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/cpu_pinning.h"
+#include "benchmarks/yardstick/load_bounds.h"
 
 ABSL_FLAG(double, seconds, 0.3, "How long each figure is measured in each round.");
 ABSL_FLAG(int, rounds, 9, "How often; medians are reported.");
@@ -110,6 +111,9 @@ absl::Status PrintTable() {
   std::vector<MeasuredRow> rows = AllRows();
   std::erase_if(rows,
                 [](const MeasuredRow& each) { return !absl::StrContains(each.row.what, absl::GetFlag(FLAGS_rows)); });
+  if (rows.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("no row's words contain --rows=", absl::GetFlag(FLAGS_rows)));
+  }
   for (int round = 0; round < absl::GetFlag(FLAGS_rounds); ++round) {
     for (MeasuredRow& each : rows) {
       if (absl::Status status = MeasureRound(each); !status.ok()) {
@@ -124,9 +128,8 @@ absl::Status PrintTable() {
 }
 
 absl::Status Run() {
-  if (absl::GetFlag(FLAGS_seconds) <= 0 || absl::GetFlag(FLAGS_rounds) < 1) {
-    return absl::InvalidArgumentError("--seconds must be more than 0, --rounds at least 1");
-  }
+  if (absl::Status status = CheckSeconds(absl::GetFlag(FLAGS_seconds)); !status.ok()) return status;
+  if (absl::GetFlag(FLAGS_rounds) < 1) return absl::InvalidArgumentError("--rounds must be at least 1");
   const std::string role = absl::GetFlag(FLAGS_role);
   if (role.empty()) return PrintTable();
   DeviceFigure figure = {.wait = absl::GetFlag(FLAGS_busy) ? transport::WaitPolicy::kBusy : kEvent,
@@ -145,7 +148,10 @@ absl::Status Run() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Measures the software device beside what the machine itself can do.");
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << "soft_floor: takes flags alone; see --help\n";
+    return 2;
+  }
   if (absl::Status status = verbena::benchmarks::Run(); !status.ok()) {
     std::cerr << absl::StrCat("soft_floor: ", status.ToString(), "\n");
     return 1;

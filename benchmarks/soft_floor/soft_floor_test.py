@@ -33,7 +33,9 @@ class SoftFloor(unittest.TestCase):
         self.assertEqual(len(result.stdout.strip().splitlines()), 2)
 
     def test_nonsense_is_refused_in_words(self):
-        for flag, words in (("--seconds=0", "--seconds must be"), ("--role=king", "--role is unknown")):
+        for flag, words in (("--seconds=0", "--seconds must be"), ("--seconds=nan", "--seconds must be"),
+                            ("--rounds=0", "--rounds must be"), ("--rows=Token Ring", "no row's words contain"),
+                            ("rows=TCP", "takes flags alone"), ("--role=king", "--role is unknown")):
             with self.subTest(flag=flag):
                 result = run(flag)
                 self.assertNotEqual(result.returncode, 0)

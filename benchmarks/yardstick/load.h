@@ -19,9 +19,6 @@ namespace verbena::benchmarks {
 // time.
 inline absl::Duration WarmUpFor(absl::Duration duration) { return std::max(duration / 10, absl::Milliseconds(200)); }
 
-// Threads that block, each in its own call: as a rule a system lets a process have so many.
-inline constexpr size_t kCallersMax = 1024;
-
 struct LoadShape {
   size_t payload_bytes = 64;  // In the request, and in the reply.
   size_t in_flight = 1;       // Over all connections.

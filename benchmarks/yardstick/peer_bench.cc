@@ -14,10 +14,11 @@
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/cpu_pinning.h"
 #include "benchmarks/yardstick/cpu_span.h"
+#include "benchmarks/yardstick/load_bounds.h"
 
-ABSL_FLAG(size_t, payload, 64, "Bytes in the request and in the reply.");
-ABSL_FLAG(size_t, in_flight, 1, "Calls in flight, over all connections.");
-ABSL_FLAG(size_t, connections, 1, "Connections, used in turn.");
+ABSL_FLAG(int64_t, payload, 64, "Bytes in the request and in the reply.");
+ABSL_FLAG(int64_t, in_flight, 1, "Calls in flight, over all connections.");
+ABSL_FLAG(int64_t, connections, 1, "Connections, used in turn.");
 ABSL_FLAG(bool, streaming, false, "Messages of one stream, echoed, instead of calls.");
 ABSL_FLAG(double, seconds, 2, "How long to measure.");
 ABSL_FLAG(std::string, transport, "", "How the two ends reach each other; a wrong one is told what there is.");
@@ -38,17 +39,22 @@ absl::StatusOr<std::string> ChosenTransport(const PeerBench& bench) {
 }
 
 absl::StatusOr<LoadShape> ShapeFromFlags(const PeerBench& bench) {
-  const absl::Duration duration = absl::Seconds(absl::GetFlag(FLAGS_seconds));
-  if (duration <= absl::ZeroDuration()) return absl::InvalidArgumentError("--seconds must be more than 0");
-  if (absl::GetFlag(FLAGS_in_flight) == 0) return absl::InvalidArgumentError("--in_flight must be at least 1");
-  const size_t connections = absl::GetFlag(FLAGS_connections);
-  if (connections == 0) return absl::InvalidArgumentError("--connections must be at least 1");
+  const int64_t payload = absl::GetFlag(FLAGS_payload);
+  const int64_t in_flight = absl::GetFlag(FLAGS_in_flight);
+  const int64_t connections = absl::GetFlag(FLAGS_connections);
+  absl::Status status = CheckSeconds(absl::GetFlag(FLAGS_seconds));
+  status.Update(CheckBounds("payload", payload, 0, kPayloadBytesMax));
+  status.Update(CheckBounds("in_flight", in_flight, 1, kInFlightMax));
+  status.Update(CheckBounds("connections", connections, 1, kConnectionsMax));
+  if (!status.ok()) return status;
+  if (absl::Status checked = CheckMemory(in_flight, payload); !checked.ok()) return checked;
   const bool streaming = absl::GetFlag(FLAGS_streaming);
   if (streaming && !bench.streams) return absl::InvalidArgumentError(absl::StrCat(bench.name, " has no --streaming"));
   if (streaming && connections > 1) return absl::InvalidArgumentError("--streaming is over one connection");
-  return LoadShape{.payload_bytes = absl::GetFlag(FLAGS_payload),
-                   .in_flight = absl::GetFlag(FLAGS_in_flight),
-                   .connections = connections,
+  const absl::Duration duration = absl::Seconds(absl::GetFlag(FLAGS_seconds));
+  return LoadShape{.payload_bytes = static_cast<size_t>(payload),
+                   .in_flight = static_cast<size_t>(in_flight),
+                   .connections = static_cast<size_t>(connections),
                    .streaming = streaming,
                    .warm_up = WarmUpFor(duration),
                    .duration = duration};
@@ -109,7 +115,10 @@ absl::Status Run(const PeerBench& bench) {
 }  // namespace
 
 int RunPeerBench(const PeerBench& bench, int argc, char** argv) {
-  absl::ParseCommandLine(argc, argv);
+  if (absl::ParseCommandLine(argc, argv).size() > 1) {
+    std::cerr << absl::StrCat(bench.name, ": takes flags alone\n");
+    return 2;
+  }
   const absl::Status status = Run(bench);
   if (!status.ok()) std::cerr << absl::StrCat(bench.name, ": ", status.ToString(), "\n");
   return status.ok() ? 0 : 1;

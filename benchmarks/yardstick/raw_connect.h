@@ -22,7 +22,7 @@ struct ConnectingId {
   verbs::ConnectionId id;
 };
 
-// The next event of `channel`, which must be of this type. DeadlineExceeded: none came in ten seconds; else the error
+// The next event of `channel`, which must be of this type. DeadlineExceeded: none came in a minute; else the error
 // of an event that tells of one.
 absl::StatusOr<verbs::CmEvent> WaitForCmEvent(verbs::CmEventChannel& channel, rdma_cm_event_type wanted);
 
