@@ -3,6 +3,7 @@
 The figures themselves are not judged: a test machine is busy. Usage: rpc_bench_test.py RPC_BENCH
 """
 
+import time
 import unittest
 
 from bench import measure, run
@@ -69,6 +70,11 @@ class RpcBench(unittest.TestCase):
         self.assertEqual(figures["payload_bytes"], 1048576)
         ratio = figures["gbytes_per_second"] / figures["raw_read_gbytes_per_second"]
         self.assertAlmostEqual(figures["ratio_to_raw"], ratio, delta=0.01)
+
+    def test_large_attachments_are_measured_for_no_longer_than_others(self):
+        start = time.monotonic()
+        self.check(measure("--attachment=268435456", "--in_flight=1", "--rounds=1"))
+        self.assertLess(time.monotonic() - start, 30)  # Two hundred of them there and back take twice that.
 
     def test_handlers_that_sum_attachments_up(self):
         for digest in ("whole", "parts"):
