@@ -60,19 +60,20 @@ absl::StatusOr<std::unique_ptr<AuthenticationRun>> AuthenticationRun::Begin(Even
   return std::unique_ptr<AuthenticationRun>(new AuthenticationRun(loop, policy, std::move(question)));
 }
 
-void AuthenticationRun::Ask(absl::string_view message, bool last, AnswerCallback on_answer) {
-  if (!run_) return on_answer((*question_)(message, last));
-  auto callback = std::make_shared<AnswerCallback>(std::move(on_answer));
-  const bool taken = run_([question = question_, message = std::string(message), last, callback, loop = loop_,
-                           weak = std::weak_ptr<bool>(alive_)]() mutable {
+bool AuthenticationRun::Ask(absl::string_view message, bool last, AnswerCallback on_answer) {
+  if (!run_) {
+    on_answer((*question_)(message, last));
+    return true;
+  }
+  return run_([question = question_, message = std::string(message), last, callback = std::move(on_answer),
+               loop = loop_, weak = std::weak_ptr<bool>(alive_)]() mutable {
     if (weak.expired()) return;  // Nobody waits: others do, for this thread.
     absl::StatusOr<Answer> answer = (*question)(message, last);
     question = nullptr;  // Here rather than on the loop: it may take its time to go.
     loop->Post([answer = std::move(answer), callback = std::move(callback), weak = std::move(weak)]() mutable {
-      if (!weak.expired()) (*callback)(std::move(answer));
+      if (!weak.expired()) callback(std::move(answer));
     });
   });
-  if (!taken) (*callback)(absl::ResourceExhaustedError("too many authentications wait for a thread"));
 }
 
 }  // namespace verbena::transport

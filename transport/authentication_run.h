@@ -32,9 +32,9 @@ class AuthenticationRun {
                                                                   bool initiator, const UnauthenticatedPeer& peer);
 
   // Asks; `on_answer` runs on the loop, perhaps before this returns, unless this is gone by then. Not while an answer
-  // is outstanding. `last`: of a client; the server has accepted. ResourceExhausted: too many questions wait for a
-  // thread.
-  void Ask(absl::string_view message, bool last, AnswerCallback on_answer);
+  // is outstanding. `last`: of a client; the server has accepted. False, and nothing is answered: too many questions
+  // wait for a thread, which says nothing of the peer.
+  [[nodiscard]] bool Ask(absl::string_view message, bool last, AnswerCallback on_answer);
 
  private:
   // One side's exchange, as a question that has an answer.

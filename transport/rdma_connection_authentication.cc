@@ -14,10 +14,14 @@ void RdmaConnection::Do(const protocol::PostAuthenticate& action) {
 }
 
 void RdmaConnection::Do(const protocol::AskAuthenticator& action) {
-  authentication_->Ask(action.message, action.last,
-                       [weak = weak_from_this()](absl::StatusOr<AuthenticationRun::Answer> answer) {
-                         if (const auto self = weak.lock()) self->OnAuthenticatorAnswer(std::move(answer));
-                       });
+  const bool asked = authentication_->Ask(action.message, action.last,
+                                          [weak = weak_from_this()](absl::StatusOr<AuthenticationRun::Answer> answer) {
+                                            if (const auto self = weak.lock())
+                                              self->OnAuthenticatorAnswer(std::move(answer));
+                                          });
+  if (asked) return;
+  machine_.OnAuthenticatorBusy(loop()->Now());
+  MarkDirty();
 }
 
 void RdmaConnection::OnAuthenticatorAnswer(absl::StatusOr<AuthenticationRun::Answer> answer) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -77,19 +78,20 @@ class Authentication : public testing::Test {
   }
 
   void Serve(std::shared_ptr<Authenticator> authenticator, Authorizer authorizer = nullptr,
-             const ServerOptions& options = {}) {
+             const ServerOptions& options = {}, int addresses = 1) {
     Server::Builder builder;
-    builder.AddListeningAddress(integration::AddressUnderTest()).RegisterService(&service_).SetOptions(options);
+    for (int i = 0; i < addresses; ++i) builder.AddListeningAddress(integration::AddressUnderTest());
+    builder.RegisterService(&service_).SetOptions(options);
     builder.SetAuthenticator(std::move(authenticator)).SetAuthorizer(std::move(authorizer));
     absl::StatusOr<std::unique_ptr<Server>> server = builder.Build();
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
-  std::shared_ptr<Channel> Open(std::shared_ptr<Authenticator> credentials) {
+  std::shared_ptr<Channel> Open(std::shared_ptr<Authenticator> credentials, int address = 0) {
     ChannelOptions options;
     options.credentials = std::move(credentials);
     options.connect_timeout = kPatience;
-    channels_.push_back(*Channel::Create(server_->addresses().front(), options));
+    channels_.push_back(*Channel::Create(server_->addresses()[address], options));
     return channels_.back();
   }
   static absl::Status Echo(const std::shared_ptr<Channel>& channel, size_t bytes = 10) {
@@ -286,6 +288,28 @@ TEST_F(Authentication, OneMoreThanMayBeUnauthenticatedAtOnceIsRejectedAndServedL
   door->GoOn();
   EXPECT_EQ(call.get(), absl::OkStatus());
   EXPECT_EQ(Echo(quick), absl::OkStatus());
+}
+
+// One address too many for the server's threads and for the queue in front of them.
+TEST_F(Authentication, WhoFindsAllThreadsOfTheAuthenticatorBusyIsServedLater) {
+  constexpr int kGuests = 6;
+  const auto door = std::make_shared<SlowDoor>("");
+  ServerOptions options;
+  options.transport.unauthenticated_connections_max = 1;
+  Serve(door, nullptr, options, kGuests);
+  std::vector<std::future<absl::Status>> calls;
+  for (int i = 0; i < kGuests; ++i) {
+    calls.push_back(
+        std::async(std::launch::async, [guest = Open(std::make_shared<SlowDoor>("slow"), i)] { return Echo(guest); }));
+  }
+  const auto one_too_many = [this] {
+    return std::any_of(channels_.begin(), channels_.end(), [](const auto& channel) {
+      return absl::StrContains(channel->DescribeState(), "too many authentications wait");
+    });
+  };
+  EXPECT_TRUE(WaitUntil(one_too_many, kPatience));
+  door->GoOn();
+  for (std::future<absl::Status>& call : calls) EXPECT_EQ(call.get(), absl::OkStatus());
 }
 
 TEST_F(Authentication, ALimitThatMakesNoSenseIsRefusedBeforeAnythingIsMadeOfIt) {

@@ -64,9 +64,9 @@ struct PostAuthenticate {
 
 // --- Authentication, before anything else; only where the handshake chose it.
 
-// Ask our authenticator what to say next; answer with OnAuthenticationAnswer or OnAuthenticationRefused, at once or
-// later. `message`, the peer's (empty when a client begins), points into the frame given to OnFrame. `last`: of a
-// client; the server has accepted, and this is its last message.
+// Ask our authenticator what to say next; answer with OnAuthenticationAnswer, OnAuthenticationRefused or
+// OnAuthenticatorBusy, at once or later. `message`, the peer's (empty when a client begins), points into the frame
+// given to OnFrame. `last`: of a client; the server has accepted, and this is its last message.
 struct AskAuthenticator {
   absl::string_view message;
   bool last;

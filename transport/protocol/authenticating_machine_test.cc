@@ -134,6 +134,19 @@ TEST_F(Authenticating, ARefusalSaysNothingOfItsReason) {
   EXPECT_EQ(post->words, "the identity could not be verified");
 }
 
+// A client takes a refusal as the last word on its credentials, which nobody has looked at here.
+TEST_F(Authenticating, ThatNobodyCanBeAskedIsNoRefusal) {
+  Begin(/*initiator=*/false);
+  Hear(AuthenticationStep::kContinue, "proof");
+  machine_->OnAuthenticatorBusy(now_);
+  const std::optional<PostControl> post = Find<PostControl>();
+  ASSERT_TRUE(post.has_value());
+  EXPECT_EQ(post->header.aux, static_cast<uint32_t>(GoodbyeReason::kShutdown));
+  EXPECT_EQ(post->words, "too many authentications wait for a thread");
+  CompleteSends();
+  EXPECT_EQ(EndOf<Disconnect>().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(Authenticating, ARefusalOfThePeersIsUnauthenticatedInItsWords) {
   Begin(/*initiator=*/true);
   Answer("forged");

@@ -142,6 +142,8 @@ class ConnectionMachine {
   absl::Status OnAuthenticationAnswer(absl::string_view message, bool accept, absl::Time now);
   // Our authenticator refuses the peer, which is told that much and no more.
   void OnAuthenticationRefused(absl::Time now);
+  // Our authenticator cannot be asked, for too many others are. The peer is told, and may try again.
+  void OnAuthenticatorBusy(absl::Time now);
   void OnExported(uint64_t send_id, absl::Span<const wire::Segment> segments);
   void OnExportFailed(uint64_t send_id);  // The Send ends as kNotSent; nothing is left to release.
   void OnVerdict(uint64_t fetch_id, Verdict verdict);

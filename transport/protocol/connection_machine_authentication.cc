@@ -42,6 +42,11 @@ void ConnectionMachine::OnAuthenticationRefused(absl::Time now) {
              now);
 }
 
+// No refusal: the peer would take that as the last word on who it is.
+void ConnectionMachine::OnAuthenticatorBusy(absl::Time now) {
+  SayGoodbye(absl::ResourceExhaustedError("too many authentications wait for a thread"), GoodbyeReason::kShutdown, now);
+}
+
 void ConnectionMachine::NextAuthentication(std::optional<Action>& action) {
   const bool may_post = !messages_held_ && slots_.HasRoomForMessage();
   if (!authentication_.FrameDue() || !may_post || !credits_.MaySpendInTurn()) return;
