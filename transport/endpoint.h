@@ -133,6 +133,7 @@ class Listener {
   using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
 
   // Listens on `address`, spreads connections over `loops` (at least one, running). Blocks until the address is bound.
+  // NotFound: this machine has no such address, or not on such a device.
   static absl::StatusOr<std::unique_ptr<Listener>> Listen(absl::string_view address, const TransportOptions& options,
                                                           std::vector<EventLoop*> loops, AcceptCallback on_accept,
                                                           AuthenticationPolicy policy = {});

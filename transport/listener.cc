@@ -39,6 +39,13 @@ void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
   done.get_future().wait();
 }
 
+// EADDRNOTAVAIL of a bind, which absl::ErrnoToStatusCode takes for AlreadyExists.
+absl::Status NotOfThisMachine(const absl::Status& status) {
+  return absl::NotFoundError(absl::StrCat(status.message(),
+                                          ": this machine has no such address; listen on one that it has (`ip address`"
+                                          " lists them), or on 0.0.0.0 or [::] for all"));
+}
+
 // One device that the listener listens on, again when it was removed and is back. Lives on the first loop.
 class DeviceListener : public CmHandler {
  public:
@@ -73,7 +80,9 @@ class DeviceListener : public CmHandler {
     absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channels_[0]->channel());
     if (!id.ok()) return id.status();
     if (absl::Status status = id->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
-    if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) return status;
+    if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) {
+      return absl::IsAlreadyExists(status) ? NotOfThisMachine(status) : status;
+    }
     id_ = *std::move(id);
     bound_ = address;
     verbs::SetPort(port(), &bound_);
@@ -241,13 +250,6 @@ class ListenerOnDevices : public Listener {
   std::vector<std::unique_ptr<DeviceListener>> listeners_;
 };
 
-// Whether an address could not be bound because it is no device's, or because there is no connection manager: ENODEV,
-// ENOENT and EADDRNOTAVAIL, as absl::ErrnoToStatusCode has them. Then the other candidates serve it. Anything else is
-// for the user to put right, an address that somebody else listens on above all.
-bool MeansNoDeviceThere(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsAlreadyExists(status);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view address, const TransportOptions& options,
@@ -273,7 +275,9 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
     // Who asked says on what address it cannot listen; this says with which device.
     const std::string words = absl::StrCat(ToString(candidate.scheme), ": ", status.message());
     const bool others_follow = &candidate != &candidates->back();
-    if (!others_follow || !MeansNoDeviceThere(status)) return absl::Status(status.code(), words);
+    // The address is no device's, or there is no connection manager (ENODEV, ENOENT): the other candidates serve it.
+    // Anything else is for the user to put right, an address that somebody else listens on above all.
+    if (!others_follow || !absl::IsNotFound(status)) return absl::Status(status.code(), words);
     Log(Severity::kWarning, absl::StrCat("not listening on ", address, " with ", words));
   }
   return listener;
