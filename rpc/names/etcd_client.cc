@@ -12,9 +12,16 @@ namespace verbena::rpc {
 namespace {
 
 constexpr long kHttpOk = 200;
+// gRPC metadata, as the gateway takes it: a member that has lost the others ends the watch, rather than go on in
+// silence.
+constexpr char kRequireLeader[] = "Grpc-Metadata-hasleader: true";
 
 absl::Status TooLong() {
   return absl::ResourceExhaustedError(absl::StrCat("etcd's answer is longer than ", kEtcdAnswerBytesMax, " bytes"));
+}
+
+absl::Status AbortedWatch(absl::string_view url, absl::string_view why) {
+  return absl::AbortedError(absl::StrCat(url, ": etcd ended the watch: ", why));
 }
 
 // Cuts a stream of bytes into lines. `on_line` may end it by an error.
@@ -119,14 +126,17 @@ absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision,
   Lines lines(on_line);
   const HttpPost post = {.url = Url("watch"),
                          .body = EtcdWatchRequest(prefix, from_revision),
+                         .header = kRequireLeader,
                          .connect_timeout = timeout_,
                          .stopped_by = stopped_by_};
   const absl::StatusOr<long> end = Perform(post, [&](absl::string_view bytes) { return lines.Add(bytes); });
   if (absl::IsOutOfRange(end.status())) return end.status();
   NextEndpoint();
+  if (absl::IsAborted(end.status())) return AbortedWatch(post.url, end.status().message());
   if (!end.ok()) return end.status();
-  return absl::UnavailableError(
-      absl::StrCat(post.url, ": the watch ended, HTTP ", *end, " ", EtcdErrorWords(lines.begun())));
+  // Some end their last words without a newline.
+  if (!lines.begun().empty()) return AbortedWatch(post.url, EtcdErrorWords(lines.begun()));
+  return absl::UnavailableError(absl::StrCat(post.url, ": the watch ended, HTTP ", *end));
 }
 
 absl::StatusOr<int64_t> EtcdClient::GrantLease(absl::Duration ttl) {

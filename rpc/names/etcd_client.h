@@ -47,7 +47,7 @@ class EtcdClient {
   // Under which this key is; 0: none, or there is no such key.
   absl::StatusOr<int64_t> LeaseOf(absl::string_view key);
   // Reports every change from that revision on, until it ends; returns why, never OK. OutOfRange: the revision is
-  // compacted.
+  // compacted. Aborted, in its words: etcd does not go on, because its member has lost the others, for instance.
   absl::Status Watch(absl::string_view prefix, int64_t from_revision,
                      absl::FunctionRef<void(const std::vector<EtcdChange>&)> on_changes);
 

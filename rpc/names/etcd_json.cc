@@ -114,14 +114,13 @@ absl::StatusOr<int64_t> ParseEtcdLeaseOf(absl::string_view answer) {
 absl::StatusOr<EtcdWatchMessage> ParseEtcdWatchMessage(absl::string_view line) {
   const Json json = Parse(line);
   const Json& result = Member(json, "result");
-  if (!Member(json, "error").is_null()) return absl::UnavailableError(EtcdErrorWords(line));
+  if (!Member(json, "error").is_null()) return absl::AbortedError(EtcdErrorWords(line));
   if (!result.is_object()) return NotOfItsForm(line);
   EtcdWatchMessage message;
   message.compacted = Number(Member(result, "compact_revision")) > 0;
   if (message.compacted) return message;
   if (Member(result, "canceled") == Json(true)) {
-    return absl::UnavailableError(
-        absl::StrCat("etcd ended the watch: ", Printable(Text(Member(result, "cancel_reason")))));
+    return absl::AbortedError(Printable(Text(Member(result, "cancel_reason"))));
   }
   const Json& events = Member(result, "events");
   if (events.is_null()) return message;

@@ -44,7 +44,7 @@ std::string EtcdLeaseRequest(int64_t lease);  // Keepalive, revoke.
 // Answers: InvalidArgument if they are not of their form.
 absl::StatusOr<EtcdSnapshot> ParseEtcdRange(absl::string_view answer);
 absl::StatusOr<int64_t> ParseEtcdLeaseOf(absl::string_view answer);  // To EtcdKeyRequest. 0: none, or no such key.
-// Unavailable, in the server's words, if the server ended the watch.
+// Aborted, in the server's words, if the server ended the watch.
 absl::StatusOr<EtcdWatchMessage> ParseEtcdWatchMessage(absl::string_view line);
 absl::StatusOr<int64_t> ParseEtcdGrant(absl::string_view answer);
 // Seconds that the lease has from now; 0 = there is no such lease (any more).

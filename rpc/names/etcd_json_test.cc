@@ -39,9 +39,9 @@ TEST(EtcdJson, ChangesAreRead) {
 TEST(EtcdJson, EndsOfAWatchAreTold) {
   EXPECT_TRUE(ParseEtcdWatchMessage(R"({"result":{"canceled":true,"compact_revision":"9"}})")->compacted);
   EXPECT_EQ(ParseEtcdWatchMessage(R"({"result":{"canceled":true,"cancel_reason":"denied"}})").status(),
-            absl::UnavailableError("etcd ended the watch: denied"));
+            absl::AbortedError("denied"));
   EXPECT_EQ(ParseEtcdWatchMessage(R"({"error":{"grpc_code":14,"message":"no leader"}})").status(),
-            absl::UnavailableError("no leader"));
+            absl::AbortedError("no leader"));
 }
 
 TEST(EtcdJson, LeaseThatIsGoneHasNoTime) {

@@ -23,8 +23,8 @@ EtcdLookup::EtcdLookup(EtcdPlace place, Watcher watcher, const NameSourceOptions
 void EtcdLookup::Run() {
   while (!stopping()) {
     const absl::Status end = Follow();
-    // A watch that ends once is no news: most often the next endpoint goes on at once.
-    if (retry_.failures() > 1) Report(end);
+    // A connection that is lost once is no news: most often the next endpoint goes on at once. That etcd gives up is.
+    if (retry_.failures() > 1 || absl::IsAborted(end)) Report(end);
     SleepUntil(retry_.NextAttempt());
   }
 }

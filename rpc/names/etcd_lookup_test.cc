@@ -7,6 +7,7 @@
 #include "rpc/names/etcd_client.h"
 #include "rpc/names/name_source.h"
 #include "rpc/names/testing/etcd_process.h"
+#include "rpc/names/testing/http_responder.h"
 #include "rpc/names/testing/watched_lists.h"
 
 namespace verbena::rpc {
@@ -89,6 +90,22 @@ TEST_F(EtcdLookupTest, NextEndpointIsAskedWhenOneDoesNotAnswer) {
   Put("shop/1", "a:1");
   Watch(absl::StrCat(kNobodyListens, ",", etcd_.endpoint()));
   EXPECT_EQ(told_.Next(), "a:1");
+}
+
+// It has nothing to tell any more, and would be silent for ever.
+TEST_F(EtcdLookupTest, MemberThatHasLostTheOthersIsLeftInItsWordsForTheNext) {
+  HttpResponder other([](const std::string& path) {
+    constexpr char kServers[] = R"({"header":{"revision":"9"},"kvs":[{"key":"c2hvcC8x","value":"Yjox"}]})";
+    return path == "/v3/kv/range" ? HttpResponder::Ok(kServers) : "";  // b:1, and then silence.
+  });
+  Put("shop/1", "a:1");
+  Watch(absl::StrCat(etcd_.endpoint(), ",", other.endpoint()));
+  EXPECT_EQ(told_.Next(), "a:1");
+  etcd_.LoseQuorum();
+  EXPECT_EQ(told_.Next(), absl::StrCat("ABORTED: http://", etcd_.endpoint(),
+                                       "/v3/watch: etcd ended the watch: etcdserver: no leader"));
+  EXPECT_EQ(told_.Next(), "b:1");
+  source_.reset();  // The other holds its watch.
 }
 
 TEST_F(EtcdLookupTest, CompactionWhileAwayIsSurvived) {

@@ -26,6 +26,16 @@ using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 using Multi = std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)>;
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
+// Null: no memory.
+Headers HeadersOf(const LibCurl& curl, const HttpPost& post) {
+  // "Expect:" keeps libcurl from asking before it sends a long body.
+  Headers headers(curl.slist_append(curl.slist_append(nullptr, "Content-Type: application/json"), "Expect:"),
+                  curl.slist_free_all);
+  if (post.header.empty() || headers == nullptr) return headers;
+  if (curl.slist_append(headers.get(), post.header.c_str()) == nullptr) headers.reset();
+  return headers;
+}
+
 void Configure(const LibCurl& curl, CURL* easy, const HttpPost& post, curl_slist* headers, Receiver* receiver) {
   curl.easy_setopt(easy, CURLOPT_URL, post.url.c_str());
   curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
@@ -76,9 +86,7 @@ absl::StatusOr<long> Perform(const HttpPost& post, absl::FunctionRef<absl::Statu
   const LibCurl& curl = **loaded;
   const Multi multi(curl.multi_init(), curl.multi_cleanup);
   const Easy easy(curl.easy_init(), curl.easy_cleanup);
-  // "Expect:" keeps libcurl from asking before it sends a long body.
-  const Headers headers(curl.slist_append(curl.slist_append(nullptr, "Content-Type: application/json"), "Expect:"),
-                        curl.slist_free_all);
+  const Headers headers = HeadersOf(curl, post);
   if (multi == nullptr || easy == nullptr || headers == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(post.url, ": libcurl cannot be set up"));
   }

@@ -16,7 +16,8 @@ namespace verbena::rpc {
 
 struct HttpPost {
   std::string url;
-  std::string body;  // JSON.
+  std::string body;         // JSON.
+  std::string header = {};  // One more, as "Name: value"; empty: none.
   absl::Duration connect_timeout = absl::Seconds(5);
   absl::Duration timeout = absl::InfiniteDuration();  // Of the whole; without one, TCP's keepalive finds out
                                                       // within half a minute that the other host is gone.

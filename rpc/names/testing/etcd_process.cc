@@ -114,9 +114,13 @@ void EtcdProcess::StartAgain() {
 }
 
 void EtcdProcess::Compact(int64_t revision) {
-  const HttpPost post = {.url = "http://" + endpoint() + "/v3/kv/compaction",
-                         .body = "{\"revision\":\"" + std::to_string(revision) + "\",\"physical\":true}",
-                         .timeout = absl::Seconds(30)};
+  Ask("kv/compaction", "{\"revision\":\"" + std::to_string(revision) + "\",\"physical\":true}");
+}
+
+void EtcdProcess::LoseQuorum() { Ask("cluster/member/add", R"({"peerURLs":["http://127.0.0.1:1"]})"); }
+
+void EtcdProcess::Ask(const std::string& path, const std::string& body) const {
+  const HttpPost post = {.url = "http://" + endpoint() + "/v3/" + path, .body = body, .timeout = absl::Seconds(30)};
   EXPECT_EQ(Perform(post, [](absl::string_view) { return absl::OkStatus(); }).value_or(0), 200);
 }
 

@@ -31,10 +31,13 @@ class EtcdProcess {
   void StartAgain();
   // Forgets all revisions before that one.
   void Compact(int64_t revision);
+  // Makes it one of two members, of which the other is never there. For good.
+  void LoseQuorum();
 
  private:
   // False: it ended before it was ready; its last words are in *log.
   bool Start(std::string* log);
+  void Ask(const std::string& path, const std::string& body) const;
 
   TemporaryFolder folder_;
   int port_ = 0;
