@@ -9,8 +9,9 @@
 namespace verbena::rpc {
 
 bool ServerNames::NamesMany(absl::string_view target) {
+  if (CheckServerAddress(target).ok()) return false;
   if (absl::StrContains(target, ',')) return true;
-  for (const absl::string_view scheme : {"list:", "dns:", "file:", "etcd:"}) {
+  for (const absl::string_view scheme : {"list:", "dns://", "file://", "etcd://"}) {
     if (absl::StartsWith(target, scheme)) return true;
   }
   return false;

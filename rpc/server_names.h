@@ -17,7 +17,7 @@ namespace verbena::rpc {
 
 class ServerNames {
  public:
-  // A list of servers, or a name for one: what a NameSource takes.
+  // A list of servers, or a name for one: what a NameSource takes. Not a host that has a scheme's name: "dns:53".
   static bool NamesMany(absl::string_view target);
 
   // InvalidArgument: one server's address that is none.
