@@ -13,8 +13,11 @@ namespace {
 
 // For an authenticator that may block.
 constexpr int kAuthenticationThreads = 4;
-// The listener takes no limit beyond that, nor 0, and says so; but what is made of the limit is made before it listens.
-constexpr uint32_t kAuthenticationsMax = 1 << 20;
+
+// What may wait for them. The listener refuses a limit that it does not take; but this is made before it listens.
+uint32_t AuthenticationsMax(const transport::TransportOptions& options) {
+  return std::clamp(options.unauthenticated_connections_max, 1u, transport::kUnauthenticatedConnectionsMax);
+}
 
 absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::string>& addresses) {
   if (addresses.empty()) return absl::InvalidArgumentError("the server has no address to listen on");
@@ -104,8 +107,7 @@ ServerCore::ServerCore(const ServerOptions& options, std::unique_ptr<MethodRegis
     : options_(options),
       methods_(std::move(methods)),
       access_{access.authorizer, {}},
-      authentication_(access.authenticator, kAuthenticationThreads,
-                      std::clamp(options.transport.unauthenticated_connections_max, 1u, kAuthenticationsMax)) {
+      authentication_(access.authenticator, kAuthenticationThreads, AuthenticationsMax(options.transport)) {
   if (methods_->has_blocking_methods()) {
     handlers_ = std::make_unique<HandlerQueue>(
         [network](int threads, Executor::Work work) { return network->StartExecutor(threads, std::move(work)); },

@@ -77,6 +77,9 @@ struct TransportOptions {
   absl::Duration drain_timeout = absl::Seconds(30);
 };
 
+// The most that TransportOptions::unauthenticated_connections_max may be; the least is 1.
+inline constexpr uint32_t kUnauthenticatedConnectionsMax = 1 << 20;
+
 // InvalidArgument, naming the option, its value and what is allowed.
 absl::Status CheckOptions(const TransportOptions& options);
 // InvalidArgument for an address that cannot be understood; the host is not looked up.

@@ -38,7 +38,8 @@ absl::Status CheckOptions(const TransportOptions& options) {
                            kOwnReceiveBuffersMin, kBuffersMax));
   status.Update(CheckRange("send_buffers", options.send_buffers, kBuffersMin, kBuffersMax));
   status.Update(CheckRange("connections_max", options.connections_max, 1, kBuffersMax));
-  status.Update(CheckRange("unauthenticated_connections_max", options.unauthenticated_connections_max, 1, kBuffersMax));
+  status.Update(CheckRange("unauthenticated_connections_max", options.unauthenticated_connections_max, 1,
+                           kUnauthenticatedConnectionsMax));
   status.Update(CheckRange("message_bytes_max", options.message_bytes_max, 1, uint64_t{1} << 48));
   status.Update(CheckRange("fetch_window_bytes", options.fetch_window_bytes, 0, uint64_t{1} << 48));
   status.Update(CheckRange("fetch_bytes_max", options.fetch_bytes_max, 1, uint64_t{1} << 48));

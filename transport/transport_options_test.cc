@@ -15,6 +15,15 @@ TEST(TransportOptions, AnErrorNamesTheOptionItsValueAndTheRange) {
   EXPECT_EQ(status.message(), "receive_buffer_bytes is 100; it must be from 512 to 1048576");
 }
 
+TEST(TransportOptions, NoMoreThanTheMostMayBeUnauthenticated) {
+  TransportOptions options;
+  options.unauthenticated_connections_max = kUnauthenticatedConnectionsMax;
+  EXPECT_TRUE(CheckOptions(options).ok());
+  ++options.unauthenticated_connections_max;
+  EXPECT_EQ(CheckOptions(options).message(),
+            "unauthenticated_connections_max is 1048577; it must be from 1 to 1048576");
+}
+
 TEST(TransportOptions, AReadThatIsTooShortIsRejectedAndNoneLeavesItToTheDevice) {
   TransportOptions options;
   options.read_chunk_bytes = 1;
