@@ -45,6 +45,17 @@ TEST(NameSource, BadUrisAreRefusedInWords) {
   EXPECT_EQ(ErrorOf("etcd://a/b"), "servers \"etcd://a/b\": \"a\": the port is missing; write host:port");
 }
 
+TEST(NameSource, PortOfADnsServerIsChecked) {
+  for (const std::string server : {"127.0.0.1:65536", "[::1]:70000", "127.0.0.1:0"}) {
+    const std::string uri = "dns://" + server + "/a:1";
+    EXPECT_EQ(ErrorOf(uri),
+              "servers \"" + uri + "\": \"" + server + "\": the port is not a number from 1 to 65535; write host:port");
+  }
+  for (const std::string server : {"127.0.0.1", "127.0.0.1:53", "[::1]:53", "::1", "[::1]"}) {
+    EXPECT_EQ(ErrorOf("dns://" + server + "/a:1"), "");
+  }
+}
+
 TEST(NameSource, BadOptionsAndNoWatcherAreRefused) {
   NameSourceOptions options;
   options.dns_interval = absl::ZeroDuration();
