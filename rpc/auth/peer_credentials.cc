@@ -45,15 +45,20 @@ absl::StatusOr<PeerIdentity> PeerCredentials::Identify(const UnauthenticatedPeer
                      ": peer credentials are for the software device within one host, not for RDMA or between hosts"));
   }
   const ProcessCredentials& process = *peer.process;
+  if (process.user == overflow_.user) {
+    return absl::UnauthenticatedError(absl::StrCat("the user of the process at ", peer.address,
+                                                   " has no number in this user namespace: the kernel says ",
+                                                   process.user, " for all of those"));
+  }
   const std::string name = absl::StrCat("uid:", process.user);
-  if (!allowed_.users.contains(process.user) && !allowed_.groups.contains(process.group)) {
+  const bool has_group = process.group != overflow_.group;
+  if (!allowed_.users.contains(process.user) && !(has_group && allowed_.groups.contains(process.group))) {
     return absl::UnauthenticatedError(absl::StrCat(name, ", gid:", process.group, " is not among those allowed"));
   }
-  return PeerIdentity{"peer-credentials",
-                      name,
-                      {{"uid", absl::StrCat(process.user)},
-                       {"gid", absl::StrCat(process.group)},
-                       {"pid", absl::StrCat(process.process)}}};
+  PeerIdentity identity{
+      "peer-credentials", name, {{"uid", absl::StrCat(process.user)}, {"pid", absl::StrCat(process.process)}}};
+  if (has_group) identity.attributes["gid"] = absl::StrCat(process.group);
+  return identity;
 }
 
 absl::StatusOr<std::unique_ptr<ClientAuthentication>> PeerCredentials::BeginClient(const UnauthenticatedPeer& server) {

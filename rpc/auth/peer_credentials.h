@@ -2,7 +2,8 @@
 //
 // The software device has it within a host (SO_PEERCRED of the socket that it connects over). Where the device cannot
 // tell, over RDMA and between hosts, both sides refuse in words. No secret crosses, and nothing can be replayed.
-// Containers: user and group are as this process' user namespace sees them.
+// Containers: user and group are as this process' user namespace sees them, as of when this was made. For all that have
+// no number there the kernel says one id, "nobody": such a user is refused, and such a group is none.
 //
 // A peer's identity is {"peer-credentials", "uid:1000"}, with the attributes "uid", "gid" and "pid". The process id is
 // that of the moment when it connected, and may be another's by now.
@@ -19,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "rpc/auth/authentication.h"
+#include "rpc/auth/overflow_ids.h"
 
 namespace verbena {
 
@@ -46,6 +48,7 @@ class PeerCredentials : public Authenticator {
   absl::StatusOr<PeerIdentity> Identify(const UnauthenticatedPeer& peer) const;
 
   const Allowed allowed_;
+  const rpc::OverflowIds overflow_ = rpc::ReadOverflowIds();
 };
 
 }  // namespace verbena

@@ -1,9 +1,11 @@
 #include "rpc/auth/peer_credentials.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -42,6 +44,19 @@ TEST(PeerCredentials, AGroupThatIsAllowedSuffices) {
   PeerCredentials credentials({.users = {}, .groups = {50}});
   EXPECT_TRUE(Judge(credentials, PeerOf(1001, 50)).ok());
   EXPECT_FALSE(Judge(credentials, PeerOf(50, 1001)).ok());
+}
+
+// In a user namespace that has numbers for nobody all users are one, this process' own and strangers.
+TEST(PeerCredentials, WhoHasNoNumberInThisUserNamespaceIsNobody) {
+  const auto check = [] {
+    if (unshare(CLONE_NEWUSER) != 0) _exit(0);  // There is none to be had here.
+    const auto credentials = PeerCredentials::OfThisUser();
+    const absl::Status user = Judge(*credentials, PeerOf(geteuid(), 50)).status();
+    const bool user_refused = absl::StrContains(user.message(), "has no number in this user namespace");
+    PeerCredentials group({.users = {}, .groups = {getegid()}});
+    _exit(user_refused && !Judge(group, PeerOf(1000, getegid())).ok() ? 0 : 1);
+  };
+  EXPECT_EXIT(check(), testing::ExitedWithCode(0), "");
 }
 
 TEST(PeerCredentials, WhereTheKernelHasNoWordBothSidesRefuseInWords) {
