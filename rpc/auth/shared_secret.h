@@ -50,7 +50,7 @@ class SharedSecret : public Authenticator {
   explicit SharedSecret(std::vector<Key> keys);
   const Key* Find(absl::string_view id) const;  // Null: there is none.
 
-  std::vector<Key> keys_;  // Constant after construction.
+  std::vector<Key> keys_;  // Constant after Create.
   Key nobodys_;            // Stands for keys that are not there, so that those take as long.
 };
 

@@ -1,5 +1,8 @@
 #include "rpc/auth/shared_secret.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -94,6 +97,40 @@ TEST_F(SharedSecretTest, AnUnknownKeyIsChallengedAsAnyOtherAndRefused) {
   const absl::Status status = ProveClient().status();
   EXPECT_EQ(challenge_.size(), kNonceBytes);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+}
+
+// Who may try has the time to find out which keys there are, if they take longer than those that are not there.
+TEST_F(SharedSecretTest, AnUnknownKeyTakesAsLongAsALongOne) {
+  const std::string long_secret(SharedSecret::kSecretBytesMax, 's');
+  const auto server = Keys({{"known", long_secret}});
+  const auto shortest_refusal = [&](const std::string& id) {
+    const auto client = Keys({{id, kOtherSecret}});
+    auto shortest = std::chrono::steady_clock::duration::max();
+    for (int i = 0; i < 2000; ++i) {
+      Begin(client, server);
+      challenge_ = server_->Judge(*client_->Respond(""))->message;
+      proof_ = *client_->Respond(challenge_);
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_FALSE(server_->Judge(proof_).ok());
+      shortest = std::min(shortest, std::chrono::steady_clock::now() - start);
+    }
+    return shortest;
+  };
+  const auto unknown = shortest_refusal("other");
+  EXPECT_LT(shortest_refusal("known"), unknown * 3 / 2);
+}
+
+TEST_F(SharedSecretTest, AProofByALongSecretIsAsTheDocumentSays) {
+  const std::string long_secret(SharedSecret::kSecretBytesMax, 's');
+  Begin(Keys({{"k1", long_secret}}), Keys({{"k1", long_secret}}));
+  EXPECT_TRUE(ProveClient().ok());
+  rpc::SharedSecretTranscript transcript;
+  transcript.epoch = 7;
+  std::memcpy(transcript.client_nonce.data(), hello_.data() + 1, kNonceBytes);
+  std::memcpy(transcript.server_nonce.data(), challenge_.data(), kNonceBytes);
+  transcript.key_id = "k1";
+  const Proof proof = rpc::MakeSharedSecretProof(rpc::ProofRole::kClient, long_secret, transcript);
+  EXPECT_EQ(absl::BytesToHexString(proof_), Hex(proof));
 }
 
 TEST_F(SharedSecretTest, AServerTakesAnyOfItsKeysAndAClientUsesItsFirst) {
