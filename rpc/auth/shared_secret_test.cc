@@ -103,21 +103,22 @@ TEST_F(SharedSecretTest, AnUnknownKeyIsChallengedAsAnyOtherAndRefused) {
 TEST_F(SharedSecretTest, AnUnknownKeyTakesAsLongAsALongOne) {
   const std::string long_secret(SharedSecret::kSecretBytesMax, 's');
   const auto server = Keys({{"known", long_secret}});
-  const auto shortest_refusal = [&](const std::string& id) {
-    const auto client = Keys({{id, kOtherSecret}});
-    auto shortest = std::chrono::steady_clock::duration::max();
-    for (int i = 0; i < 2000; ++i) {
-      Begin(client, server);
-      challenge_ = server_->Judge(*client_->Respond(""))->message;
-      proof_ = *client_->Respond(challenge_);
-      const auto start = std::chrono::steady_clock::now();
-      EXPECT_FALSE(server_->Judge(proof_).ok());
-      shortest = std::min(shortest, std::chrono::steady_clock::now() - start);
-    }
-    return shortest;
+  const auto known = Keys({{"known", kOtherSecret}}), unknown = Keys({{"other", kOtherSecret}});
+  const auto refusal = [&](const auto& client) {
+    Begin(client, server);
+    challenge_ = server_->Judge(*client_->Respond(""))->message;
+    proof_ = *client_->Respond(challenge_);
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_FALSE(server_->Judge(proof_).ok());
+    return std::chrono::steady_clock::now() - start;
   };
-  const auto unknown = shortest_refusal("other");
-  EXPECT_LT(shortest_refusal("known"), unknown * 3 / 2);
+  // The shortest of many in turns: whatever else the machine does makes both longer.
+  auto shortest_known = refusal(known), shortest_unknown = refusal(unknown);
+  for (int i = 0; i < 2000; ++i) {
+    shortest_known = std::min(shortest_known, refusal(known));
+    shortest_unknown = std::min(shortest_unknown, refusal(unknown));
+  }
+  EXPECT_LT(shortest_known, shortest_unknown * 3 / 2);
 }
 
 TEST_F(SharedSecretTest, AProofByALongSecretIsAsTheDocumentSays) {
