@@ -25,6 +25,7 @@
 namespace {
 
 std::atomic<bool> slow_name_answers = false;
+std::atomic<int> slow_name_questions = 0;
 
 int SystemGetaddrinfo(const char* host, const char* service, const addrinfo* hints, addrinfo** found) {
   static auto* const system = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
@@ -48,12 +49,17 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
   const bool literal = hints != nullptr && (hints->ai_flags & AI_NUMERICHOST) != 0;
   if (literal) return SystemGetaddrinfo(host, service, hints, found);
   if (name == "slow.test") {
+    ++slow_name_questions;
     slow_name_answers.wait(false);
     return SystemGetaddrinfo("127.0.0.1", service, hints, found);
   }
   if (name == "both.test") return AddressesInTurn({"::1", "127.0.0.1"}, found);
   if (name == "many.test") return AddressesInTurn({"::1", "::1", "::1", "::1", "127.0.0.1"}, found);
+  if (name == "nine.test") {
+    return AddressesInTurn({"::1", "::1", "::1", "::1", "::1", "::1", "::1", "::1", "127.0.0.1"}, found);
+  }
   if (name == "down.test") return EAI_AGAIN;
+  if (name == "no.test") return EAI_NONAME;
   return SystemGetaddrinfo(host, service, hints, found);
 }
 
@@ -121,6 +127,34 @@ TEST_F(HostNamesTest, EachAddressIsTriedInTurn) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST_F(HostNamesTest, OfMoreAddressesThanEightTheFirstAreTried) {
+  const absl::Status status = Connect(AddressBy("nine.test")).get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("soft at [::1]:"), Not(HasSubstr("127.0.0.1"))));
+}
+
+TEST_F(HostNamesTest, ManyWhoAskForOneNameAskTheSystemOnce) {
+  slow_name_answers = false;
+  slow_name_questions = 0;
+  const std::unique_ptr<EventLoopGroup> loops = *EventLoopGroup::Start(2, {});
+  std::latch connected(4);
+  for (int i = 0; i < 4; ++i) {
+    EventLoop* const loop = loops->loop(i % 2);
+    transport::Connect(AddressBy("slow.test"), TestOptions(), loop,
+                       [&connected](const absl::StatusOr<std::unique_ptr<Connection>>& connection) {
+                         EXPECT_TRUE(connection.ok()) << connection.status();
+                         connected.count_down();
+                       });
+    // It has asked.
+    std::promise<void> behind;
+    loop->Post([&behind] { behind.set_value(); });
+    behind.get_future().get();
+  }
+  AnswerSlowName();
+  connected.wait();
+  EXPECT_EQ(slow_name_questions, 1);
+}
+
 TEST_F(HostNamesTest, WhereNoneAnswersEachIsNamed) {
   const absl::Status status = Connect("soft://both.test:1").get();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -171,6 +205,12 @@ TEST_F(HostNamesTest, ALoopThatEndsTakesItsLookUpsWithIt) {
   AnswerSlowName();
   EXPECT_FALSE(*told);
   EXPECT_EQ(told.use_count(), 1);
+}
+
+TEST_F(HostNamesTest, ANameThatThereIsNotIsNotFound) {
+  const absl::Status status = Connect("soft://no.test:1").get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("host \"no.test\" was not found: Name or service not known"));
 }
 
 TEST_F(HostNamesTest, AResolverThatCannotTellIsUnavailable) {
