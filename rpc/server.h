@@ -81,7 +81,8 @@ class Server {
  public:
   class Builder {
    public:
-    // "rdma://host:port", "soft://host:port" or "host:port" (both, on one port number). Port 0: any free one.
+    // "rdma://host:port", "soft://host:port" or "host:port" (both, on one port number). Port 0: any free one. A host by
+    // name: all its addresses that this machine has.
     Builder& AddListeningAddress(absl::string_view address);
     // `service` must outlive the server. Not owned.
     Builder& RegisterService(Service* service);

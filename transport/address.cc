@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -86,12 +88,17 @@ std::optional<HostAddresses> LiteralHost(const std::string& host) {
 
 absl::StatusOr<HostAddresses> LookUpHost(const std::string& host) { return LookUp(host, 0); }
 
-absl::StatusOr<sockaddr_storage> ResolveHost(const Address& address) {
-  absl::StatusOr<HostAddresses> addresses = LookUpHost(address.host);
-  if (!addresses.ok()) return addresses.status();
-  sockaddr_storage first = addresses->front();
-  verbs::SetPort(address.port, &first);
-  return first;
+absl::StatusOr<HostAddresses> ResolveHost(const Address& address) {
+  absl::StatusOr<HostAddresses> found = LookUpHost(address.host);
+  if (!found.ok()) return found.status();
+  HostAddresses addresses;
+  std::set<std::string> seen;
+  for (sockaddr_storage& each : *found) {
+    if (!seen.insert(verbs::AddressText(reinterpret_cast<const sockaddr*>(&each))).second) continue;
+    verbs::SetPort(address.port, &each);
+    addresses.push_back(each);
+  }
+  return addresses;
 }
 
 absl::string_view ToString(Scheme scheme) {

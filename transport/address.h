@@ -41,8 +41,8 @@ std::optional<HostAddresses> LiteralHost(const std::string& host);
 // By the system's resolver, which may block for many seconds; HostLookups does not. NotFound in words, Unavailable if
 // the resolver cannot tell.
 absl::StatusOr<HostAddresses> LookUpHost(const std::string& host);
-// The first of them, with the port. Blocks as LookUpHost does, unless the host is a literal.
-absl::StatusOr<sockaddr_storage> ResolveHost(const Address& address);
+// All of them, each once, with the port. Blocks as LookUpHost does, unless the host is a literal.
+absl::StatusOr<HostAddresses> ResolveHost(const Address& address);
 
 absl::string_view ToString(Scheme scheme);  // "auto", "rdma", "soft".
 

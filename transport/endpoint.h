@@ -135,8 +135,9 @@ class Listener {
   // authenticator, whose peer is authenticated.
   using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
 
-  // Listens on `address`, spreads connections over `loops` (at least one, running). Blocks until the address is bound.
-  // NotFound: this machine has no such address, or not on such a device.
+  // Listens on `address`, spreads connections over `loops` (at least one, running). Of a host by name it listens on all
+  // addresses that this machine has, on one port. Blocks until they are bound. NotFound: this machine has no such
+  // address, or not on such a device.
   static absl::StatusOr<std::unique_ptr<Listener>> Listen(absl::string_view address, const TransportOptions& options,
                                                           std::vector<EventLoop*> loops, AcceptCallback on_accept,
                                                           AuthenticationPolicy policy = {});

@@ -218,15 +218,20 @@ class ListenerOnDevices : public Listener {
     for (EventLoop* loop : loops_) RunOnLoop(loop, [] {});
   }
 
-  absl::Status Add(const DeviceCandidate& candidate, sockaddr_storage* address) {
-    auto listener = std::make_unique<DeviceListener>(candidate, loops_, acceptance_);
-    if (absl::Status status = Start(*listener, *address); !status.ok()) {
-      RunOnLoop(loops_[0], [&] { listener.reset(); });
-      return status;
+  // Listens on those of a host's addresses that are on such a device. NotFound: none is.
+  absl::Status Add(const DeviceCandidate& candidate, HostAddresses* addresses) {
+    absl::Status not_there;
+    const size_t before = listeners_.size();
+    for (size_t i = 0; i < addresses->size(); ++i) {
+      absl::Status status = AddOne(candidate, (*addresses)[i]);
+      if (!status.ok() && !absl::IsNotFound(status)) return status;
+      not_there.Update(status);
+      if (!status.ok()) continue;
+      // The next device, and what follows here, listens on the same port.
+      for (sockaddr_storage& address : *addresses) verbs::SetPort(listeners_.back()->port(), &address);
     }
-    verbs::SetPort(listener->port(), address);  // The next device listens on the same.
-    addresses_.push_back(listener->address());
-    listeners_.push_back(std::move(listener));
+    if (listeners_.size() == before) return not_there;
+    if (!not_there.ok()) Log(Severity::kWarning, absl::StrCat("not listening on all addresses: ", not_there.message()));
     return absl::OkStatus();
   }
 
@@ -234,6 +239,16 @@ class ListenerOnDevices : public Listener {
   const std::vector<std::string>& addresses() const override { return addresses_; }
 
  private:
+  absl::Status AddOne(const DeviceCandidate& candidate, const sockaddr_storage& address) {
+    auto listener = std::make_unique<DeviceListener>(candidate, loops_, acceptance_);
+    if (absl::Status status = Start(*listener, address); !status.ok()) {
+      RunOnLoop(loops_[0], [&] { listener.reset(); });
+      return status;
+    }
+    addresses_.push_back(listener->address());
+    listeners_.push_back(std::move(listener));
+    return absl::OkStatus();
+  }
   absl::Status Start(DeviceListener& listener, const sockaddr_storage& address) {
     if (absl::Status status = listener.OpenChannels(); !status.ok()) return status;
     absl::Status status;
@@ -261,8 +276,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
   if (!parsed.ok()) return parsed.status();
   const absl::StatusOr<std::vector<DeviceCandidate>> candidates = SelectDevices(*parsed, options.device);
   if (!candidates.ok()) return candidates.status();
-  absl::StatusOr<sockaddr_storage> socket_address = ResolveHost(*parsed);
-  if (!socket_address.ok()) return socket_address.status();
+  absl::StatusOr<HostAddresses> host = ResolveHost(*parsed);
+  if (!host.ok()) return host.status();
 
   auto acceptance = std::make_shared<Acceptance>();
   acceptance->options = options;
@@ -270,7 +285,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
   acceptance->policy = std::move(policy);
   auto listener = std::make_unique<ListenerOnDevices>(std::move(loops), std::move(acceptance));
   for (const DeviceCandidate& candidate : *candidates) {
-    const absl::Status status = listener->Add(candidate, &*socket_address);
+    const absl::Status status = listener->Add(candidate, &*host);
     if (status.ok()) continue;
     // Who asked says on what address it cannot listen; this says with which device.
     const std::string words = absl::StrCat(ToString(candidate.scheme), ": ", status.message());

@@ -170,7 +170,7 @@ std::shared_ptr<DeviceContext> OurDevice() {
   const verbs::VerbsApi& api = *SelectDevices(address, "")->front().api;
   absl::StatusOr<verbs::CmEventChannel> channel = verbs::CmEventChannel::Create(api);
   absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(*channel);
-  const sockaddr_storage host = *ResolveHost(address);
+  const sockaddr_storage host = ResolveHost(address)->front();
   if (!id->Bind(reinterpret_cast<const sockaddr*>(&host)).ok()) return nullptr;
   return DeviceContext::For(*id).value_or(nullptr);
 }

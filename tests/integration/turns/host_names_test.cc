@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -58,6 +59,7 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
   if (name == "nine.test") {
     return AddressesInTurn({"::1", "::1", "::1", "::1", "::1", "::1", "::1", "::1", "127.0.0.1"}, found);
   }
+  if (name == "partly.test") return AddressesInTurn({"192.0.2.1", "127.0.0.1", "127.0.0.1"}, found);
   if (name == "down.test") return EAI_AGAIN;
   if (name == "no.test") return EAI_NONAME;
   return SystemGetaddrinfo(host, service, hints, found);
@@ -67,6 +69,8 @@ namespace verbena::transport {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -153,6 +157,33 @@ TEST_F(HostNamesTest, ManyWhoAskForOneNameAskTheSystemOnce) {
   AnswerSlowName();
   connected.wait();
   EXPECT_EQ(slow_name_questions, 1);
+}
+
+TEST_F(HostNamesTest, AServerListensOnAllAddressesOfItsNameOnOnePort) {
+  const std::unique_ptr<EventLoopGroup> loops = *EventLoopGroup::Start(1, {});
+  const auto listener =
+      Listener::Listen("soft://both.test:0", TestOptions(), {loops->loop(0)}, [](std::unique_ptr<Connection>) {});
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const std::vector<std::string> addresses = (*listener)->addresses();
+  const std::string port = addresses.back().substr(addresses.back().rfind(':'));
+  EXPECT_THAT(addresses, AnyOf(ElementsAre("soft://[::1]" + port, "soft://127.0.0.1" + port),
+                               ElementsAre("soft://127.0.0.1" + port)));  // No IPv6 here.
+  for (const std::string& address : addresses) EXPECT_EQ(Connect(address).get(), absl::OkStatus()) << address;
+}
+
+TEST_F(HostNamesTest, AServerListensOnThoseAddressesThatAreThisMachines) {
+  const std::unique_ptr<EventLoopGroup> loops = *EventLoopGroup::Start(1, {});
+  const auto listener =
+      Listener::Listen("soft://partly.test:0", TestOptions(), {loops->loop(0)}, [](std::unique_ptr<Connection>) {});
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_THAT((*listener)->addresses(), ElementsAre(HasSubstr("soft://127.0.0.1:")));
+}
+
+TEST_F(HostNamesTest, AnAddressOfANameThatIsTakenIsAnError) {
+  const std::unique_ptr<EventLoopGroup> loops = *EventLoopGroup::Start(1, {});
+  const auto listener =
+      Listener::Listen(AddressBy("both.test"), TestOptions(), {loops->loop(0)}, [](std::unique_ptr<Connection>) {});
+  EXPECT_EQ(listener.status().code(), absl::StatusCode::kFailedPrecondition) << listener.status();
 }
 
 TEST_F(HostNamesTest, WhereNoneAnswersEachIsNamed) {
