@@ -45,10 +45,8 @@ constexpr absl::string_view kMacros[] = {
     "TYPED_TEST", "assert",        "errno",          "linux",   "offsetof", "setjmp",      "unix",
 };
 constexpr absl::string_view kMacroPrefixes[] = {
-    "ACTION_P",    "ASSERT_", "EXPECT_",
-    "GMOCK_",      "GTEST_",  "INSTANTIATE_T",
-    "MATCHER_P",   "MOCK_",   "REGISTER_TYPED_TEST_",
-    "TYPED_TEST_",
+    "ACTION_P", "ACTION_TEMPLATE",      "ASSERT_",     "EXPECT_", "GMOCK_", "GTEST_", "INSTANTIATE_T", "MATCHER_P",
+    "MOCK_",    "REGISTER_TYPED_TEST_", "TYPED_TEST_",
 };
 
 }  // namespace

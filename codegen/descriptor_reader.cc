@@ -156,6 +156,10 @@ std::string StubsHeaderOf(const FileDescriptor& file) {
   return google::protobuf::compiler::cpp::StripProto(file.name()) + ".verbena.h";
 }
 
+std::string MockHeaderOf(const FileDescriptor& file) {
+  return google::protobuf::compiler::cpp::StripProto(file.name()) + "_mock.verbena.h";
+}
+
 absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   const std::vector<std::string> unusable = UnusableOptions(file);
   if (!unusable.empty()) return absl::InvalidArgumentError(absl::StrJoin(unusable, "\n"));
@@ -165,7 +169,7 @@ absl::StatusOr<FileModel> ReadFile(const FileDescriptor& file) {
   model.proto_path = file.name();
   model.messages_header = stem + ".pb.h";
   model.stubs_header = StubsHeaderOf(file);
-  model.mock_header = stem + "_mock.verbena.h";
+  model.mock_header = MockHeaderOf(file);
   model.stubs_source = stem + ".verbena.cc";
   model.include_guard = "VERBENA_INCLUDED_" + IdentifierFor(file.name());
   if (!file.package().empty()) model.namespaces = absl::StrSplit(file.package(), '.');

@@ -16,8 +16,9 @@ namespace verbena::codegen {
 // one line for each thing that is wrong, as "file: what".
 absl::StatusOr<FileModel> ReadFile(const google::protobuf::FileDescriptor& file);
 
-// The name of the header with the stubs of `file`.
+// The names of the headers with the stubs of `file`, and with its mocks.
 std::string StubsHeaderOf(const google::protobuf::FileDescriptor& file);
+std::string MockHeaderOf(const google::protobuf::FileDescriptor& file);
 
 }  // namespace verbena::codegen
 

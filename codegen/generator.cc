@@ -1,7 +1,7 @@
 #include "codegen/generator.h"
 
+#include <map>
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -23,20 +23,24 @@ void WriteFile(const std::string& name, const std::string& text,
   printer.WriteRaw(text.data(), static_cast<int>(text.size()));
 }
 
-// The mocks of one file must not be written over the stubs of another.
-absl::Status CheckMockHeader(const FileModel& model, google::protobuf::compiler::GeneratorContext& context) {
-  std::vector<const google::protobuf::FileDescriptor*> files;
-  context.ListParsedFiles(&files);
-  for (const google::protobuf::FileDescriptor* file : files) {
-    if (StubsHeaderOf(*file) != model.mock_header) continue;
-    return absl::InvalidArgumentError(absl::StrCat(model.proto_path, ": its mocks would be in ", model.mock_header,
-                                                   ", where the stubs of ", file->name(),
-                                                   " are; give one of the two another name"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
+
+// The mocks of one file must not be written over the stubs of another.
+bool Generator::GenerateAll(const std::vector<const google::protobuf::FileDescriptor*>& files,
+                            const std::string& parameter, google::protobuf::compiler::GeneratorContext* context,
+                            std::string* error) const {
+  const absl::StatusOr<Options> options = ParseOptions(parameter);
+  std::map<std::string, std::string> stubs;  // The file of each header.
+  for (const auto* file : files) stubs[StubsHeaderOf(*file)] = file->name();
+  for (const auto* file : files) {
+    const std::string mocks = MockHeaderOf(*file);
+    if (!options.ok() || !options->generate_mock_code || !stubs.contains(mocks)) continue;
+    *error = absl::StrCat(file->name(), ": its mocks would be in ", mocks, ", where the stubs of ", stubs[mocks],
+                          " are; give one of the two another name");
+    return false;
+  }
+  return CodeGenerator::GenerateAll(files, parameter, context, error);
+}
 
 bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
                          google::protobuf::compiler::GeneratorContext* context, std::string* error) const {
@@ -49,12 +53,6 @@ bool Generator::Generate(const google::protobuf::FileDescriptor* file, const std
   if (!model.ok()) {
     *error = std::string(model.status().message());
     return false;
-  }
-  if (options->generate_mock_code) {
-    if (const absl::Status checked = CheckMockHeader(*model, *context); !checked.ok()) {
-      *error = std::string(checked.message());
-      return false;
-    }
   }
   WriteFile(model->stubs_header, PrintHeader(*model, *options), context);
   if (options->generate_mock_code) WriteFile(model->mock_header, PrintMockHeader(*model), context);

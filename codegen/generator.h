@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "google/protobuf/compiler/code_generator.h"
 
@@ -14,6 +15,8 @@ namespace verbena::codegen {
 // Stateless; libprotoc calls it once for each file. Errors are reported in words, and then nothing is written.
 class Generator final : public google::protobuf::compiler::CodeGenerator {
  public:
+  bool GenerateAll(const std::vector<const google::protobuf::FileDescriptor*>& files, const std::string& parameter,
+                   google::protobuf::compiler::GeneratorContext* context, std::string* error) const override;
   bool Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
                 google::protobuf::compiler::GeneratorContext* context, std::string* error) const override;
   uint64_t GetSupportedFeatures() const override { return FEATURE_PROTO3_OPTIONAL; }

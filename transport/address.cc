@@ -2,10 +2,10 @@
 
 #include <netdb.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -50,7 +50,7 @@ absl::StatusOr<HostAddresses> LookUp(const std::string& host, int flags) {
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
   HostAddresses addresses;
-  for (const addrinfo* each = found; each != nullptr && addresses.size() < kHostAddressesMax; each = each->ai_next) {
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
     std::memcpy(&addresses.emplace_back(), each->ai_addr, each->ai_addrlen);
   }
   return addresses;
@@ -86,17 +86,23 @@ std::optional<HostAddresses> LiteralHost(const std::string& host) {
   return addresses.ok() ? std::optional(*std::move(addresses)) : std::nullopt;
 }
 
-absl::StatusOr<HostAddresses> LookUpHost(const std::string& host) { return LookUp(host, 0); }
+absl::StatusOr<HostAddresses> LookUpHost(const std::string& host) {
+  absl::StatusOr<HostAddresses> addresses = LookUp(host, 0);
+  if (addresses.ok()) addresses->resize(std::min(addresses->size(), kHostAddressesMax));
+  return addresses;
+}
 
 absl::StatusOr<HostAddresses> ResolveHost(const Address& address) {
-  absl::StatusOr<HostAddresses> found = LookUpHost(address.host);
+  absl::StatusOr<HostAddresses> found = LookUp(address.host, 0);
   if (!found.ok()) return found.status();
   HostAddresses addresses;
-  std::set<std::string> seen;
   for (sockaddr_storage& each : *found) {
-    if (!seen.insert(verbs::AddressText(reinterpret_cast<const sockaddr*>(&each))).second) continue;
+    verbs::CompleteScope(&each);
     verbs::SetPort(address.port, &each);
-    addresses.push_back(each);
+    const auto is_same = [&each](const sockaddr_storage& other) {
+      return std::memcmp(&each, &other, sizeof(each)) == 0;
+    };
+    if (std::none_of(addresses.begin(), addresses.end(), is_same)) addresses.push_back(each);
   }
   return addresses;
 }

@@ -32,16 +32,16 @@ struct Address {
 // InvalidArgument, quoting the address and saying what is wrong with it.
 absl::StatusOr<Address> ParseAddress(absl::string_view text);
 
-// Of one host, with port 0, in the order in which they are to be tried. One at least, kHostAddressesMax at most.
+// Of one host, with port 0, in the order in which they are to be tried. One at least.
 using HostAddresses = std::vector<sockaddr_storage>;
-constexpr size_t kHostAddressesMax = 8;
+constexpr size_t kHostAddressesMax = 8;  // For who connects.
 
 // Of a host that is a literal; nothing for a name.
 std::optional<HostAddresses> LiteralHost(const std::string& host);
-// By the system's resolver, which may block for many seconds; HostLookups does not. NotFound in words, Unavailable if
-// the resolver cannot tell.
+// By the system's resolver, which may block for many seconds; HostLookups does not. The first kHostAddressesMax.
+// NotFound in words, Unavailable if the resolver cannot tell.
 absl::StatusOr<HostAddresses> LookUpHost(const std::string& host);
-// All of them, each once, with the port. Blocks as LookUpHost does, unless the host is a literal.
+// All of them, each once, with the port, for who listens. Blocks as LookUpHost does, unless the host is a literal.
 absl::StatusOr<HostAddresses> ResolveHost(const Address& address);
 
 absl::string_view ToString(Scheme scheme);  // "auto", "rdma", "soft".

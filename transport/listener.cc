@@ -25,6 +25,7 @@ namespace verbena::transport {
 namespace {
 
 constexpr int kBacklog = 1024;
+constexpr int kPortsTried = 16;  // Where any will do.
 // Between two attempts to listen on a device that was removed.
 constexpr absl::Duration kListenAgainInterval = absl::Seconds(1);
 
@@ -39,7 +40,8 @@ void RunOnLoop(EventLoop* loop, absl::FunctionRef<void()> task) {
   done.get_future().wait();
 }
 
-// EADDRNOTAVAIL of a bind, which absl::ErrnoToStatusCode takes for AlreadyExists.
+// EADDRNOTAVAIL of a bind, which absl::ErrnoToStatusCode takes for AlreadyExists, or EAFNOSUPPORT where the kernel has
+// no IPv6.
 absl::Status NotOfThisMachine(const absl::Status& status) {
   return absl::NotFoundError(absl::StrCat(status.message(),
                                           ": this machine has no such address; listen on one that it has (`ip address`"
@@ -81,7 +83,8 @@ class DeviceListener : public CmHandler {
     if (!id.ok()) return id.status();
     if (absl::Status status = id->SetReuseAddress(); !status.ok() && !absl::IsUnimplemented(status)) return status;
     if (absl::Status status = id->Bind(reinterpret_cast<const sockaddr*>(&address)); !status.ok()) {
-      return absl::IsAlreadyExists(status) ? NotOfThisMachine(status) : status;
+      const bool is_elsewhere = absl::IsAlreadyExists(status) || absl::IsUnimplemented(status);
+      return is_elsewhere ? NotOfThisMachine(status) : status;
     }
     id_ = *std::move(id);
     bound_ = address;
@@ -265,6 +268,23 @@ class ListenerOnDevices : public Listener {
   std::vector<std::unique_ptr<DeviceListener>> listeners_;
 };
 
+// On those of `host` that this machine has, with each candidate.
+absl::Status ListenOnEach(ListenerOnDevices& listener, absl::string_view address, HostAddresses host,
+                          const std::vector<DeviceCandidate>& candidates) {
+  for (const DeviceCandidate& candidate : candidates) {
+    const absl::Status status = listener.Add(candidate, &host);
+    if (status.ok()) continue;
+    // Who asked says on what address it cannot listen; this says with which device.
+    const std::string words = absl::StrCat(ToString(candidate.scheme), ": ", status.message());
+    const bool others_follow = &candidate != &candidates.back();
+    // The address is no device's, or there is no connection manager (ENODEV, ENOENT): the other candidates serve it.
+    // Anything else is for the user to put right, an address that somebody else listens on above all.
+    if (!others_follow || !absl::IsNotFound(status)) return absl::Status(status.code(), words);
+    Log(Severity::kWarning, absl::StrCat("not listening on ", address, " with ", words));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view address, const TransportOptions& options,
@@ -276,26 +296,21 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Listen(absl::string_view add
   if (!parsed.ok()) return parsed.status();
   const absl::StatusOr<std::vector<DeviceCandidate>> candidates = SelectDevices(*parsed, options.device);
   if (!candidates.ok()) return candidates.status();
-  absl::StatusOr<HostAddresses> host = ResolveHost(*parsed);
+  const absl::StatusOr<HostAddresses> host = ResolveHost(*parsed);
   if (!host.ok()) return host.status();
 
-  auto acceptance = std::make_shared<Acceptance>();
-  acceptance->options = options;
-  acceptance->on_accept = std::move(on_accept);
-  acceptance->policy = std::move(policy);
-  auto listener = std::make_unique<ListenerOnDevices>(std::move(loops), std::move(acceptance));
-  for (const DeviceCandidate& candidate : *candidates) {
-    const absl::Status status = listener->Add(candidate, &*host);
-    if (status.ok()) continue;
-    // Who asked says on what address it cannot listen; this says with which device.
-    const std::string words = absl::StrCat(ToString(candidate.scheme), ": ", status.message());
-    const bool others_follow = &candidate != &candidates->back();
-    // The address is no device's, or there is no connection manager (ENODEV, ENOENT): the other candidates serve it.
-    // Anything else is for the user to put right, an address that somebody else listens on above all.
-    if (!others_follow || !absl::IsNotFound(status)) return absl::Status(status.code(), words);
-    Log(Severity::kWarning, absl::StrCat("not listening on ", address, " with ", words));
+  for (int tries = 1;; ++tries) {
+    auto acceptance = std::make_shared<Acceptance>();
+    acceptance->options = options;
+    acceptance->on_accept = on_accept;
+    acceptance->policy = policy;
+    auto listener = std::make_unique<ListenerOnDevices>(loops, std::move(acceptance));
+    absl::Status status = ListenOnEach(*listener, address, *host, *candidates);
+    if (status.ok()) return listener;
+    // Any port will do, and the one that the first address took is another's at the next.
+    const bool is_chance = parsed->port == 0 && absl::IsFailedPrecondition(status) && !listener->addresses().empty();
+    if (!is_chance || tries == kPortsTried) return status;
   }
-  return listener;
 }
 
 }  // namespace verbena::transport

@@ -67,5 +67,9 @@ run_protoc --proto_path="$output" --verbena_out="$output" twin.proto twin_mock.p
 expect_error "twin.proto: its mocks would be in twin_mock.verbena.h, where the stubs of twin_mock.proto are" \
   --proto_path="$output" --verbena_out="$output" --verbena_opt=generate_mock_code=true twin.proto twin_mock.proto
 
+# Nothing is made of a file that is only imported.
+printf 'syntax = "proto3";\nimport "twin_mock.proto";\n' >"$output/twin.proto"
+run_protoc --proto_path="$output" --verbena_out="$output" --verbena_opt=generate_mock_code=true twin.proto
+
 ((failures == 0)) && echo "PASSED"
 exit $((failures != 0))

@@ -77,6 +77,7 @@ std::vector<demo::Change> EntryStore::Present(const std::shared_ptr<Watcher>& wa
   const std::lock_guard lock(mu_);
   Watched& watched = watches_.at(watcher);
   std::vector<demo::Change> present;
+  if (watched.all_present) return present;  // What has come since the watcher was put.
   // No key is empty.
   auto entry =
       watched.last_present.empty() ? entries_.lower_bound(watched.prefix) : entries_.upper_bound(watched.last_present);

@@ -91,6 +91,18 @@ TEST_F(EntryStoreTest, WatcherHasManyEntriesInPartsAndTheChangesBetweenThemOnce)
   EXPECT_THAT(Told(*watcher), ElementsAre("66 100=y", "68 200=z"));
 }
 
+TEST_F(EntryStoreTest, WhatComesBehindTheLastEntryIsAChangeAndNotPresent) {
+  ASSERT_TRUE(store_.Put("1", "x").ok());
+  const auto watcher = NewWatcher();
+  store_.Watch("", watcher);
+  EXPECT_EQ(store_.Present(watcher).size(), 1u);
+  ASSERT_TRUE(store_.Put("2", "y").ok());
+  ASSERT_TRUE(store_.Put("2", "z").ok());
+  EXPECT_TRUE(store_.Present(watcher).empty());
+  watcher->Close(absl::OkStatus());
+  EXPECT_THAT(Told(*watcher), ElementsAre("2 2=y", "3 2=z"));
+}
+
 TEST_F(EntryStoreTest, WhoWatchesNoMoreIsToldNothing) {
   const auto watcher = NewWatcher();
   store_.Watch("", watcher);

@@ -37,6 +37,11 @@ TEST_F(OverflowIdsTest, WhereSomeHaveNoneTheKernelsSettingCounts) {
   EXPECT_EQ(ReadOverflowIds(proc_).group, 7u);
 }
 
+TEST_F(OverflowIdsTest, WhereThereAreNoUserNamespacesEverybodyHasANumber) {
+  EXPECT_EQ(ReadOverflowIds(proc_).user, std::nullopt);
+  EXPECT_EQ(ReadOverflowIds(proc_).group, std::nullopt);
+}
+
 TEST_F(OverflowIdsTest, WhereNothingCanBeReadTheyAreTheKernelsDefault) {
   EXPECT_EQ(ReadOverflowIds(proc_ + "/none").user, 65534u);
   EXPECT_EQ(ReadOverflowIds(proc_ + "/none").group, 65534u);

@@ -3,9 +3,9 @@
 //
 // It is for one coroutine at a time and, after Reset, for one end after the other.
 //
-// Owner: whatever ends, by a shared_ptr of which who calls Complete has a share. Thread: the
-// coroutine's side is for the loop that made this (home), Complete for any. Who made it on a thread that runs no loop
-// goes on where Complete is called. Who waits when home has gone is not resumed any more, nor destroyed.
+// Owner: whatever ends, by a shared_ptr of which who calls Complete has a share. Thread: the coroutine's side is for
+// the loop that made this (home), Complete for any. Who made it on a thread that runs no loop goes on where Complete is
+// called. Who waits when home has gone is not resumed any more, nor destroyed.
 //
 // Allocates nothing, but for the task that Complete posts from another thread.
 

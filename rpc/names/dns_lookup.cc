@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "rpc/names/dns_query.h"
 
 namespace verbena::rpc {
@@ -13,12 +14,16 @@ namespace {
 
 constexpr double kIntervalJitter = 0.2;
 
-// c-ares refuses what it does not understand when it is used, but of a port that is too large it keeps the last 16
-// bits.
-absl::Status CheckPort(absl::string_view server) {
-  const bool bare_ipv6 = !absl::StartsWith(server, "[") && std::count(server.begin(), server.end(), ':') > 1;
-  const bool has_port = absl::StrContains(server, ':') && !bare_ipv6 && !absl::EndsWith(server, "]");
-  return has_port ? ParseHostPort(server).status() : absl::OkStatus();
+// c-ares, which takes several servers with commas between, refuses what it does not understand when it is used; but of
+// a port that is too large it keeps the last 16 bits.
+absl::Status CheckPorts(absl::string_view servers) {
+  for (const absl::string_view server : absl::StrSplit(servers, ',')) {
+    const bool bare_ipv6 = !absl::StartsWith(server, "[") && std::count(server.begin(), server.end(), ':') > 1;
+    const bool has_port = absl::StrContains(server, ':') && !bare_ipv6 && !absl::EndsWith(server, "]");
+    if (!has_port) continue;
+    if (absl::Status status = ParseHostPort(server).status(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 bool ByText(const ServerAddress& a, const ServerAddress& b) { return a.text < b.text; }
@@ -29,7 +34,7 @@ absl::StatusOr<std::shared_ptr<NameLookup>> DnsLookup::Create(absl::string_view 
                                                               const NameSourceOptions& options) {
   const size_t slash = text.find('/');
   if (slash == absl::string_view::npos) return absl::InvalidArgumentError("write dns:///name:port");
-  if (const absl::Status status = CheckPort(text.substr(0, slash)); !status.ok()) return status;
+  if (const absl::Status status = CheckPorts(text.substr(0, slash)); !status.ok()) return status;
   absl::StatusOr<HostPort> name = ParseHostPort(text.substr(slash + 1));
   if (!name.ok()) return name.status();
   return std::make_shared<DnsLookup>(std::string(text.substr(0, slash)), *std::move(name), std::move(watcher), options);

@@ -1,11 +1,11 @@
 // The servers whose addresses stand in etcd, under "prefix/…" ("etcd://host:port,host:port/prefix").
 //
 // All are read at one revision, and from there on every change is watched; what the watch misses (the connection is
-// lost, its revision compacted, its member without a leader) is read anew, from the next endpoint, with growing delays
-// while that fails. The list is
-// in the order of keys. A value is an address, or {"address": "host:port", "weight": 3}; one that is neither is told as
-// an error, and then the list without it, so that one bad entry does not hold up the rest. A cluster that cannot be
-// reached, and a prefix that is empty, leave the last list in force.
+// lost, its revision compacted, its member without a leader: Aborted, in etcd's words) is read anew, from the next
+// endpoint, with growing delays while that fails. The list is in the order of keys. A value is an address, or
+// {"address": "host:port", "weight": 3}; one that is neither is told as an error, and then the list without it, so that
+// one bad entry does not hold up the rest. A cluster that cannot be reached, and a prefix that is empty, leave the last
+// list in force.
 
 #ifndef VERBENA_RPC_NAMES_ETCD_LOOKUP_H_
 #define VERBENA_RPC_NAMES_ETCD_LOOKUP_H_

@@ -1,8 +1,7 @@
 // Where a channel gets its list of servers from, and the changes of it. Public API.
 //
-//   host:port,host:port           A list that does not change. Also "list:host:port,…"; "soft://" and "rdma://" may
-//   stand
-//                                 before each host.
+//   host:port,host:port           A list that does not change. Also "list:host:port,…". Before each host "soft://" or
+//                                 "rdma://" may stand.
 //   dns:///name:port              Every A and AAAA address of a name, by c-ares; "dns://server/name:port" asks that
 //                                 server (address or address:port) and not those of the system. See dns_lookup.h.
 //   file:///path                  A file with one "address [weight]" a line; `#` begins a comment. See file_lookup.h.

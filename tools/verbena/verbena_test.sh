@@ -43,11 +43,11 @@ if "$verbena" check "$address" >"$work/output"; then fail "a check without a ser
 grep -q '^FAILED  connection: UNAVAILABLE' "$work/output" || fail "words for a missing server: $(cat "$work/output")"
 if "$verbena" check nonsense 2>"$work/errors"; then fail "a nonsensical address was taken"; fi
 [[ -s $work/errors ]] || fail "no words for a nonsensical address"
-if timeout 2 "$verbena" check --device=nope "$address" >"$work/output" 2>"$work/errors"; then
+if "$verbena" check --device=nope "$address" >"$work/output" 2>"$work/errors"; then
   fail "a device that is not there was taken"
 fi
 grep -Eq '^verbena: (NOT_FOUND|INVALID_ARGUMENT): .*nope' "$work/errors" ||
-  fail "words, at once, for a missing device: $(cat "$work/errors")"
+  fail "words for a missing device: $(cat "$work/errors")"
 for arguments in "" "chekc" "check" "check a b" "check-server a" "health" "list" "describe a" "call a b"; do
   status=0
   # shellcheck disable=SC2086

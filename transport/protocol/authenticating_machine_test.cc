@@ -142,7 +142,7 @@ TEST_F(Authenticating, ThatNobodyCanBeAskedIsNoRefusal) {
   const std::optional<PostControl> post = Find<PostControl>();
   ASSERT_TRUE(post.has_value());
   EXPECT_EQ(post->header.aux, static_cast<uint32_t>(GoodbyeReason::kShutdown));
-  EXPECT_EQ(post->words, "too many authentications wait for a thread");
+  EXPECT_EQ(post->words, "too many authentications wait for a thread, or this end shuts down");
   CompleteSends();
   EXPECT_EQ(EndOf<Disconnect>().code(), absl::StatusCode::kResourceExhausted);
 }

@@ -44,7 +44,8 @@ void ConnectionMachine::OnAuthenticationRefused(absl::Time now) {
 
 // No refusal: the peer would take that as the last word on who it is.
 void ConnectionMachine::OnAuthenticatorBusy(absl::Time now) {
-  SayGoodbye(absl::ResourceExhaustedError("too many authentications wait for a thread"), GoodbyeReason::kShutdown, now);
+  SayGoodbye(absl::ResourceExhaustedError("too many authentications wait for a thread, or this end shuts down"),
+             GoodbyeReason::kShutdown, now);
 }
 
 void ConnectionMachine::NextAuthentication(std::optional<Action>& action) {
