@@ -24,7 +24,7 @@ struct CoCallEnd {
 inline CallDone TellEnd(std::shared_ptr<CoCallEnd> end) {
   return [end = std::move(end)](absl::Status status) mutable {
     end->status = std::move(status);
-    coroutine::Completion::CompleteOf(std::move(end));
+    coroutine::Completion::CompleteOf(std::move(end), &CoCallEnd::completion);
   };
 }
 

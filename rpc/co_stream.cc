@@ -19,8 +19,7 @@ MessageStream::Done StreamOperation::Begin() {
 
 void StreamOperation::End(std::shared_ptr<StreamOperation> operation, absl::Status status) {
   operation->status = std::move(status);
-  coroutine::Completion* const completion = &operation->completion_;
-  coroutine::Completion::Complete({std::move(operation), completion});
+  coroutine::Completion::CompleteOf(std::move(operation), &StreamOperation::completion_);
 }
 
 void StreamOperation::EndLent(absl::Status ended) {

@@ -226,12 +226,14 @@ class ListenerOnDevices : public Listener {
     absl::Status not_there;
     const size_t before = listeners_.size();
     for (size_t i = 0; i < addresses->size(); ++i) {
-      absl::Status status = AddOne(candidate, (*addresses)[i]);
-      if (!status.ok() && !absl::IsNotFound(status)) return status;
-      not_there.Update(status);
-      if (!status.ok()) continue;
-      // The next device, and what follows here, listens on the same port.
-      for (sockaddr_storage& address : *addresses) verbs::SetPort(listeners_.back()->port(), &address);
+      const absl::Status status = AddOne(candidate, (*addresses)[i]);
+      if (status.ok()) {  // The next device, and what follows here, listens on the same port.
+        for (sockaddr_storage& address : *addresses) verbs::SetPort(listeners_.back()->port(), &address);
+      } else if (absl::IsNotFound(status)) {
+        not_there.Update(status);
+      } else {
+        return status;
+      }
     }
     if (listeners_.size() == before) return not_there;
     if (!not_there.ok()) Log(Severity::kWarning, absl::StrCat("not listening on all addresses: ", not_there.message()));

@@ -65,10 +65,10 @@ class Completion {
     if (!self->home_->Post(task)) self->waiter_.store(Done(), std::memory_order_release);
   }
 
-  // The same, of what keeps its completion in itself.
+  // The same, of what has it as its `member`.
   template <typename Ended>
-  static void CompleteOf(std::shared_ptr<Ended> ended) {
-    Completion* const completion = &ended->completion;
+  static void CompleteOf(std::shared_ptr<Ended> ended, Completion Ended::*member) {
+    Completion* const completion = &(ended.get()->*member);
     Complete({std::move(ended), completion});
   }
 
