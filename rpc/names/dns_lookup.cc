@@ -12,8 +12,6 @@
 namespace verbena::rpc {
 namespace {
 
-constexpr double kIntervalJitter = 0.2;
-
 // c-ares, which takes several servers with commas between, refuses what it does not understand when it is used; but of
 // a port that is too large it keeps the last 16 bits.
 absl::Status CheckPorts(absl::string_view servers) {

@@ -114,7 +114,7 @@ absl::StatusOr<int64_t> EtcdClient::LeaseOf(absl::string_view key) {
   return AskFor("kv/range", EtcdKeyRequest(key), ParseEtcdLeaseOf);
 }
 
-absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision,
+absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision, absl::Duration how_long,
                                absl::FunctionRef<void(const std::vector<EtcdChange>&)> on_changes) {
   const auto on_line = [&](absl::string_view line) {
     const absl::StatusOr<EtcdWatchMessage> message = ParseEtcdWatchMessage(line);
@@ -128,9 +128,10 @@ absl::Status EtcdClient::Watch(absl::string_view prefix, int64_t from_revision,
                          .body = EtcdWatchRequest(prefix, from_revision),
                          .header = kRequireLeader,
                          .connect_timeout = timeout_,
+                         .timeout = how_long,
                          .stopped_by = stopped_by_};
   const absl::StatusOr<long> end = Perform(post, [&](absl::string_view bytes) { return lines.Add(bytes); });
-  if (absl::IsOutOfRange(end.status())) return end.status();
+  if (absl::IsOutOfRange(end.status()) || absl::IsDeadlineExceeded(end.status())) return end.status();
   NextEndpoint();
   if (absl::IsAborted(end.status())) return AbortedWatch(post.url, end.status().message());
   if (!end.ok()) return end.status();

@@ -25,7 +25,7 @@ absl::Status RangeOf(const std::string& answer) {
 // How a watch ends; the changes that it reported are added to `changes`.
 absl::Status WatchOf(const std::string& answer, std::vector<EtcdChange>* changes) {
   const HttpResponder server(answer);
-  return ClientOf(server).Watch("shop/", 1, [changes](const std::vector<EtcdChange>& more) {
+  return ClientOf(server).Watch("shop/", 1, absl::Minutes(1), [changes](const std::vector<EtcdChange>& more) {
     changes->insert(changes->end(), more.begin(), more.end());
   });
 }
@@ -68,6 +68,13 @@ TEST(EtcdClient, WatchReportsLinesUntilItsEnd) {
   EXPECT_EQ(changes.size(), 2u);
   EXPECT_EQ(end.code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(absl::StrContains(end.message(), "/v3/watch: the watch ended")) << end;
+}
+
+TEST(EtcdClient, WatchEndsWhenItHasLastedLongEnough) {
+  const HttpResponder server("");
+  const absl::Status end =
+      ClientOf(server).Watch("shop/", 1, absl::Milliseconds(50), [](const std::vector<EtcdChange>&) {});
+  EXPECT_EQ(end.code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST(EtcdClient, SilentServerIsGivenUpAfterTheTimeout) {

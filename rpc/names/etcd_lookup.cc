@@ -17,8 +17,10 @@ absl::StatusOr<std::shared_ptr<NameLookup>> EtcdLookup::Create(absl::string_view
 EtcdLookup::EtcdLookup(EtcdPlace place, Watcher watcher, const NameSourceOptions& options)
     : NameLookup(std::move(watcher)),
       prefix_(std::move(place.prefix)),
+      interval_(options.etcd_interval),
       client_(std::move(place.endpoints), options.etcd_timeout, this),
-      retry_(RetryOptions(options), options.seed) {}
+      retry_(RetryOptions(options), options.seed),
+      random_(options.seed) {}
 
 void EtcdLookup::Run() {
   while (!stopping()) {
@@ -39,9 +41,14 @@ absl::Status EtcdLookup::Follow() {
   retry_.OnConnected(MonotonicNow());
   values_ = std::move(snapshot->values);
   ReportValues();
-  const absl::Status end = client_.Watch(prefix_, snapshot->revision + 1,
+  const absl::Duration how_long = interval_ * random_.NextJitterFactor(kIntervalJitter);
+  const absl::Status end = client_.Watch(prefix_, snapshot->revision + 1, how_long,
                                          [this](const std::vector<EtcdChange>& changes) { Apply(changes); });
-  retry_.OnLost(MonotonicNow());
+  if (absl::IsDeadlineExceeded(end)) {
+    retry_.OnClosed();
+  } else {
+    retry_.OnLost(MonotonicNow());
+  }
   return end;
 }
 

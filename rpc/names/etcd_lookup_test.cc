@@ -21,8 +21,7 @@ class EtcdLookupTest : public testing::Test {
 
   void SetUp() override { ASSERT_TRUE(etcd_.running()); }
 
-  void Watch(const std::string& endpoints) {
-    NameSourceOptions options;
+  void Watch(const std::string& endpoints, NameSourceOptions options = {}) {
     options.retry_delay_min = absl::Milliseconds(20);
     options.retry_delay_max = absl::Milliseconds(100);
     source_ = NameSource::Create(absl::StrCat("etcd://", endpoints, "/shop"), TellTo(told_), options).value();
@@ -92,12 +91,15 @@ TEST_F(EtcdLookupTest, NextEndpointIsAskedWhenOneDoesNotAnswer) {
   EXPECT_EQ(told_.Next(), "a:1");
 }
 
+// A member that knows b:1, and has nothing to tell.
+std::string AnswerOfOther(const std::string& path) {
+  constexpr char kServers[] = R"({"header":{"revision":"9"},"kvs":[{"key":"c2hvcC8x","value":"Yjox"}]})";
+  return path == "/v3/kv/range" ? HttpResponder::Ok(kServers) : "";
+}
+
 // It has nothing to tell any more, and would be silent for ever.
 TEST_F(EtcdLookupTest, MemberThatHasLostTheOthersIsLeftInItsWordsForTheNext) {
-  HttpResponder other([](const std::string& path) {
-    constexpr char kServers[] = R"({"header":{"revision":"9"},"kvs":[{"key":"c2hvcC8x","value":"Yjox"}]})";
-    return path == "/v3/kv/range" ? HttpResponder::Ok(kServers) : "";  // b:1, and then silence.
-  });
+  HttpResponder other(AnswerOfOther);
   Put("shop/1", "a:1");
   Watch(absl::StrCat(etcd_.endpoint(), ",", other.endpoint()));
   EXPECT_EQ(told_.Next(), "a:1");
@@ -106,6 +108,32 @@ TEST_F(EtcdLookupTest, MemberThatHasLostTheOthersIsLeftInItsWordsForTheNext) {
                                        "/v3/watch: etcd ended the watch: etcdserver: no leader"));
   EXPECT_EQ(told_.Next(), "b:1");
   source_.reset();  // The other holds its watch.
+}
+
+TEST_F(EtcdLookupTest, FrozenMemberIsLeftForTheNext) {
+  HttpResponder other(AnswerOfOther);
+  Put("shop/1", "a:1");
+  NameSourceOptions options;
+  options.etcd_interval = absl::Milliseconds(100);
+  options.etcd_timeout = absl::Seconds(2);
+  Watch(absl::StrCat(etcd_.endpoint(), ",", other.endpoint()), options);
+  EXPECT_EQ(told_.Next(), "a:1");
+  etcd_.Freeze();
+  EXPECT_EQ(told_.Next(), "b:1");
+  source_.reset();  // The other holds its watch.
+}
+
+TEST_F(EtcdLookupTest, ChangesAreToldAcrossReadingAnew) {
+  NameSourceOptions options;
+  options.etcd_interval = absl::Milliseconds(1);
+  Put("shop/1", "a:1");
+  Watch(etcd_.endpoint(), options);
+  EXPECT_EQ(told_.Next(), "a:1");
+  for (int i = 2; i <= 50; ++i) {
+    const std::string address = absl::StrCat("a:", i);
+    Put("shop/1", address);
+    EXPECT_EQ(told_.Next(), address);
+  }
 }
 
 TEST_F(EtcdLookupTest, CompactionWhileAwayIsSurvived) {
@@ -125,7 +153,7 @@ TEST_F(EtcdLookupTest, CompactionWhileAwayIsSurvived) {
 TEST_F(EtcdLookupTest, WatchOfACompactedRevisionEndsWithThatReason) {
   for (int i = 0; i < 5; ++i) Put("shop/1", absl::StrCat("b:", i + 1));
   etcd_.Compact(client_.Range("shop/")->revision);
-  const absl::Status end = client_.Watch("shop/", 2, [](const std::vector<EtcdChange>&) {});
+  const absl::Status end = client_.Watch("shop/", 2, absl::Minutes(1), [](const std::vector<EtcdChange>&) {});
   EXPECT_EQ(end, absl::OutOfRangeError("revision 2 is compacted"));
 }
 

@@ -16,6 +16,9 @@
 
 namespace verbena::rpc {
 
+// Of the intervals at which sources ask others, so that clients that began together do not ask in step.
+inline constexpr double kIntervalJitter = 0.2;
+
 // When to try again, for sources that ask others.
 ReconnectOptions RetryOptions(const NameSourceOptions& options);
 

@@ -44,8 +44,8 @@ absl::Status CheckOptions(const NameSourceOptions& options) {
        {std::pair{"dns_interval", options.dns_interval},
         std::pair{"dns_refresh_interval_min", options.dns_refresh_interval_min},
         std::pair{"dns_try_timeout", options.dns_try_timeout}, std::pair{"file_interval", options.file_interval},
-        std::pair{"etcd_timeout", options.etcd_timeout}, std::pair{"retry_delay_min", options.retry_delay_min},
-        std::pair{"retry_delay_max", options.retry_delay_max}}) {
+        std::pair{"etcd_timeout", options.etcd_timeout}, std::pair{"etcd_interval", options.etcd_interval},
+        std::pair{"retry_delay_min", options.retry_delay_min}, std::pair{"retry_delay_max", options.retry_delay_max}}) {
     if (value >= absl::Milliseconds(1) && value <= absl::Hours(24)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("NameSourceOptions: ", name, " is ", absl::FormatDuration(value), "; allowed are 1ms to 24h"));

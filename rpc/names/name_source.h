@@ -36,6 +36,7 @@ struct NameSourceOptions {
   absl::Duration dns_try_timeout = absl::Seconds(2);           // Of one query to one server; there are three tries.
   absl::Duration file_interval = absl::Seconds(30);  // Reads the file again although nobody said it has changed.
   absl::Duration etcd_timeout = absl::Seconds(5);    // Of one request that is not a watch.
+  absl::Duration etcd_interval = absl::Seconds(30);  // Reads all again, told of a change or not; give or take a fifth.
   absl::Duration retry_delay_min = absl::Milliseconds(100);  // After the second failure in a row; grows from there
   absl::Duration retry_delay_max = absl::Seconds(10);        // up to here, with jitter (rpc/core/reconnect.h).
 };

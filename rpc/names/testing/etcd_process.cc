@@ -108,6 +108,8 @@ void EtcdProcess::Kill() {
   if (log_reader_.joinable()) log_reader_.join();
 }
 
+void EtcdProcess::Freeze() const { EXPECT_EQ(kill(pid_, SIGSTOP), 0); }
+
 void EtcdProcess::StartAgain() {
   std::string log;
   EXPECT_TRUE(Start(&log)) << "etcd does not start again: " << log;

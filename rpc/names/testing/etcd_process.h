@@ -27,6 +27,8 @@ class EtcdProcess {
   std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
 
   void Kill();
+  // It takes connections and answers nothing, until it is killed.
+  void Freeze() const;
   // With its data, on its port.
   void StartAgain();
   // Forgets all revisions before that one.
