@@ -1,5 +1,5 @@
 // simulate --seed=N    replays one seed with its whole trace.
-// simulate --seeds=M   runs seeds 1 to M and stops at the first failure.
+// simulate --seeds=M   runs seeds 1 to M and stops at the first failure; with --from=N, N to M.
 
 #include <charconv>
 #include <cstdint>
@@ -35,14 +35,14 @@ int Replay(uint64_t seed) {
   return result.violation ? 1 : 0;
 }
 
-int RunSeeds(uint64_t count) {
-  for (uint64_t seed = 1; seed <= count; ++seed) {
+int RunSeeds(uint64_t from, uint64_t to) {
+  for (uint64_t seed = from; seed <= to; ++seed) {
     if (std::optional<std::string> failure = FailureOfSeed(seed)) {
       std::printf("%s\n", failure->c_str());
       return 1;
     }
   }
-  std::printf("%ju seeds passed\n", static_cast<uintmax_t>(count));
+  std::printf("seeds %ju to %ju passed\n", static_cast<uintmax_t>(from), static_cast<uintmax_t>(to));
   return 0;
 }
 
@@ -51,8 +51,13 @@ int RunSeeds(uint64_t count) {
 int main(int argc, char** argv) {
   if (argc == 2) {
     if (std::optional<uint64_t> seed = NumberAfter(argv[1], "--seed=")) return Replay(*seed);
-    if (std::optional<uint64_t> count = NumberAfter(argv[1], "--seeds=")) return RunSeeds(*count);
+    if (std::optional<uint64_t> to = NumberAfter(argv[1], "--seeds=")) return RunSeeds(1, *to);
   }
-  std::fprintf(stderr, "usage: simulate --seed=N | --seeds=M\n");
+  if (argc == 3) {
+    const std::optional<uint64_t> to = NumberAfter(argv[1], "--seeds=");
+    const std::optional<uint64_t> from = NumberAfter(argv[2], "--from=");
+    if (to.has_value() && from.has_value()) return RunSeeds(*from, *to);
+  }
+  std::fprintf(stderr, "usage: simulate --seed=N | --seeds=M [--from=N]\n");
   return 2;
 }

@@ -171,6 +171,21 @@ TEST_F(Authenticating, SilenceEndsAtTheDeadline) {
   EXPECT_EQ(EndOf<Closed>().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+TEST_F(Authenticating, ALastWordThatLeavesLateBringsTheOpenConnectionsDeadline) {
+  Begin(/*initiator=*/true);
+  Answer("proof");
+  Hear(AuthenticationStep::kAccept, "proof", /*grant=*/1);
+  machine_->HoldMessages(true);
+  Answer("", /*accept=*/true);
+  EXPECT_FALSE(Find<Authenticated>().has_value());
+  machine_->TakeDeadlineNews();
+  const absl::Time before = machine_->NextDeadline();
+  machine_->HoldMessages(false);
+  EXPECT_TRUE(Find<Authenticated>().has_value());
+  EXPECT_LT(machine_->NextDeadline(), before);
+  EXPECT_TRUE(machine_->TakeDeadlineNews());
+}
+
 TEST_F(Authenticating, AnAnswerThatComesAfterTheEndIsIgnored) {
   Begin(/*initiator=*/false);
   Hear(AuthenticationStep::kContinue);

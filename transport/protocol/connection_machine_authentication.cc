@@ -59,6 +59,7 @@ void ConnectionMachine::NextAuthentication(std::optional<Action>& action) {
 }
 
 void ConnectionMachine::OnAuthenticated(absl::Time now) {
+  StirUp();
   state_ = State::kOpen;
   keepalive_.OnFrame(now);
   actions_.Push(Authenticated());
