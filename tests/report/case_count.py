@@ -18,9 +18,10 @@ class Count:
 
 def count_program(name, cases, end):
     """The count of one program. `cases`: of its report, as read_cases returns them. `end`: how it ended, in a word or
-    two; empty if well. A program that did not end well counts as one failure at least."""
+    two; empty if well. A program that did not end well counts as one failure at least; one whose report has no case, as
+    where --test_filter chose none of it, is not counted."""
     result = Count()
-    for case in cases:
+    for case in cases or ():
         case_name = f"{name} {case.get('classname')}.{case.get('name')}" if case.get("classname") else name
         if case.get("status") == "notrun":
             continue
@@ -32,17 +33,17 @@ def count_program(name, cases, end):
             result.passed += 1
     if end and not result.failures:
         result.failures.append(f"{name}: {end}")
-    if not end and not cases:
+    if not end and cases is None:
         result.passed = 1
     return result
 
 
 def read_cases(path):
-    """Every testcase of a JUnit report; none if there is no such report, or no whole one."""
+    """Every testcase of a JUnit report; None if there is no such report, or no whole one."""
     try:
         return list(xml.etree.ElementTree.parse(path).getroot().iter("testcase"))
     except (OSError, xml.etree.ElementTree.ParseError):
-        return []
+        return None
 
 
 def _reason(case):

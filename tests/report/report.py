@@ -56,7 +56,7 @@ def _cases(run):
     for output in run.get("testActionOutput", []):
         if output.get("name") == "test.xml":
             return read_cases(urllib.parse.unquote(urllib.parse.urlparse(output.get("uri", "")).path))
-    return []
+    return None
 
 
 def _not_built(events):

@@ -63,6 +63,10 @@ class Report(unittest.TestCase):
         event["testResult"]["testActionOutput"] = []
         self.assert_counts([event], 0, 1, 0)
 
+    def test_program_of_which_a_filter_chose_nothing_is_not_counted(self):
+        self.assert_counts([self.result("//a:a", []), self.result("//b:b", [PASSES])], 0, 1, 0)
+        self.assert_counts([self.result("//a:a", [])], 0, 0, 1)
+
     def test_last_attempt_decides(self):
         events = [self.result("//a:a", [FAILS], "FAILED", 1), self.result("//a:a", [PASSES], "PASSED", 2)]
         self.assert_counts(events, 0, 1, 0)
