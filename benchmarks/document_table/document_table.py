@@ -16,5 +16,11 @@ def replaced(document: str, name: str, table: str) -> str:
     return before + begins + table + ends + after
 
 
+def check(path: pathlib.Path, name: str) -> None:
+    """Before what takes long: raises OSError or ValueError if the table could not be written there."""
+    with open(path, "r+", encoding="utf-8") as document:
+        replaced(document.read(), name, "")
+
+
 def write(path: pathlib.Path, name: str, table: str) -> None:
     path.write_text(replaced(path.read_text(encoding="utf-8"), name, table), encoding="utf-8")

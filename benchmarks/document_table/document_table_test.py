@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Where a table goes in a document."""
 
+import pathlib
+import tempfile
 import unittest
 
-from document_table import replaced
+from document_table import check, replaced
 
 DOCUMENT = "before\n<!-- fast -->\n| old |\n<!-- end of fast -->\nbetween\n<!-- slow -->\n<!-- end of slow -->\nafter\n"
 
@@ -19,6 +21,17 @@ class DocumentTable(unittest.TestCase):
         for document in ("no place", "<!-- fast -->\n| it has no end |\n"):
             with self.subTest(document=document), self.assertRaisesRegex(ValueError, "end of fast"):
                 replaced(document, "fast", "| new |\n")
+
+    def test_where_no_table_can_be_written_is_found_out_before_it_is_measured(self):
+        with tempfile.TemporaryDirectory() as name:
+            document = pathlib.Path(name, "document.md")
+            with self.assertRaises(FileNotFoundError):
+                check(document, "fast")
+            document.write_text(DOCUMENT)
+            check(document, "fast")
+            with self.assertRaisesRegex(ValueError, "end of quick"):
+                check(document, "quick")
+            self.assertEqual(document.read_text(), DOCUMENT)
 
 
 if __name__ == "__main__":

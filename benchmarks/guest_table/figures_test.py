@@ -2,6 +2,7 @@
 """What is read from perftest's and rpc_bench's output, and the table that is made of it."""
 
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -41,6 +42,16 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(medians, figures.Medians(181, 181, 419.4304, 250))
         row = figures.table([(figures.Case("uml", "rxe", "event"), medians)]).splitlines()[2]
         self.assertEqual(row, "| rxe in uml, event | 181 µs | 181 µs | 1.00 | 419 MB/s | 250 MB/s | 0.60 |")
+
+
+class OptionsTest(unittest.TestCase):
+    def test_what_cannot_be_measured_or_written_is_refused_at_once(self):
+        program = pathlib.Path(__file__).resolve().with_name("guest_table")
+        for option in ("--rounds=0", "--seconds=0", "--seconds=nan", "--write=/nowhere/table.md", "--write=/dev/null"):
+            with self.subTest(option=option):
+                run = subprocess.run([program, option], stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(run.returncode, 2)
+                self.assertIn(f"error: {option.partition('=')[0]}", run.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What is measured for a row, and the table, JSON and charts of what was."""
 
+import pathlib
 import subprocess
 import unittest
 import unittest.mock
@@ -194,6 +195,16 @@ class TableTest(unittest.TestCase):
 
     def test_json_gives_back_what_was_measured(self):
         self.assertEqual(comparison.from_json(comparison.to_json(MEASURED)), MEASURED)
+
+
+class OptionsTest(unittest.TestCase):
+    def test_what_cannot_be_measured_or_written_is_refused_at_once(self):
+        program = pathlib.Path(__file__).resolve().with_name("compare")
+        for option in ("--rounds=0", "--seconds=0", "--seconds=nan", "--write=/nowhere/table.md", "--write=/dev/null"):
+            with self.subTest(option=option):
+                run = subprocess.run([program, option], stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(run.returncode, 2)
+                self.assertIn(f"error: {option.partition('=')[0]}", run.stderr)
 
 
 class ChartsTest(unittest.TestCase):
