@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import os
+import pathlib
 
 from figures import Figures
 from rows import Row
@@ -45,12 +47,34 @@ def to_json(measured: Comparison) -> str:
 
 
 def from_json(text: str) -> Comparison:
-    """What to_json made. Raises ValueError, KeyError or TypeError if it did not."""
-    return {
+    """What to_json made. Raises ValueError, KeyError, TypeError or AttributeError if it did not."""
+    measured = {
         Row(**{name: value for name, value in row.items() if name != "systems"}):
             {key: Figures(**each) for key, each in row["systems"].items()}
         for row in json.loads(text)
     }
+    for row, figures in measured.items():
+        if _OURS not in figures:
+            raise ValueError(f"there is no {_OURS} in the row {row}")
+    return measured
+
+
+def save(measured: Comparison, path: pathlib.Path) -> None:
+    """Whole or not at all: whoever interrupts this, or a full disk, leaves what was there."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_text(to_json(measured), encoding="utf-8")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def load(path: pathlib.Path) -> Comparison:
+    """What was saved. Raises ValueError, which names the file, if it is damaged or another's."""
+    try:
+        return from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not what --json writes: {error}; measure without --resume") from error
 
 
 def _latency_lines(row, figures) -> list[str]:

@@ -3,6 +3,7 @@
 
 import pathlib
 import subprocess
+import tempfile
 import unittest
 import unittest.mock
 
@@ -195,6 +196,26 @@ class TableTest(unittest.TestCase):
 
     def test_json_gives_back_what_was_measured(self):
         self.assertEqual(comparison.from_json(comparison.to_json(MEASURED)), MEASURED)
+
+    def test_a_file_that_is_not_what_was_saved_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "figures.json")
+            row = '"payload_bytes": 64, "in_flight": 1'
+            cut_off = comparison.to_json(MEASURED)[:200]
+            for text in ("", cut_off, "null", "[1]", '{"a": 1}', f'[{{{row}, "systems": []}}]', f'[{{{row}, "systems": {{}}}}]'):
+                with self.subTest(text=text), self.assertRaisesRegex(ValueError, "figures.json"):
+                    path.write_text(text)
+                    comparison.load(path)
+
+    def test_what_was_saved_stays_if_more_cannot_be_saved(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "figures.json")
+            comparison.save(MEASURED, path)
+            full = unittest.mock.patch.object(pathlib.Path, "write_text", side_effect=OSError("no space"))
+            with full, self.assertRaises(OSError):
+                comparison.save({}, path)
+            self.assertEqual(comparison.load(path), MEASURED)
+            self.assertEqual(list(path.parent.iterdir()), [path])
 
 
 class OptionsTest(unittest.TestCase):
