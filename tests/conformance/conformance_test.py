@@ -16,6 +16,9 @@ import tempfile
 import conformance_cases
 import running
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "report"))
+from skipping import skip  # noqa: E402
+
 
 def main():
     arguments = argparse.ArgumentParser()
@@ -27,7 +30,7 @@ def main():
 
     sanitizer = running.sanitizer_of(options.library)
     if sanitizer:
-        print(f"skipped: the libraries were built with a sanitizer ({sanitizer}), the programs were not")
+        skip(f"the libraries were built with a sanitizer ({sanitizer}), the programs were not")
         return
     os.environ["VERBENA_SOFT_LIBRARIES"] = str(options.library.absolute().parent)
     cases = [case for case in conformance_cases.CASES if case.family == options.family and options.only in case.name]

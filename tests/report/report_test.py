@@ -2,12 +2,16 @@
 
 import json
 import os
+import pathlib
+import subprocess
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 import report
-from case_count import Count, count_program
+import skipping
+from case_count import Count, count_program, read_cases
 
 PASSES = '<testcase name="Passes" classname="Suite" status="run"/>'
 FAILS = '<testcase name="Fails" classname="Suite" status="run"><failure message="no"/></testcase>'
@@ -103,6 +107,17 @@ class Report(unittest.TestCase):
     def test_reason_of_a_skipped_case_is_told(self):
         cases = list(xml.etree.ElementTree.fromstring(f"<testsuite>{SKIPS}</testsuite>"))
         self.assertEqual(count_program("//a:a", cases, "").skipped, ["//a:a Suite.Skips: no windows here"])
+
+    def test_programs_that_skip_themselves_do_not_pass(self):
+        path = os.path.join(self.directory.name, "test.xml")
+        with unittest.mock.patch.dict(os.environ, {"XML_OUTPUT_FILE": path}):
+            skipping.skip("<no> windows")
+            self.assertEqual(count_program("//a:a", read_cases(path), ""), Count(skipped=["//a:a: <no> windows"]))
+            script = pathlib.Path(__file__).resolve().parents[2] / "transport/soft/heap/with_mappings_upward.sh"
+            unable = {"PATH": os.path.join(self.directory.name, "empty")}
+            subprocess.run(["/bin/sh", script, "none"], env=os.environ | unable, stderr=subprocess.DEVNULL, check=True)
+        counted = count_program("//b:b", read_cases(path), "")
+        self.assertEqual(counted, Count(skipped=["//b:b: no program may ask for that here"]))
 
     def test_counts_of_guests_are_added(self):
         path = os.path.join(self.directory.name, "counts.json")
