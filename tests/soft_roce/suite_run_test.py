@@ -2,6 +2,7 @@
 """What the suite counts of a program that ran in a guest, from what it left; with a scripted guest for a guest."""
 
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -142,6 +143,23 @@ class Running(unittest.TestCase):
         result = suite_run.run_on("rxe", [PROGRAM], Suite(guest, nowhere, nowhere, lambda text: None))
         self.assertEqual((result.passed, result.failures), (0, []))
         self.assertEqual(result.skipped, ["rxe a_test: takes too long in shell"])
+
+
+class Options(unittest.TestCase):
+    def refusal(self, *arguments):
+        """The last line of run_suite's words."""
+        program = suite_run.HERE / "run_suite"
+        run = subprocess.run([program, *arguments], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(run.returncode, 2)
+        return run.stderr.splitlines()[-1]
+
+    def test_a_program_that_no_chosen_device_runs_is_refused(self):
+        self.assertIn("placement_test: not for siw", self.refusal("--device=siw", "placement_test"))
+
+    def test_a_folder_in_which_something_is_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "rxe").mkdir()
+            self.assertIn("no empty folder", self.refusal(f"--output={folder}"))
 
 
 if __name__ == "__main__":
