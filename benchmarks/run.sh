@@ -10,6 +10,10 @@
 # software device).
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+  sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' benchmarks/run.sh
+  exit 0
+fi
 if [[ ${1:---} == --* ]]; then folder="$(mktemp -d)"; else folder="$(realpath -m "$1")"; shift; fi
 mkdir -p "$folder"
 tools/install_deps.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What is measured for a row, and the table, JSON and charts of what was."""
 
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -226,6 +227,18 @@ class OptionsTest(unittest.TestCase):
                 run = subprocess.run([program, option], stderr=subprocess.PIPE, text=True, check=False)
                 self.assertEqual(run.returncode, 2)
                 self.assertIn(f"error: {option.partition('=')[0]}", run.stderr)
+
+    def test_who_asks_run_sh_for_help_waits_for_no_measurement(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bazel = pathlib.Path(folder, "bazel")
+            bazel.write_text("#!/bin/sh\nexit 3\n")
+            bazel.chmod(0o755)
+            environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
+            program = pathlib.Path(__file__).resolve().parents[1] / "run.sh"
+            for flag in ("--help", "-h"):
+                run = subprocess.run([program, flag], stdout=subprocess.PIPE, text=True, env=environment, check=False)
+                self.assertEqual(run.returncode, 0, flag)
+                self.assertIn("--rows=short", run.stdout)
 
 
 class ChartsTest(unittest.TestCase):
