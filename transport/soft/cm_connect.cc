@@ -86,11 +86,7 @@ int ControlPlane::Reach(CmId& id) {
   PeerSocket socket = {.control = nullptr, .watched_events = 0, .id = &id};
   int error = OpenSocket(id, &socket.control);
   bool later_perhaps = error == ECONNREFUSED || error == EAGAIN;  // No listener, or one with a full queue.
-  if (later_perhaps && std::chrono::steady_clock::now() < id.patience_end) {
-    id.state = IdState::kConnecting;
-    StartWaiting(id, limits_.listener_interval);
-    return 0;
-  }
+  if (later_perhaps && WaitForListener(id)) return 0;
   if (error != 0 && IsLocal(error)) return error;
   if (error != 0) {
     ConnectFailure failure = FailureOf(error);
@@ -109,6 +105,25 @@ int ControlPlane::Reach(CmId& id) {
     AbandonOffer(id.qp);
   }
   return error;
+}
+
+bool ControlPlane::WaitForListener(CmId& id) {
+  if (std::chrono::steady_clock::now() >= id.patience_end) return false;
+  id.state = IdState::kConnecting;
+  StartWaiting(id, limits_.listener_interval);
+  return true;
+}
+
+void ControlPlane::OnAttemptEnd(CmId& id) {
+  const int reason = SocketOf(id).control->end_reason();
+  const bool nobody_listens = id.state == IdState::kConnecting && reason == ECONNREFUSED;
+  if (nobody_listens && WaitForListener(id)) {
+    CloseConnection(id);
+    if (id.offered && id.qp != nullptr) AbandonOffer(id.qp);
+    return;
+  }
+  ConnectFailure failure = FailureOf(reason);
+  FailAttempt(id, failure.type, failure.status);
 }
 
 int ControlPlane::OpenSocket(const CmId& id, std::unique_ptr<ControlSocket>* socket) {

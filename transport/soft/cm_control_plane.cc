@@ -190,7 +190,7 @@ void ControlPlane::OnConnectionEnd(CmId& id) {
   switch (id.state) {
     case IdState::kConnecting:
     case IdState::kAnswered:
-      return FailAttempt(id, RDMA_CM_EVENT_UNREACHABLE, -SocketOf(id).control->end_reason());
+      return OnAttemptEnd(id);
     case IdState::kRequested:
       if (id.listener != nullptr) return DropRequest(id);
       return FailAttempt(id, RDMA_CM_EVENT_REJECTED, kRejectTimeout);

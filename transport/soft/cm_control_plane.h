@@ -205,6 +205,10 @@ class ControlPlane : private ControlThread::Delegate {
   void AwaitReturnOfConnect(const CmId& id, ControlLock& lock);
   // Sends the request to the peer, or waits to try again. 0, or an error of this process.
   int Reach(CmId& id);
+  // Whether the id will look for a listener again.
+  bool WaitForListener(CmId& id);
+  // The socket of an active end ended: over TCP that is how the want of a listener is found out.
+  void OnAttemptEnd(CmId& id);
   int OpenSocket(const CmId& id, std::unique_ptr<ControlSocket>* socket);
   // What travels, with an offer of the id's queue pair or the answer to one, if the id has a queue pair.
   absl::StatusOr<CmMessage> MakeRequest(CmId& id, ControlSocket& socket, std::vector<UniqueFd>* fds);

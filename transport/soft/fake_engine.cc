@@ -217,11 +217,9 @@ void OnPeerGone(ibv_qp* qp) {
   ++TheFake().queue_pairs[qp->qp_num].peer_gone_count;
 }
 
-// stream_link.h: nobody connects fake queue pairs by TCP.
+// stream_link.h: by TCP fake queue pairs are offered, and no more.
 
-absl::StatusOr<LinkOffer> MakeStreamOffer(ibv_qp*, const LinkParameters&) {
-  return absl::UnimplementedError("no streams");
-}
+absl::StatusOr<LinkOffer> MakeStreamOffer(ibv_qp*, const LinkParameters&) { return LinkOffer{}; }
 
 absl::StatusOr<LinkOffer> AcceptStreamOffer(ibv_qp*, const LinkOffer&, std::shared_ptr<Stream>, const LinkParameters&) {
   return absl::UnimplementedError("no streams");

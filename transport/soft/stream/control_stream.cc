@@ -79,7 +79,7 @@ class ControlStream final : public ControlSocket {
   };
 
   void BeginHandshake();
-  Receipt FinishConnecting(ReceivedMessage* received);
+  Receipt FinishConnecting();
   Receipt AdvanceHandshake(ReceivedMessage* received);
   Receipt ReadMessage(ReceivedMessage* received);
   Receipt LookForTheEnd();
@@ -156,7 +156,7 @@ Receipt ControlStream::Receive(ReceivedMessage* received) {
   }
   switch (phase_) {
     case Phase::kConnecting:
-      return FinishConnecting(received);
+      return FinishConnecting();
     case Phase::kHandshake:
       return AdvanceHandshake(received);
     case Phase::kMessages:
@@ -167,12 +167,8 @@ Receipt ControlStream::Receive(ReceivedMessage* received) {
   return Receipt::kEnd;
 }
 
-Receipt ControlStream::FinishConnecting(ReceivedMessage* received) {
+Receipt ControlStream::FinishConnecting() {
   int error = ConnectOutcome(fd());
-  if (error == ECONNREFUSED) {
-    received->message = Rejection(kRejectNoListener);
-    return Receipt::kMessage;
-  }
   if (error != 0) {
     end_reason_ = error;
     return Receipt::kEnd;

@@ -27,7 +27,8 @@ inline constexpr uint8_t kRejectOtherVersion = 31;  // Invalid class version.
 // EACCES: the secret file cannot be used, for a reason that is said on standard error.
 int CheckSecretFile();
 
-// Begins to connect. A refusal by the destination, or by the handshake, comes as a message: a rejection.
+// Begins to connect. A refusal by the handshake comes as a message, a rejection; one by the destination as the end, for
+// ECONNREFUSED.
 int OpenControlStream(const SocketAddress& source, const SocketAddress& destination,
                       std::unique_ptr<ControlSocket>* socket);
 
