@@ -7,6 +7,7 @@
 #include <future>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -293,6 +294,18 @@ TEST_F(ConnectingTest, ConnectivityCallbackMayMakeACall) {
   loop_.Advance(absl::Seconds(90));
   EXPECT_THAT(call->completions, ::testing::ElementsAre(absl::OkStatus()));
   EXPECT_EQ(told, (std::vector<std::string>{"READY", "IDLE", "CONNECTING", "READY"}));
+}
+
+TEST_F(ConnectingTest, ConnectivityCallbackThatThrowsIsToldOfTheNextChange) {
+  OpenChannel();
+  std::vector<std::string> told;
+  channel_->SetConnectivityCallback([&told](ConnectivityState state) {
+    told.emplace_back(ToString(state));
+    throw std::runtime_error("out of luck");
+  });
+  StartServer();
+  loop_.Advance(absl::Seconds(10));
+  EXPECT_EQ(told, (std::vector<std::string>{"TRANSIENT_FAILURE", "READY"}));
 }
 
 TEST_F(ConnectingTest, LazyChannelIsIdleUntilItIsToldToConnect) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/run_catching.h"
+
 namespace verbena::rpc {
 namespace {
 
@@ -47,7 +49,10 @@ void ConnectivityBoard::Tell(std::unique_lock<std::mutex>& lock) {
     untold_.pop_front();
     if (callback_ == nullptr) continue;
     lock.unlock();
-    callback_(state);
+    RunCatching("the call-back", [this, state] {
+      callback_(state);
+      return absl::OkStatus();
+    }).IgnoreError();
     lock.lock();
   }
   telling_ = false;
