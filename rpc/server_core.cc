@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/run_catching.h"
 #include "rpc/executor/cooperative_thread.h"
 #include "transport/log.h"
 
@@ -40,10 +41,27 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
   return absl::OkStatus();
 }
 
-void TellOfStart(const std::vector<Service*>& services) {
+absl::Status TellOfStart(const std::vector<Service*>& services) {
   std::vector<std::string> names;
   for (const Service* service : services) names.push_back(service->full_name());
-  for (Service* service : services) service->OnServerStart(names);
+  for (Service* service : services) {
+    const absl::Status told = RunCatching(absl::StrCat(service->full_name(), "::OnServerStart"), [service, &names] {
+      service->OnServerStart(names);
+      return absl::OkStatus();
+    });
+    if (!told.ok()) return told;
+  }
+  return absl::OkStatus();
+}
+
+void TellOfDrain(const std::vector<Service*>& services) {
+  for (Service* service : services) {
+    const absl::Status told = RunCatching(absl::StrCat(service->full_name(), "::OnServerDrain"), [service] {
+      service->OnServerDrain();
+      return absl::OkStatus();
+    });
+    if (!told.ok()) Log(Severity::kWarning, absl::StrCat("the server drains all the same: ", told.message()));
+  }
 }
 
 // How many loops have yet to finish something.
@@ -95,7 +113,7 @@ absl::StatusOr<std::unique_ptr<ServerCore>> ServerCore::Start(Network* network, 
     if (absl::Status started = core->handlers_->status(); !started.ok()) return started;
   }
   if (absl::Status started = core->StartLoops(network); !started.ok()) return started;
-  TellOfStart(services);
+  if (absl::Status told = TellOfStart(services); !told.ok()) return told;
   if (absl::Status listening = core->Listen(network, addresses); !listening.ok()) return listening;
   core->services_ = services;
   core->LogStart();
@@ -203,7 +221,7 @@ void ServerCore::Shutdown(absl::Time deadline) {
     }
     phase_ = Phase::kShuttingDown;
   }
-  for (Service* service : services_) service->OnServerDrain();
+  TellOfDrain(services_);
   CloseListeners();
   if (deadline == absl::InfinitePast() || !DrainLoops(deadline)) {
     OnEveryLoop([](ServerLoop& loop) { loop.Abort(); });

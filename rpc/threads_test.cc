@@ -5,6 +5,7 @@
 #include <atomic>
 #include <latch>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -233,6 +234,31 @@ TEST_F(ThreadsTest, ServerRefusesWhatMakesNoSense) {
   EXPECT_EQ(code({"server:1", "server:1"}, {&service_}), absl::StatusCode::kAlreadyExists);
   server_options_.executor_threads = 0;
   EXPECT_EQ(code({"server:1"}, {&service_}), absl::StatusCode::kInvalidArgument);
+}
+
+class ThrowingService : public testing::LambdaService {
+ public:
+  void OnServerStart(const std::vector<std::string>&) override {
+    if (throws_at_start) throw std::runtime_error("out of luck");
+  }
+  void OnServerDrain() override { throw std::runtime_error("out of luck"); }
+
+  bool throws_at_start = false;
+};
+
+TEST_F(ThreadsTest, ServiceThatThrowsWhenItHearsOfTheStartIsNotServed) {
+  ThrowingService service;
+  service.throws_at_start = true;
+  const absl::Status status = rpc::ServerCore::Start(&network_, server_options_, {"server:1"}, {&service}).status();
+  EXPECT_EQ(status, absl::InternalError("test.Lambda::OnServerStart threw: out of luck"));
+}
+
+TEST_F(ThreadsTest, ServiceThatThrowsWhenItHearsOfTheDrainDoesNotHoldItUp) {
+  ThrowingService service;
+  server_ = std::make_unique<Server>(*rpc::ServerCore::Start(&network_, server_options_, {"server:1"}, {&service}));
+  server_->Shutdown(absl::InfiniteDuration());
+  server_->Wait();
+  server_.reset();
 }
 
 TEST_F(ThreadsTest, ServerListensOnSeveralAddresses) {
