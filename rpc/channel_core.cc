@@ -23,6 +23,33 @@ constexpr int kConnectionsMax = 65536;  // To each server.
 
 constexpr absl::string_view kDestroyed = "the channel was destroyed";
 
+// Of ChannelOptions::retries and hedging: a path of HTTP/2 begins with a slash, a call's name does not.
+absl::Status CheckCallsName(absl::string_view name) {
+  const size_t slash = name.find('/');
+  const bool has_parts = slash > 0 && slash + 1 < name.size() && name.find('/', slash + 1) == name.npos;
+  if (slash == name.npos || has_parts) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("ChannelOptions::retries and hedging: no call is named \"", name,
+                   "\"; write \"package.Service/Method\", \"package.Service\" for all of a service, or \"\" for all"));
+}
+
+absl::Status CheckPolicies(const ChannelOptions& options) {
+  if (absl::Status checked = CheckRetryBudget(options.retry_budget); !checked.ok()) return checked;
+  for (const auto& [name, policy] : options.retries) {
+    if (absl::Status checked = CheckCallsName(name); !checked.ok()) return checked;
+    if (absl::Status checked = CheckRetryPolicy(policy); !checked.ok()) return checked;
+  }
+  for (const auto& [name, policy] : options.hedging) {
+    if (absl::Status checked = CheckCallsName(name); !checked.ok()) return checked;
+    if (absl::Status checked = CheckHedgingPolicy(policy); !checked.ok()) return checked;
+    if (options.retries.contains(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("ChannelOptions::retries and hedging both name \"", name, "\": a call is one or the other"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckOptions(const ChannelOptions& options) {
   if (options.loop == nullptr && options.loops < 1) {
     return absl::InvalidArgumentError("ChannelOptions::loops must be at least 1");
@@ -35,16 +62,10 @@ absl::Status CheckOptions(const ChannelOptions& options) {
   }
   const absl::Status window = CheckStreamWindow("ChannelOptions", options.stream_window_bytes);
   if (!window.ok()) return window;
-  if (absl::Status checked = CheckRetryBudget(options.retry_budget); !checked.ok()) return checked;
-  for (const auto& [name, policy] : options.retries) {
-    if (absl::Status checked = CheckRetryPolicy(policy); !checked.ok()) return checked;
-  }
-  for (const auto& [name, policy] : options.hedging) {
-    if (absl::Status checked = CheckHedgingPolicy(policy); !checked.ok()) return checked;
-    if (options.retries.contains(name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("ChannelOptions::retries and hedging both name \"", name, "\": a call is one or the other"));
-    }
+  if (absl::Status checked = CheckPolicies(options); !checked.ok()) return checked;
+  if (absl::Status checked = CheckOptions(options.balancing); !checked.ok()) return checked;
+  for (const auto& make : options.interceptors) {
+    if (make == nullptr) return absl::InvalidArgumentError("ChannelOptions::interceptors has a maker that is null");
   }
   if (options.health_check_service.has_value() && options.balancing.policy == PolicyKind::kPickFirst) {
     return absl::InvalidArgumentError(

@@ -171,6 +171,26 @@ TEST_F(ConnectingTest, BadAddressesAndOptionsAreRefusedAtOnce) {
   }
 }
 
+TEST_F(ConnectingTest, PolicyOfWhatNoCallIsNamedIsRefusedAtOnce) {
+  for (const std::string name : {"/package.Service/Method", "package.Service/", "/", "a/b/c"}) {
+    ChannelOptions options = options_;
+    options.retries[name] = {};
+    const absl::Status status = rpc::ChannelCore::Open(&network_, "host:1", options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("no call is named \"", name, "\"")));
+  }
+}
+
+TEST_F(ConnectingTest, OptionsOfOneServerAreCheckedLikeThoseOfMany) {
+  ChannelOptions balanced = options_;
+  balanced.balancing.maglev_table_size = 4;
+  ChannelOptions intercepted = options_;
+  intercepted.interceptors.emplace_back(nullptr);
+  for (const ChannelOptions& options : {balanced, intercepted}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(rpc::ChannelCore::Open(&network_, "host:1", options).status()));
+  }
+}
+
 TEST_F(ConnectingTest, StreamWindowIsWithinBounds) {
   for (const uint64_t bytes : {uint64_t{1000}, std::numeric_limits<uint64_t>::max()}) {
     options_.stream_window_bytes = bytes;

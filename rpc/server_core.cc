@@ -33,6 +33,9 @@ absl::Status CheckOptions(const ServerOptions& options, const std::vector<std::s
       options.executor_queue_time_target <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ServerOptions: the limits of time in the executor's queue must be above zero");
   }
+  for (const auto& make : options.interceptors) {
+    if (make == nullptr) return absl::InvalidArgumentError("ServerOptions::interceptors has a maker that is null");
+  }
   const absl::Status window = CheckStreamWindow("ServerOptions", options.stream_window_bytes);
   if (!window.ok()) return window;
   if (options.calls_in_flight_per_connection_max < 1 || options.calls_in_flight_max < 1) {

@@ -232,6 +232,9 @@ TEST_F(ThreadsTest, ServerRefusesWhatMakesNoSense) {
   EXPECT_EQ(code({"server:1"}, {&service_, &service_}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({"server:1"}, {nullptr}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({"server:1", "server:1"}, {&service_}), absl::StatusCode::kAlreadyExists);
+  server_options_.interceptors.emplace_back(nullptr);
+  EXPECT_EQ(code({"server:1"}, {&service_}), absl::StatusCode::kInvalidArgument);
+  server_options_.interceptors.clear();
   server_options_.executor_threads = 0;
   EXPECT_EQ(code({"server:1"}, {&service_}), absl::StatusCode::kInvalidArgument);
 }
