@@ -4,7 +4,8 @@
 // Addresses: "rdma://host:port", "soft://host:port", "host:port" (auto: a server listens on RDMA where a device has the
 // address and on soft, a client tries RDMA first and falls back to soft; without RDMA either says so in one log line).
 // Port 0 = any free port. The host may be a name: a client tries all addresses that the system's resolver finds, by the
-// first device and then by the next, while none has taken it twice handshake_timeout; a server listens on the first.
+// first device and then by the next, while none has taken it twice handshake_timeout; a server listens on all that this
+// machine has.
 
 #ifndef VERBENA_TRANSPORT_ENDPOINT_H_
 #define VERBENA_TRANSPORT_ENDPOINT_H_
