@@ -1,5 +1,7 @@
 #include "rpc/channel.h"
 #include "rpc/channel_core.h"
+#include "rpc/client_context.h"
+#include "rpc/core/certainty.h"
 #include "rpc/reactors.h"
 #include "rpc/stream_sending.h"
 
@@ -28,15 +30,23 @@ void ClientReactor::StartCall() {
   // Before the call can end, and this with it.
   channel_->core().StartStreaming(std::move(call), [this](const auto& stream) {
     Hold();
-    stream->AwaitInitialMetadata([this](absl::Status status) {
-      OnReadInitialMetadataDone(status.ok());
-      Release();
-    });
+    stream->AwaitInitialMetadata(
+        [this](absl::Status status) { React([&] { OnReadInitialMetadataDone(status.ok()); }); });
     BindStream(stream);
   });
 }
 
+void ClientReactor::OnThrown(absl::Status thrown) {
+  thrown_.Update(std::move(thrown));
+  context_->TryCancel();
+}
+
 // Reads are done that were started, and may have found out more than the call's end knew.
-void ClientReactor::OnAllDone() { OnDone(EndForReader(std::move(status_), *stream())); }
+void ClientReactor::OnAllDone() {
+  const absl::Status end = EndForReader(std::move(status_), *stream());
+  if (thrown_.ok()) return OnDone(end);
+  SetCertainty(&thrown_, GetCertainty(end));
+  OnDone(std::move(thrown_));
+}
 
 }  // namespace verbena::rpc

@@ -3,7 +3,8 @@
 //
 // Reactions run on the event loop, one at a time, and must not block; once the loop is gone with its channel or server,
 // within the operation that is started then, or another thread's. At most one read and one write are in flight;
-// each is followed by its reaction, exactly once, also when the call ends early. Beside a message may travel an
+// each is followed by its reaction, exactly once, also when the call ends early. What a reaction throws ends the call
+// as INTERNAL, with what it said; OnDone must not throw. Beside a message may travel an
 // attachment, as in blocking_stream.h. Operations that several threads start
 // have no order between them. OnDone is the last reaction: after it nothing touches the reactor, which may then delete
 // itself.
@@ -40,6 +41,7 @@ class ClientReactor : public StreamReactor {
             const google::protobuf::MessageLite* request, google::protobuf::MessageLite* reply);
 
  private:
+  void OnThrown(absl::Status thrown) final;
   void OnAllDone() final;
 
   Channel* channel_ = nullptr;
@@ -48,6 +50,7 @@ class ClientReactor : public StreamReactor {
   const google::protobuf::MessageLite* request_ = nullptr;
   google::protobuf::MessageLite* reply_ = nullptr;
   absl::Status status_;
+  absl::Status thrown_;  // OK: no reaction threw.
 };
 
 class ServerReactor : public StreamReactor {
@@ -63,6 +66,7 @@ class ServerReactor : public StreamReactor {
   void Bind(std::shared_ptr<MessageStream> stream, Responder responder);
 
  private:
+  void OnThrown(absl::Status thrown) final { Finish(std::move(thrown)); }
   void OnAllDone() final { OnDone(); }
 
   std::mutex finish_mu_;

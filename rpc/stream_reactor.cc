@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/run_catching.h"
 #include "rpc/message_stream.h"
 
 namespace verbena::rpc {
@@ -52,6 +53,10 @@ void StreamReactor::ReadNow(MessageStream& stream, const Reading& read) {
 void StreamReactor::WriteNow(MessageStream& stream, Writing write) {
   stream.Write(write.message, std::move(write.attachment),
                [this](absl::Status status) { React([&] { OnWriteDone(status.ok()); }); });
+}
+
+void StreamReactor::EndForThrown() {
+  OnThrown(RunCatching("the reaction", []() -> absl::Status { throw; }));
 }
 
 void StreamReactor::Release() {

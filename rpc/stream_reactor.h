@@ -41,14 +41,20 @@ class StreamReactor {
   // An operation of the derived's is in flight, until Release.
   void Hold() { to_come_.fetch_add(1, std::memory_order_relaxed); }
   void Release();
-  // The end of an operation: runs `reaction`, which may start another one in its place.
+  // The end of an operation: runs `reaction`, which may start another one in its place, and may throw.
   template <typename Reaction>
   void React(Reaction reaction) {
     ReactionScope scope(this);
-    reaction();
+    try {
+      reaction();
+    } catch (...) {
+      EndForThrown();
+    }
     if (scope.TakeHold()) Release();
   }
   MessageStream* stream() const { return bound_.load(std::memory_order_acquire); }  // Null: before BindStream.
+  // A reaction threw: the call is to end with `thrown`, which says what. It may have ended already.
+  virtual void OnThrown(absl::Status thrown) = 0;
   // The end is known; OnAllDone follows when no operation is in flight. Once.
   void OnEndKnown() { Release(); }
   // Nothing follows: may destroy this.
@@ -93,6 +99,7 @@ class StreamReactor {
   }
   template <typename Note>
   MessageStream* BoundOr(Note note);
+  void EndForThrown();  // In a handler of what was thrown.
   void ReadNow(MessageStream& stream, const Reading& read);
   void WriteNow(MessageStream& stream, Writing write);
 
