@@ -14,7 +14,7 @@ class Channel;
 class ClientContext;
 
 // A call's completion. Runs exactly once, on the channel's event loop, and never within the function that makes the
-// call; it must not block.
+// call; it must neither block nor throw.
 using CallDone = absl::AnyInvocable<void(absl::Status)>;
 
 // `method` is "package.Service/Method" in static storage. context, request and reply must live until the call is
