@@ -14,15 +14,24 @@
 
 namespace verbena {
 
-// What `work` returns, an absl::Status or an absl::StatusOr, or what it throws as INTERNAL: "<who> threw: …".
-template <typename Work>
-auto RunCatching(absl::string_view who, Work&& work) -> decltype(std::forward<Work>(work)()) {
+// In a handler of exceptions: what was thrown, as INTERNAL: "<who> threw: …".
+inline absl::Status StatusOfThrown(absl::string_view who) {
   try {
-    return std::forward<Work>(work)();
+    throw;
   } catch (const std::exception& thrown) {
     return absl::InternalError(absl::StrCat(who, " threw: ", thrown.what()));
   } catch (...) {
     return absl::InternalError(absl::StrCat(who, " threw something that is no std::exception"));
+  }
+}
+
+// What `work` returns, an absl::Status or an absl::StatusOr, or StatusOfThrown.
+template <typename Work>
+auto RunCatching(absl::string_view who, Work&& work) -> decltype(std::forward<Work>(work)()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (...) {
+    return StatusOfThrown(who);
   }
 }
 

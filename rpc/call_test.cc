@@ -285,6 +285,21 @@ TEST_F(CallTest, BlockingCallInACompletionIsRefusedInWords) {
   EXPECT_THAT(std::string(nested.message()), HasSubstr("callback form"));
 }
 
+TEST_F(CallTest, CompletionThatThrowsIsALineInTheLogAndOthersComplete) {
+  std::vector<std::string> warnings;
+  SetLogSink([&warnings](Severity severity, absl::string_view text) {
+    if (severity == Severity::kWarning) warnings.emplace_back(text);
+  });
+  Start();
+  const auto thrower = MakeCall("one");
+  CallbackUnaryCall(*channel_, kEcho, &thrower->context, &thrower->request, &thrower->reply,
+                    [](absl::Status) { throw std::runtime_error("out of luck"); });
+  const auto other = Call(kEcho);
+  SetLogSink(nullptr);
+  EXPECT_THAT(warnings, ElementsAre("a call's completion threw: out of luck"));
+  EXPECT_EQ(other->completions, std::vector<absl::Status>(1));
+}
+
 TEST_F(CallTest, ContextIsUsedAgainAfterReset) {
   Start();
   auto call = MakeCall("one");

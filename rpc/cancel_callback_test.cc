@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -61,6 +62,17 @@ TEST_F(CancelCallbackTest, RunsOnceWhenTheClientCancels) {
   network_.latest_client()->Sever();
   loop_.RunUntilIdle();
   EXPECT_EQ(runs_, 1);
+}
+
+TEST_F(CancelCallbackTest, WhatItThrowsIsDroppedAndItHasReturned) {
+  Start();
+  const auto call = CallAndCount();
+  held_.back().context->SetCancelCallback([] { throw std::runtime_error("out of luck"); });
+  call->context.TryCancel();
+  loop_.RunUntilIdle();
+  held_.back().context->SetCancelCallback([this] { ++runs_; });
+  EXPECT_EQ(runs_, 1);
+  held_.back().done(absl::OkStatus());
 }
 
 TEST_F(CancelCallbackTest, RunsWhenTheDeadlinePasses) {

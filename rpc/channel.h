@@ -127,7 +127,7 @@ class Channel {
   size_t connections_ready() const;
   // Told of each change of that from here on, and of the present state at once: on an event loop's thread or that of
   // the caller, one change at a time and in order; it must not block, set another, or destroy the channel; what it
-  // throws is dropped. It replaces the one before, which has returned when this returns; null removes it.
+  // throws is a line in the log. It replaces the one before, which has returned when this returns; null removes it.
   void SetConnectivityCallback(absl::AnyInvocable<void(ConnectivityState)> callback);
   // Connects if nothing does so already: a channel that does not connect ahead, or was idle.
   void Connect();

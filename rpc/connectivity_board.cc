@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/run_catching.h"
+#include "transport/log.h"
 
 namespace verbena::rpc {
 namespace {
@@ -49,10 +50,11 @@ void ConnectivityBoard::Tell(std::unique_lock<std::mutex>& lock) {
     untold_.pop_front();
     if (callback_ == nullptr) continue;
     lock.unlock();
-    RunCatching("the call-back", [this, state] {
+    try {
       callback_(state);
-      return absl::OkStatus();
-    }).IgnoreError();
+    } catch (...) {
+      Log(Severity::kWarning, StatusOfThrown("a connectivity call-back").message());
+    }
     lock.lock();
   }
   telling_ = false;

@@ -2,12 +2,12 @@
 // them. For callers and handlers that live on event loops. The shape is that of gRPC's callback API.
 //
 // Reactions run on the event loop, one at a time, and must not block; once the loop is gone with its channel or server,
-// within the operation that is started then, or another thread's. At most one read and one write are in flight;
-// each is followed by its reaction, exactly once, also when the call ends early. What a reaction throws ends the call
-// as INTERNAL, with what it said; OnDone must not throw. Beside a message may travel an
-// attachment, as in blocking_stream.h. Operations that several threads start
-// have no order between them. OnDone is the last reaction: after it nothing touches the reactor, which may then delete
-// itself.
+// within the operation that is started then, or another thread's. At most one read and one write are in flight; each is
+// followed by its reaction, exactly once, also when the call ends early. Beside a message may travel an attachment, as
+// in blocking_stream.h. Operations that several threads start have no order between them. What a reaction throws ends
+// the call as INTERNAL, with what it said; at a server as by Finish, so that OnDone follows without one of the
+// reactor's own. OnDone is the last reaction: after it nothing touches the reactor, which may then delete itself; what
+// it throws is a line in the log.
 
 #ifndef VERBENA_RPC_REACTORS_H_
 #define VERBENA_RPC_REACTORS_H_

@@ -54,10 +54,10 @@ class ServerContext {
   // True once nobody waits for the reply: the client cancelled, its deadline passed, it is gone, or the server shuts
   // down. The handler may return early; its reply is dropped either way.
   bool IsCancelled() const { return signal_.cancelled(); }
-  // Runs `callback` once when that becomes true, on the event loop, where it must not block or throw; if it is true
-  // already, at once, on the calling thread. It may finish the call (call the responder). It replaces one that was set
-  // before and has not run; null removes that. When this returns the earlier one is not running, unless it is what
-  // calls this.
+  // Runs `callback` once when that becomes true, on the event loop, where it must not block; if it is true already, at
+  // once, on the calling thread. What it throws is a line in the log. It may finish the call (call the responder). It
+  // replaces one that was set before and has not run; null removes that. When this returns the earlier one is not
+  // running, unless it is what calls this.
   //
   // It does not run after the handler has finished: for that, to finish while it runs on another thread waits for it.
   // So do not finish, or call this, with a lock that the callback takes. What a blocking handler has on its stack is

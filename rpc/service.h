@@ -128,7 +128,7 @@ class Service {
   // What a server tells the services that are registered with it; few have anything to do about it.
   //
   // It is about to take calls; `services` are the full names of all that it serves. On Server::Builder::Build's thread.
-  // What it throws is why the server does not start.
+  // What it throws is why the server does not start; those who were told before hear no more of that server.
   virtual void OnServerStart(const std::vector<std::string>& /*services*/) {}
   // It is about to reject new calls and to let those in flight finish: those that would not by themselves, such as
   // streams that wait for news, are to be ended, and new ones of that kind, too. Once, on the thread that shuts the

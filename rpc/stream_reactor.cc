@@ -4,6 +4,7 @@
 
 #include "base/run_catching.h"
 #include "rpc/message_stream.h"
+#include "transport/log.h"
 
 namespace verbena::rpc {
 
@@ -55,12 +56,15 @@ void StreamReactor::WriteNow(MessageStream& stream, Writing write) {
                [this](absl::Status status) { React([&] { OnWriteDone(status.ok()); }); });
 }
 
-void StreamReactor::EndForThrown() {
-  OnThrown(RunCatching("the reaction", []() -> absl::Status { throw; }));
-}
+void StreamReactor::EndForThrown() { OnThrown(StatusOfThrown("the reaction")); }
 
 void StreamReactor::Release() {
-  if (to_come_.fetch_sub(1, std::memory_order_acq_rel) == 1) OnAllDone();
+  if (to_come_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  try {
+    OnAllDone();
+  } catch (...) {
+    Log(Severity::kWarning, StatusOfThrown("the last reaction").message());
+  }
 }
 
 }  // namespace verbena::rpc

@@ -14,7 +14,7 @@ class Channel;
 class ClientContext;
 
 // A call's completion. Runs exactly once, on the channel's event loop, and never within the function that makes the
-// call; it must neither block nor throw.
+// call; it must not block. What it throws is a line in the log.
 using CallDone = absl::AnyInvocable<void(absl::Status)>;
 
 // `method` is "package.Service/Method" in static storage. context, request and reply must live until the call is

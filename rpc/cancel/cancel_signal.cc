@@ -2,7 +2,21 @@
 
 #include <utility>
 
+#include "base/run_catching.h"
+#include "transport/log.h"
+
 namespace verbena::rpc {
+namespace {
+
+void RunLogging(CancelSignal::Callback& callback) {
+  try {
+    callback();
+  } catch (...) {
+    Log(Severity::kWarning, StatusOfThrown("a cancel callback").message());
+  }
+}
+
+}  // namespace
 
 void CancelSignal::Cancel() {
   // Who uses this later sees that it is cancelled.
@@ -15,7 +29,7 @@ void CancelSignal::Cancel() {
   lock.unlock();
   if (nested_calls != nullptr) nested_calls->Cancel();
   if (callback == nullptr) return;
-  callback();
+  RunLogging(callback);
   callback = nullptr;  // What it holds is no longer used when others hear that it has returned.
   if (run.finished) return;
   lock.lock();
@@ -35,7 +49,7 @@ void CancelSignal::SetCallback(Callback callback) {
       return;
     }
   }
-  if (callback != nullptr) callback();
+  if (callback != nullptr) RunLogging(callback);
 }
 
 std::shared_ptr<NestedCalls> CancelSignal::nested_calls(absl::Time deadline) {

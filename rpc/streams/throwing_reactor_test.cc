@@ -26,7 +26,10 @@ struct ThrowingHandler : ServerBidiReactor<Text, Text> {
     if (std::exchange(goes_on, false)) StartRead(&incoming);
     throw std::runtime_error("out of luck");
   }
-  void OnDone() override { ++ends; }
+  void OnDone() override {
+    ++ends;
+    throw std::runtime_error("nobody hears it");
+  }
 
   Text incoming;
   bool finishes = false;
