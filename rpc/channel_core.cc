@@ -71,8 +71,8 @@ absl::Status CheckOptions(const ChannelOptions& options) {
     return absl::InvalidArgumentError(
         "ChannelOptions::health_check_service is not for pick_first, which leaves a server only when it is gone");
   }
-  if (options.idle_timeout <= absl::ZeroDuration()) {
-    return absl::InvalidArgumentError("ChannelOptions::idle_timeout must be positive");
+  if (options.idle_timeout <= absl::ZeroDuration() || options.default_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("ChannelOptions::idle_timeout and default_timeout must be positive");
   }
   if (options.connect_timeout < absl::ZeroDuration()) {
     return absl::InvalidArgumentError("ChannelOptions::connect_timeout is negative");
@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<ChannelCore>> ChannelCore::Open(Network* network,
   if (!loops.ok()) return loops.status();
   if (absl::Status made = core->MakeLanes(network, *loops); !made.ok()) return made;
   core->OnEachLane(&ChannelLane::Open);
-  if (absl::Status started = core->StartNames(); !started.ok()) return started;
+  if (absl::Status started = core->StartNames(network); !started.ok()) return started;
   return core;
 }
 
@@ -161,9 +161,11 @@ absl::Status ChannelCore::MakeLanes(Network* network, const std::vector<transpor
   return absl::OkStatus();
 }
 
-absl::Status ChannelCore::StartNames() {
+absl::Status ChannelCore::StartNames(Network* network) {
   if (!ServerNames::NamesMany(target_)) return absl::OkStatus();
-  return names_->Start(target_, options_.names, [lanes = lanes_.lanes, target = target_](auto list) {
+  NameSourceOptions names = options_.names;
+  if (names.seed == 0) names.seed = network->RandomSeed();
+  return names_->Start(target_, names, [lanes = lanes_.lanes, target = target_](auto list) {
     // Where an older list holds, nobody would notice.
     if (!list.ok()) {
       Log(Severity::kWarning, absl::StrCat("channel to ", target, ": its list of servers: ", list.status().ToString()));

@@ -64,7 +64,7 @@ class ChannelCore {
   ChannelCore(std::string target, const ChannelOptions& options);
   absl::StatusOr<std::vector<transport::EventLoop*>> StartLoops(Network* network);
   absl::Status MakeLanes(Network* network, const std::vector<transport::EventLoop*>& loops);
-  absl::Status StartNames();
+  absl::Status StartNames(Network* network);
   void OnEachLane(void (ChannelLane::*what)());
 
   static void ShutDownOwned(Lanes& lanes);

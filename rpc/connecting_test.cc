@@ -181,6 +181,16 @@ TEST_F(ConnectingTest, PolicyOfWhatNoCallIsNamedIsRefusedAtOnce) {
   }
 }
 
+TEST_F(ConnectingTest, TimeoutsThatLeaveNoTimeAreRefusedAtOnce) {
+  ChannelOptions calls = options_;
+  calls.default_timeout = absl::ZeroDuration();
+  ChannelOptions idle = options_;
+  idle.idle_timeout = absl::Seconds(-1);
+  for (const ChannelOptions& options : {calls, idle}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(rpc::ChannelCore::Open(&network_, "host:1", options).status()));
+  }
+}
+
 TEST_F(ConnectingTest, OptionsOfOneServerAreCheckedLikeThoseOfMany) {
   ChannelOptions balanced = options_;
   balanced.balancing.maglev_table_size = 4;

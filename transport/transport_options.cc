@@ -52,6 +52,9 @@ absl::Status CheckOptions(const TransportOptions& options) {
   status.Update(CheckPositive("memory_wait_timeout", options.memory_wait_timeout));
   status.Update(CheckPositive("ack_timeout", options.ack_timeout));
   status.Update(CheckPositive("handshake_timeout", options.handshake_timeout));
+  if (options.keepalive_interval != absl::ZeroDuration()) {
+    status.Update(CheckPositive("keepalive_interval", options.keepalive_interval));
+  }
   status.Update(CheckPositive("keepalive_timeout", options.keepalive_timeout));
   status.Update(CheckPositive("drain_timeout", options.drain_timeout));
   return status;

@@ -44,6 +44,14 @@ TEST(TransportOptions, ADurationThatNeverEndsTheWaitIsRejected) {
   EXPECT_EQ(CheckOptions(options).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(TransportOptions, AnIntervalOfNoProbesIsZeroAndNotLess) {
+  TransportOptions options;
+  options.keepalive_interval = absl::ZeroDuration();
+  EXPECT_TRUE(CheckOptions(options).ok());
+  options.keepalive_interval = absl::Seconds(-1);
+  EXPECT_EQ(CheckOptions(options).message(), "keepalive_interval is -1s; it must be positive");
+}
+
 TEST(DeviceSelection, ASoftAddressMeansTheSoftwareDeviceAlone) {
   const auto candidates = SelectDevices(*ParseAddress("soft://127.0.0.1:1"), "auto");
   ASSERT_TRUE(candidates.ok()) << candidates.status();

@@ -47,8 +47,8 @@ class EtcdClient {
   // Under which this key is; 0: none, or there is no such key.
   absl::StatusOr<int64_t> LeaseOf(absl::string_view key);
   // Reports every change from that revision on, until it ends; returns why, never OK. DeadlineExceeded: it has lasted
-  // `how_long`. OutOfRange: the revision is compacted. After these two the same endpoint is the next. Aborted, in its
-  // words: etcd does not go on, because its member has lost the others, for instance.
+  // `how_long`, or was not connected in time. OutOfRange: the revision is compacted. After these the same endpoint is
+  // the next. Aborted, in its words: etcd does not go on, because its member has lost the others, for instance.
   absl::Status Watch(absl::string_view prefix, int64_t from_revision, absl::Duration how_long,
                      absl::FunctionRef<void(const std::vector<EtcdChange>&)> on_changes);
 

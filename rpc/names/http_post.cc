@@ -36,6 +36,11 @@ Headers HeadersOf(const LibCurl& curl, const HttpPost& post) {
   return headers;
 }
 
+// At least one: none would be for ever.
+long Milliseconds(absl::Duration timeout) {
+  return static_cast<long>(absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1))));
+}
+
 void Configure(const LibCurl& curl, CURL* easy, const HttpPost& post, curl_slist* headers, Receiver* receiver) {
   curl.easy_setopt(easy, CURLOPT_URL, post.url.c_str());
   curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
@@ -47,9 +52,9 @@ void Configure(const LibCurl& curl, CURL* easy, const HttpPost& post, curl_slist
   curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl.easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 10L);
   curl.easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 2L);
-  curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(absl::ToInt64Milliseconds(post.connect_timeout)));
+  curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(post.connect_timeout));
   if (post.timeout != absl::InfiniteDuration()) {
-    curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(absl::ToInt64Milliseconds(post.timeout)));
+    curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, Milliseconds(post.timeout));
   }
   curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Receive);
   curl.easy_setopt(easy, CURLOPT_WRITEDATA, receiver);

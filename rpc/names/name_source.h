@@ -30,7 +30,7 @@ class BackgroundThread;
 class NameLookup;
 
 struct NameSourceOptions {
-  uint64_t seed = 0;                                           // Of jitter; differs by client.
+  uint64_t seed = 0;                                           // Of jitter; of a channel, 0 is one of its own.
   absl::Duration dns_interval = absl::Seconds(30);             // Between look-ups that succeed, give or take a fifth.
   absl::Duration dns_refresh_interval_min = absl::Seconds(1);  // Refresh asks no more often.
   absl::Duration dns_try_timeout = absl::Seconds(2);           // Of one query to one server; there are three tries.

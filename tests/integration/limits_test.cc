@@ -87,6 +87,14 @@ class LimitsTest : public testing::Test {
   std::unique_ptr<Server> server_;
 };
 
+TEST_F(LimitsTest, TransportOptionsThatMakeNoSenseAreRefusedWhenTheChannelIsMade) {
+  ChannelOptions options;
+  options.transport.receive_buffer_bytes = 100;
+  const absl::Status status = Channel::Create("host:1", options).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("receive_buffer_bytes is 100"));
+}
+
 TEST_F(LimitsTest, ARequestPastTheServersLimitIsRefusedWithBothNumbersAndTheConnectionLives) {
   ServerOptions options;
   options.transport.message_bytes_max = kSmallLimit;
