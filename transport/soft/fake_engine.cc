@@ -180,11 +180,16 @@ int DestroySharedReceiveQueue(ibv_srq* queue) {
 
 // link.h
 
-void AbandonOffer(ibv_qp* qp) {}
+void AbandonOffer(ibv_qp* qp) {
+  std::lock_guard<std::mutex> lock(TheFake().mu);
+  TheFake().queue_pairs[qp->qp_num].offered = false;
+}
 
 absl::StatusOr<LinkOffer> MakeOffer(ibv_qp* qp, const LinkParameters& parameters) {
   std::lock_guard<std::mutex> lock(TheFake().mu);
-  TheFake().queue_pairs[qp->qp_num].parameters = parameters;
+  FakeQueuePair& offering = TheFake().queue_pairs[qp->qp_num];
+  if (std::exchange(offering.offered, true)) return absl::FailedPreconditionError("it has made an offer");
+  offering.parameters = parameters;
   return OfferOf(qp->qp_num);
 }
 
@@ -219,7 +224,9 @@ void OnPeerGone(ibv_qp* qp) {
 
 // stream_link.h: by TCP fake queue pairs are offered, and no more.
 
-absl::StatusOr<LinkOffer> MakeStreamOffer(ibv_qp*, const LinkParameters&) { return LinkOffer{}; }
+absl::StatusOr<LinkOffer> MakeStreamOffer(ibv_qp* qp, const LinkParameters& parameters) {
+  return MakeOffer(qp, parameters);
+}
 
 absl::StatusOr<LinkOffer> AcceptStreamOffer(ibv_qp*, const LinkOffer&, std::shared_ptr<Stream>, const LinkParameters&) {
   return absl::UnimplementedError("no streams");

@@ -21,6 +21,7 @@ struct FakeQueuePair {
   uint32_t peer_number = 0;  // 0 = not linked.
   pid_t peer_pid = 0;
   LinkParameters parameters;
+  bool offered = false;  // And not abandoned: a queue pair makes one offer.
   int peer_gone_count = 0;
   int error_count = 0;  // Moves to ERR.
   bool destroyed = false;
