@@ -60,7 +60,12 @@ def from_json(text: str) -> Comparison:
 
 
 def save(measured: Comparison, path: pathlib.Path) -> None:
-    """Whole or not at all: whoever interrupts this, or a full disk, leaves what was there."""
+    """Whole or not at all: whoever interrupts this, or a full disk, leaves what was there. What is no file, such as
+    /dev/stdout, is written to."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_text(to_json(measured), encoding="utf-8")
+        return
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         unfinished.write_text(to_json(measured), encoding="utf-8")

@@ -208,6 +208,17 @@ class TableTest(unittest.TestCase):
                     path.write_text(text)
                     comparison.load(path)
 
+    def test_a_link_and_what_is_no_file_are_written_to(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "figures.json")
+            link = pathlib.Path(name, "link")
+            link.symlink_to(path)
+            comparison.save(MEASURED, link)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(comparison.load(path), MEASURED)
+            comparison.save(MEASURED, pathlib.Path(os.devnull))
+            self.assertTrue(pathlib.Path(os.devnull).is_char_device())
+
     def test_what_was_saved_stays_if_more_cannot_be_saved(self):
         with tempfile.TemporaryDirectory() as name:
             path = pathlib.Path(name, "figures.json")

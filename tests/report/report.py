@@ -5,8 +5,8 @@
 
 EVENTS is the file that --build_event_json_file wrote, BAZEL_STATUS is bazel's exit status, GUESTS what
 tests/soft_roce/run_suite counted on devices of a guest's kernel (counts.json), which is added. A test program counts as
-many tests as its test.xml has cases; one that leaves no report, does not end well, or does not build counts as one
-failure at least, and so does anything else that made bazel fail. Exits with 0 only if nothing failed and something ran.
+many tests as its test.xml has cases, and as one where it leaves no report; one that does not end well, or does not
+build, counts as one failure at least, and so does anything else that made bazel fail. Exits with 0 only if nothing failed and something ran.
 """
 
 import json
