@@ -303,11 +303,12 @@ bool HonestMessageArrives(LinkedPair& honest, uint64_t id) {
 
 TEST(HostileProcess, ScribblingHurtsOnlyItsOwnConnections) {
   constexpr int kConnections = 40;
-  constexpr uint64_t kMessages = 100;  // Of the honest peer, for each connection of the hostile one.
+  constexpr int kConnectionsMax = 2000;  // Where the hostile process has no processor to attack with.
+  constexpr uint64_t kMessages = 100;    // Of the honest peer, for each connection of the hostile one.
   LinkedPair honest({.with_channel = true});
   HostileProcess hostile("scribbler");
   int failed = 0;  // Of the hostile peer's connections.
-  for (int i = 0; i < kConnections; ++i) {
+  for (int i = 0; i < kConnections || (failed == 0 && i < kConnectionsMax); ++i) {
     ExposedQueuePair exposed(honest.left);
     hostile.Link(exposed.get());
     for (uint64_t id = 0; id < kMessages; ++id) {
