@@ -6,10 +6,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/completion_waiter.h"
+#include "rpc/executor/callback_scope.h"
 #include "transport/log.h"
 #include "transport/start_thread.h"
 

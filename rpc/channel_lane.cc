@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/client_interception.h"
 #include "rpc/core/balancing/stable_hash.h"
+#include "rpc/executor/callback_scope.h"
 
 namespace verbena::rpc {
 namespace {

@@ -18,7 +18,7 @@
 #include "rpc/cancel/call_canceller.h"
 #include "rpc/cancel/nested_calls.h"
 #include "rpc/client_context.h"
-#include "rpc/handler_scope.h"
+#include "rpc/executor/handler_scope.h"
 #include "transport/event_loop.h"
 
 namespace verbena::rpc {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/load_field.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/metadata_codec.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/executor/callback_scope.h"
 #include "transport/loop_handle.h"
 
 namespace verbena::rpc {

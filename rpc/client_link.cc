@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
 #include "rpc/client_connection.h"
+#include "rpc/executor/callback_scope.h"
 
 namespace verbena::rpc {
 namespace {

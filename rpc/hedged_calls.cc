@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/client_call_binding.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/protobuf_bytes.h"
 
 namespace verbena::rpc {

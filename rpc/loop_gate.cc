@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "rpc/callback_scope.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/server_call.h"
 
 namespace verbena::rpc {

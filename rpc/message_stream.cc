@@ -1,8 +1,8 @@
 #include "rpc/message_stream.h"
 
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
 #include "rpc/core/metadata_codec.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/outgoing_message.h"
 #include "rpc/protobuf_bytes.h"
 

@@ -5,11 +5,11 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
 #include "rpc/core/load_field.h"
 #include "rpc/core/message_kind.h"
 #include "rpc/core/status_codec.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/server_loop.h"
 
 namespace verbena::rpc {

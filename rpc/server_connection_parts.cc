@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rpc/callback_scope.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/server_connection.h"
 #include "rpc/server_loop.h"
 

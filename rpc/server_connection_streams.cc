@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "rpc/callback_scope.h"
 #include "rpc/core/metadata_codec.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/server_connection.h"
 #include "rpc/server_loop.h"
 

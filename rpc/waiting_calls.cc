@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "rpc/callback_scope.h"
 #include "rpc/certainty.h"
+#include "rpc/executor/callback_scope.h"
 
 namespace verbena::rpc {
 

@@ -2,8 +2,8 @@
 
 #include "absl/status/status.h"
 #include "rpc/attachment/arriving_attachment.h"
-#include "rpc/callback_scope.h"
 #include "rpc/completion_waiter.h"
+#include "rpc/executor/callback_scope.h"
 #include "transport/event_loop.h"
 
 namespace verbena {

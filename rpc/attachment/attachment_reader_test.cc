@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "rpc/attachment/arriving_attachment.h"
-#include "rpc/callback_scope.h"
 #include "rpc/coroutine/testing/started.h"
+#include "rpc/executor/callback_scope.h"
 #include "rpc/server_context.h"
 #include "rpc/testing/manual_loop.h"
 

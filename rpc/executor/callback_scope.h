@@ -3,8 +3,8 @@
 //
 // Owner: a call-back's stack frame. Thread: its own.
 
-#ifndef VERBENA_RPC_CALLBACK_SCOPE_H_
-#define VERBENA_RPC_CALLBACK_SCOPE_H_
+#ifndef VERBENA_RPC_EXECUTOR_CALLBACK_SCOPE_H_
+#define VERBENA_RPC_EXECUTOR_CALLBACK_SCOPE_H_
 
 #include <utility>
 
@@ -28,4 +28,4 @@ class CallbackScope {
 
 }  // namespace verbena::rpc
 
-#endif  // VERBENA_RPC_CALLBACK_SCOPE_H_
+#endif  // VERBENA_RPC_EXECUTOR_CALLBACK_SCOPE_H_

@@ -3,8 +3,8 @@
 //
 // Owner: a stack frame of the runtime, around the handler. Thread: its own.
 
-#ifndef VERBENA_RPC_HANDLER_SCOPE_H_
-#define VERBENA_RPC_HANDLER_SCOPE_H_
+#ifndef VERBENA_RPC_EXECUTOR_HANDLER_SCOPE_H_
+#define VERBENA_RPC_EXECUTOR_HANDLER_SCOPE_H_
 
 #include "rpc/coroutine/ambient.h"
 
@@ -31,4 +31,4 @@ class HandlerScope {
 
 }  // namespace verbena::rpc
 
-#endif  // VERBENA_RPC_HANDLER_SCOPE_H_
+#endif  // VERBENA_RPC_EXECUTOR_HANDLER_SCOPE_H_
