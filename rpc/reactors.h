@@ -6,8 +6,8 @@
 // followed by its reaction, exactly once, also when the call ends early. Beside a message may travel an attachment, as
 // in blocking_stream.h. Operations that several threads start have no order between them. What a reaction throws ends
 // the call as INTERNAL, with what it said; at a server as by Finish, so that OnDone follows without one of the
-// reactor's own. OnDone is the last reaction: after it nothing touches the reactor, which may then delete itself; what
-// it throws is a line in the log.
+// reactor's own. What is thrown after Finish, or by OnDone, is a line in the log. OnDone is the last reaction: after it
+// nothing touches the reactor, which may then delete itself.
 
 #ifndef VERBENA_RPC_REACTORS_H_
 #define VERBENA_RPC_REACTORS_H_
@@ -66,12 +66,16 @@ class ServerReactor : public StreamReactor {
   void Bind(std::shared_ptr<MessageStream> stream, Responder responder);
 
  private:
-  void OnThrown(absl::Status thrown) final { Finish(std::move(thrown)); }
+  void OnThrown(absl::Status thrown) final;
   void OnAllDone() final { OnDone(); }
 
+  // False: it had finished before, which holds.
+  bool FinishOnce(absl::Status status);
+
   std::mutex finish_mu_;
-  Responder responder_ ABSL_GUARDED_BY(finish_mu_);  // Null: the handler has not returned yet, or Finish took it.
-  std::unique_ptr<absl::Status> finished_ ABSL_GUARDED_BY(finish_mu_);  // By Finish before there was a responder.
+  Responder responder_ ABSL_GUARDED_BY(finish_mu_);  // Null: the handler has not returned yet, or it has finished.
+  bool has_finished_ ABSL_GUARDED_BY(finish_mu_) = false;
+  absl::Status early_end_ ABSL_GUARDED_BY(finish_mu_);  // What it finished with before there was a responder.
 };
 
 // What a generated service does with the reactor that its handler returned. Null: the method is not implemented.

@@ -1,15 +1,18 @@
 // Reactions that throw, at either end.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rpc/certainty.h"
 #include "rpc/reactors.h"
 #include "rpc/testing/stream_fixture.h"
+#include "transport/log.h"
 
 namespace verbena {
 namespace {
@@ -79,10 +82,15 @@ TEST_F(ThrowingReactorTest, OfAServerEndsItsCallAsInternalWithWhat) {
   EXPECT_EQ(GetCertainty(end), Certainty::kExecuted);
 }
 
-TEST_F(ThrowingReactorTest, OfAServerThatHasFinishedChangesNothing) {
+TEST_F(ThrowingReactorTest, OfAServerThatHasFinishedIsALineInTheLog) {
+  std::vector<std::string> lines;
+  SetLogSink([&](Severity, absl::string_view text) { lines.emplace_back(text); });
   ThrowingHandler handler;
   handler.finishes = true;
   EXPECT_EQ(EndWith(handler).message(), "what it had to say");
+  SetLogSink({});
+  EXPECT_THAT(lines, ::testing::ElementsAre("the reaction threw: out of luck, after its Finish",
+                                            "the last reaction threw: nobody hears it"));
 }
 
 TEST_F(ThrowingReactorTest, OfAServerMayThrowAgainWhenTheNextReadFails) {
