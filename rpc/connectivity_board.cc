@@ -3,8 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/run_catching.h"
-#include "transport/log.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 namespace {
@@ -50,11 +49,7 @@ void ConnectivityBoard::Tell(std::unique_lock<std::mutex>& lock) {
     untold_.pop_front();
     if (callback_ == nullptr) continue;
     lock.unlock();
-    try {
-      callback_(state);
-    } catch (...) {
-      Log(Severity::kWarning, StatusOfThrown("a connectivity call-back").message());
-    }
+    RunLogging("a connectivity call-back", [&] { callback_(state); });
     lock.lock();
   }
   telling_ = false;

@@ -8,6 +8,7 @@
 #include "base/run_catching.h"
 #include "rpc/executor/cooperative_thread.h"
 #include "transport/log.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 namespace {
@@ -59,11 +60,8 @@ absl::Status TellOfStart(const std::vector<Service*>& services) {
 
 void TellOfDrain(const std::vector<Service*>& services) {
   for (Service* service : services) {
-    const absl::Status told = RunCatching(absl::StrCat(service->full_name(), "::OnServerDrain"), [service] {
-      service->OnServerDrain();
-      return absl::OkStatus();
-    });
-    if (!told.ok()) Log(Severity::kWarning, absl::StrCat("the server drains all the same: ", told.message()));
+    RunLogging(absl::StrCat("the server drains all the same: ", service->full_name(), "::OnServerDrain"),
+               [service] { service->OnServerDrain(); });
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/run_catching.h"
 #include "rpc/message_stream.h"
-#include "transport/log.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 
@@ -60,11 +60,7 @@ void StreamReactor::EndForThrown() { OnThrown(StatusOfThrown("the reaction")); }
 
 void StreamReactor::Release() {
   if (to_come_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  try {
-    OnAllDone();
-  } catch (...) {
-    Log(Severity::kWarning, StatusOfThrown("the last reaction").message());
-  }
+  RunLogging("the last reaction", [this] { OnAllDone(); });
 }
 
 }  // namespace verbena::rpc

@@ -13,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "base/run_catching.h"
 #include "rpc/client_call_binding.h"
 #include "rpc/core/certainty.h"
 #include "rpc/core/method_kind.h"
@@ -21,7 +20,7 @@
 #include "rpc/message_stream.h"
 #include "rpc/protobuf_bytes.h"
 #include "rpc/unary_call.h"
-#include "transport/log.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 
@@ -76,11 +75,7 @@ inline void FinishCall(UserCall&& call, absl::Status status, MessageStream::Unre
   if (call.certainty > GetCertainty(status)) SetCertainty(&status, call.certainty);
   if (call.stream != nullptr) call.stream->End(unread);
   CallDone done = std::move(call.done);  // The call's memory may be another's before it returns.
-  try {
-    done(std::move(status));
-  } catch (...) {
-    Log(Severity::kWarning, StatusOfThrown("a call's completion").message());
-  }
+  RunLogging("a call's completion", [&] { done(std::move(status)); });
 }
 
 }  // namespace verbena::rpc

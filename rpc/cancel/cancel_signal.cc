@@ -2,19 +2,12 @@
 
 #include <utility>
 
-#include "base/run_catching.h"
-#include "transport/log.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 namespace {
 
-void RunLogging(CancelSignal::Callback& callback) {
-  try {
-    callback();
-  } catch (...) {
-    Log(Severity::kWarning, StatusOfThrown("a cancel callback").message());
-  }
-}
+constexpr absl::string_view kWho = "a cancel callback";
 
 }  // namespace
 
@@ -29,7 +22,7 @@ void CancelSignal::Cancel() {
   lock.unlock();
   if (nested_calls != nullptr) nested_calls->Cancel();
   if (callback == nullptr) return;
-  RunLogging(callback);
+  RunLogging(kWho, callback);
   callback = nullptr;  // What it holds is no longer used when others hear that it has returned.
   if (run.finished) return;
   lock.lock();
@@ -49,7 +42,7 @@ void CancelSignal::SetCallback(Callback callback) {
       return;
     }
   }
-  if (callback != nullptr) RunLogging(callback);
+  if (callback != nullptr) RunLogging(kWho, callback);
 }
 
 std::shared_ptr<NestedCalls> CancelSignal::nested_calls(absl::Time deadline) {

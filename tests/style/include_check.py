@@ -57,6 +57,7 @@ TRANSPORT_FOR_RPC = {
     "transport/log.h",
     "transport/payload_memory.h",
     "transport/registered_memory.h",
+    "transport/run_logging.h",
     "transport/start_thread.h",
 }
 
