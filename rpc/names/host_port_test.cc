@@ -34,6 +34,7 @@ TEST(HostPort, ServersMayNameTheirDevice) {
   EXPECT_TRUE(CheckServerAddress("soft://a:70").ok());
   EXPECT_TRUE(CheckServerAddress("rdma://[::1]:70").ok());
   EXPECT_EQ(Words(CheckServerAddress("tcp://a:70")), "\"tcp://a:70\": unknown scheme; write host:port");
+  EXPECT_EQ(Words(CheckServerAddress("soft://")), "\"soft://\": the port is missing; write host:port");
 }
 
 TEST(HostPort, ListsAreReadInOrder) {
