@@ -19,8 +19,8 @@ EtcdLookup::EtcdLookup(EtcdPlace place, Watcher watcher, const NameSourceOptions
       prefix_(std::move(place.prefix)),
       interval_(options.etcd_interval),
       client_(std::move(place.endpoints), options.etcd_timeout, this),
-      retry_(RetryOptions(options), options.seed),
-      random_(options.seed) {}
+      random_(options.seed),
+      retry_(RetryOptions(options), random_.Next()) {}
 
 void EtcdLookup::Run() {
   while (!stopping()) {

@@ -42,8 +42,8 @@ class EtcdLookup final : public NameLookup {
   const std::string prefix_;
   const absl::Duration interval_;
   EtcdClient client_;
-  Reconnect retry_;
   SplitMix64 random_;
+  Reconnect retry_;
   std::map<std::string, std::string> values_;  // By key.
   absl::Status bad_;                           // What is wrong with the first of them that is not understood.
 };
