@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is measured here, one table after the other: what a call costs, and calls beside raw verbs, gRPC, Cap'n Proto, UCX
-# and libfabric.
+# What is measured here, one table after the other: calls beside raw verbs, gRPC, Cap'n Proto, UCX and libfabric, and
+# what a call costs.
 #
 #   ./benchmarks/run.sh [FOLDER] [OPTION...]    the tables; and in FOLDER the tables as text, comparison.json, and charts
 #
@@ -17,10 +17,10 @@ fi
 if [[ ${1:---} == --* ]]; then folder="$(mktemp -d)"; else folder="$(realpath -m "$1")"; shift; fi
 mkdir -p "$folder"
 tools/install_deps.sh
+benchmarks/peers/compare --json="$folder/comparison.json" --charts="$folder" "$@" | tee "$folder/comparison.md"
 bazel --nohome_rc build //benchmarks/call_cost
 for in_flight in 1 64; do
   echo "What a call of 64 B costs, $in_flight in flight:"
   benchmarks/call_cost/call_cost.py --in_flight=$in_flight
 done | tee "$folder/call_cost.txt"
-benchmarks/peers/compare --json="$folder/comparison.json" --charts="$folder" "$@" | tee "$folder/comparison.md"
 echo "benchmarks/run.sh: the figures and charts are in $folder"

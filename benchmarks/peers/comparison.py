@@ -66,12 +66,26 @@ def save(measured: Comparison, path: pathlib.Path) -> None:
     if path.exists() and not path.is_file():
         path.write_text(to_json(measured), encoding="utf-8")
         return
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished = _unfinished(path)
     try:
         unfinished.write_text(to_json(measured), encoding="utf-8")
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def check_place(path: pathlib.Path) -> None:
+    """Before hours are measured: raises OSError where save would."""
+    path = path.resolve()
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder")
+    if path.is_file() or not path.exists():
+        _unfinished(path).touch()
+        _unfinished(path).unlink()
+
+
+def _unfinished(path: pathlib.Path) -> pathlib.Path:
+    return path.with_name(f".{path.name}.unfinished")
 
 
 def load(path: pathlib.Path) -> Comparison:

@@ -230,10 +230,21 @@ class TableTest(unittest.TestCase):
             self.assertEqual(list(path.parent.iterdir()), [path])
 
 
+    def test_where_they_go_is_looked_at_and_left_as_it_was(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "figures.json")
+            comparison.check_place(path)
+            self.assertEqual(list(path.parent.iterdir()), [])
+            comparison.save(MEASURED, path)
+            comparison.check_place(path)
+            self.assertEqual(comparison.load(path), MEASURED)
+
+
 class OptionsTest(unittest.TestCase):
     def test_what_cannot_be_measured_or_written_is_refused_at_once(self):
         program = pathlib.Path(__file__).resolve().with_name("compare")
-        for option in ("--rounds=0", "--seconds=0", "--seconds=nan", "--write=/nowhere/table.md", "--write=/dev/null"):
+        for option in ("--rounds=0", "--seconds=0", "--seconds=nan", "--write=/nowhere/table.md", "--write=/dev/null",
+                       "--json=/nowhere/figures.json", "--json=/", "--charts=/dev/null"):  # fmt: skip
             with self.subTest(option=option):
                 run = subprocess.run([program, option], stderr=subprocess.PIPE, text=True, check=False)
                 self.assertEqual(run.returncode, 2)
