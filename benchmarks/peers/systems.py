@@ -224,7 +224,10 @@ def _both_ends(server_command, client_command, port, environment) -> str:
 def _wait_for_listener(server, port) -> None:
     """Until somebody listens there. Not by connecting: these servers serve one client."""
     listening = "0A"
+    deadline = time.monotonic() + TIMEOUT_S
     while server.poll() is None:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{server.args[0]} does not listen on port {port} after {TIMEOUT_S} s")
         for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
             _, address, _, state = line.split()[:4]
             if state == listening and int(address.rsplit(":", 1)[1], 16) == port:
