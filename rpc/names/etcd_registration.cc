@@ -8,11 +8,11 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/run_catching.h"
 #include "rpc/core/reconnect.h"
 #include "rpc/names/background_task.h"
 #include "rpc/names/etcd_client.h"
 #include "rpc/names/host_port.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 namespace {
@@ -79,10 +79,7 @@ class RegistrationTask final : public BackgroundTask {
   void Report(const absl::Status& status) {
     if (stopping() || watcher_ == nullptr || told_ == status) return;
     told_ = status;
-    RunCatching("the watcher", [&] {
-      watcher_(status);
-      return absl::OkStatus();
-    }).IgnoreError();
+    RunLogging("a registration's watcher", [&] { watcher_(status); });
   }
 
   const std::string key_;

@@ -31,7 +31,7 @@ class EtcdRegistration {
  public:
   // OK: the address is there. Otherwise why not, or not any more; it goes on trying. Called when that changes, from a
   // thread of the registration's, not after its destructor has returned; it may destroy the registration. What it
-  // throws is dropped.
+  // throws is a line in the log.
   using Watcher = absl::AnyInvocable<void(absl::Status)>;
 
   // `uri` is etcd://host:port,…/prefix. Does not wait. InvalidArgument in words. `watcher` may be empty.

@@ -1,6 +1,6 @@
 #include "rpc/names/name_lookup.h"
 
-#include "base/run_catching.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 
@@ -19,10 +19,7 @@ void NameLookup::Refresh() {
 void NameLookup::Report(const List& list) {
   if (stopping() || told_ == list) return;
   told_ = list;
-  RunCatching("the watcher", [this] {
-    watcher_(*told_);
-    return absl::OkStatus();
-  }).IgnoreError();
+  RunLogging("a watcher of names", [this] { watcher_(*told_); });
 }
 
 }  // namespace verbena::rpc

@@ -45,7 +45,7 @@ class NameSource {
  public:
   // Called from the source's own thread, one call at a time, perhaps before Create has returned, and not after the
   // source's destructor has returned. It must not block for long: the source waits meanwhile. It may destroy the
-  // source. What it throws is dropped.
+  // source. What it throws is a line in the log.
   using Watcher = absl::AnyInvocable<void(absl::StatusOr<std::vector<ServerAddress>>)>;
 
   // Starts looking; does not wait. InvalidArgument, quoting what is wrong with the uri or which option is; what cannot

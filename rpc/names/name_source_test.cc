@@ -4,10 +4,13 @@
 
 #include <future>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "rpc/names/testing/temporary_folder.h"
 #include "rpc/names/testing/watched_lists.h"
+#include "transport/log.h"
 
 namespace verbena::rpc {
 namespace {
@@ -81,7 +84,9 @@ TEST(NameSource, WatcherMayDestroyItsSource) {
   EXPECT_EQ(told.Next(), "a:1");
 }
 
-TEST(NameSource, WhatAWatcherThrowsIsDropped) {
+TEST(NameSource, WhatAWatcherThrowsIsALineInTheLog) {
+  std::vector<std::string> lines;
+  SetLogSink([&](Severity, absl::string_view text) { lines.emplace_back(text); });
   const TemporaryFolder folder;
   folder.Write("servers", "a:1\n");
   Told told;
@@ -93,6 +98,9 @@ TEST(NameSource, WhatAWatcherThrowsIsDropped) {
   EXPECT_EQ(told.Next(), "a:1");
   folder.Replace("servers", "b:1\n");
   EXPECT_EQ(told.Next(), "b:1");
+  source->reset();
+  SetLogSink({});
+  EXPECT_EQ(lines, std::vector<std::string>(2, "a watcher of names threw: of the test"));
 }
 
 TEST(NameSource, DestructorWaitsForTheWatcher) {

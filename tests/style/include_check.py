@@ -67,13 +67,15 @@ PUBLIC_TESTING = re.compile(r"testing/(?:in_process_server|virtual_time_server|n
 # All that the coroutine layer knows beside itself: calls stand on it, not under it.
 BELOW_COROUTINES = ("rpc/coroutine/", "transport/event_loop.h", "transport/loop_handle.h")
 
-# All that name sources know beside themselves: what they hand out, when to try again, and how a thread is started. They
-# stand beside calls.
+# All that name sources know beside themselves: what they hand out, when to try again, how a thread is started, and the
+# log. They stand beside calls.
 BELOW_NAMES = (
     "rpc/names/",
     "rpc/core/balancing/server_address.h",
     "rpc/core/reconnect.h",
     "rpc/core/split_mix.h",
+    "transport/log.h",
+    "transport/run_logging.h",
     "transport/start_thread.h",
 )
 
