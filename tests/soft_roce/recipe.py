@@ -29,11 +29,14 @@ class Recipe:
         if missing := _missing(self.run_with + self.built_with):
             raise GuestError(f"there is no program {missing[0]}: run tools/install_deps.sh")
         root = cache_root()
-        root.mkdir(parents=True, exist_ok=True)
-        log = BuildLog(root / f"{self.kind}.log")
-        version = candidate(self.package, log)
-        key = f"{self.kind}-{version}-{self.digest()}"
-        return get_or_build(root, key, lambda folder: self.build(version, folder, log))
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            log = BuildLog(root / f"{self.kind}.log")
+            version = candidate(self.package, log)
+            key = f"{self.kind}-{version}-{self.digest()}"
+            return get_or_build(root, key, lambda folder: self.build(version, folder, log))
+        except OSError as error:
+            raise GuestError(f"it cannot be built under {root}: {error}") from error
 
     def digest(self) -> str:
         """Changes when what is built from the same packages does."""

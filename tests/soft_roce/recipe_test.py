@@ -50,6 +50,11 @@ class RecipeTest(unittest.TestCase):
         with self.assertRaisesRegex(GuestError, "no program no-such-packer"):
             recipe.install()
 
+    def test_where_nothing_can_be_written_it_says_where(self):
+        with tempfile.NamedTemporaryFile() as file, mock.patch.dict(os.environ, XDG_CACHE_HOME=file.name):
+            with self.assertRaisesRegex(GuestError, f"cannot be built under {file.name}/verbena/guest: .*Not a directory"):
+                self.recipe.install()
+
 
 if __name__ == "__main__":
     unittest.main()
