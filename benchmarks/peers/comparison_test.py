@@ -135,18 +135,31 @@ class MeasureTest(unittest.TestCase):
 
 
 class SystemCallsTest(unittest.TestCase):
-    def count(self, script):
-        return per_call.system_calls(Row(64, 1), lambda _row, _seconds: ["bash", "-c", script], "--serve")
+    def count(self, script, counted=None):
+        """Of a program that is `script`. `$serve` in it is a server's part: it lasts until it has been counted."""
+        count_of_family = per_call._count_of_family
+        with tempfile.TemporaryDirectory() as folder:
+            over = pathlib.Path(folder, "over")
+
+            def count(process):
+                try:
+                    return counted or count_of_family(process)
+                finally:
+                    over.touch()
+
+            serve = f"bash -c 'until [[ -e {over} ]]; do sleep 0.05; done' --serve"
+            command = ["bash", "-c", script.replace("$serve", serve)]
+            with unittest.mock.patch.object(per_call, "_count_of_family", count):
+                return per_call.system_calls(Row(64, 1), lambda _row, _seconds: command, "--serve")
 
     def test_a_program_that_fails_or_starts_no_server_says_so(self):
         with self.assertRaises(RuntimeError):
             self.count("exit 0")
         with self.assertRaises(subprocess.CalledProcessError):
-            self.count("bash -c 'sleep 1.5; :' --serve; exit 3")
+            self.count("$serve; exit 3")
 
     def test_calls_are_counted_by_the_rate_that_the_program_says(self):
-        with unittest.mock.patch.object(per_call, "_count_of_family", lambda _process: 200):
-            said = self.count("""bash -c 'sleep 0.8; :' --serve; echo '{"calls_per_second": 1000}'""")
+        said = self.count("""$serve; echo '{"calls_per_second": 1000}'""", counted=200)
         self.assertEqual(said, {"system_calls": 0.5})
 
 
