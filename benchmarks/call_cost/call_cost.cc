@@ -1,8 +1,9 @@
 // What one call costs, for tools that count: both ends on one thread and one event loop, so that the counts are the
-// same in each run. Under callgrind only the measured calls are collected (counts.py).
+// same in each run; with --issuer but for the instructions, of which two threads take more or less. Under callgrind
+// only the measured calls are collected (counts.py).
 //
-//   call_cost [--payload=64] [--in_flight=1] [--connections=1] [--streaming] [--coroutines] [--with=deadline,…]
-//     [--calls=2000]
+//   call_cost [--payload=64] [--in_flight=1] [--connections=1] [--streaming] [--coroutines] [--issuer]
+//     [--with=deadline,…] [--calls=2000]
 //
 // Prints how many seconds the measured calls took, for what is done by the clock meanwhile, and for how many of them
 // the thread was kept waiting for a processor.
@@ -46,6 +47,7 @@ ABSL_FLAG(size_t, in_flight, 1, "Calls in flight.");
 ABSL_FLAG(size_t, connections, 1, "Connections, used in turn.");
 ABSL_FLAG(bool, streaming, false, "Messages over one stream, echoed, and no calls.");
 ABSL_FLAG(bool, coroutines, false, "Both ends are coroutines.");
+ABSL_FLAG(bool, issuer, false, "A thread beside the loop makes the calls.");
 ABSL_FLAG(
     std::vector<std::string>, with, {},
     "What calls have beside a request: deadline, each one; metadata, each an entry of 32 bytes; context, each a new "
@@ -151,6 +153,9 @@ absl::Status CheckFlags() {
   if (absl::GetFlag(FLAGS_streaming) && (With("deadline") || With("metadata") || With("context"))) {
     return absl::InvalidArgumentError("--streaming: a stream's messages have no deadline, metadata or context");
   }
+  if (absl::GetFlag(FLAGS_issuer) && (absl::GetFlag(FLAGS_streaming) || absl::GetFlag(FLAGS_coroutines))) {
+    return absl::InvalidArgumentError("--issuer: of calls with call-backs only");
+  }
   return absl::OkStatus();
 }
 
@@ -190,6 +195,7 @@ absl::Status Run() {
                                                .in_flight = absl::GetFlag(FLAGS_in_flight),
                                                .streaming = absl::GetFlag(FLAGS_streaming),
                                                .coroutines = coroutines,
+                                               .issuer = absl::GetFlag(FLAGS_issuer),
                                                .deadlines = With("deadline"),
                                                .metadata = With("metadata"),
                                                .own_contexts = With("context")});

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints what one call costs, both ends together: instructions by layer, allocations, locks, locked instructions,
-system calls, doorbells.
+system calls, doorbells, posts of receives, copies.
 
   bazel build //benchmarks/call_cost && benchmarks/call_cost/call_cost.py [--payload=64] [--in_flight=1]
     [--connections=1] [--functions=N] [what else call_cost takes]
@@ -25,6 +25,8 @@ def print_counts(measured, functions):
     print(f"{measured.locked_instructions:9.2f}  locked instructions of the program's own code, without the software device")
     print(f"{measured.system_calls:9.2f}  system calls")
     print(f"{measured.doorbells:9.2f}  doorbells")
+    print(f"{measured.receive_posts:9.3f}  posts of receives")
+    print(f"{measured.copies:9.2f}  copies by libc")
     for instructions, layer, function in measured.functions[:functions]:
         print(f"{instructions:9.1f}  {layer}: {function}")
 

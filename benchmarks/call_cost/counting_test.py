@@ -33,12 +33,18 @@ fn=(3) verbena::soft::Poll()
 cfn=(5) verbena::soft::QueuePair::PostSend(ibv_send_wr const*, ibv_send_wr const**)
 calls=3 9
 21 0
+cfn=(6) verbena::soft::SharedReceiveQueue::Post(ibv_recv_wr const*, ibv_recv_wr const**)
+calls=1 9
+21 0
 ob=(2)
 fl=(2)
 fn=(2)
 100 400
 cfn=(4) pthread_mutex_lock
 calls=2 7
+100 60
+cfn=(7) __memcpy_avx_unaligned_erms
+calls=4 7
 100 60
 
 totals: 542
@@ -139,6 +145,8 @@ class CountsTest(unittest.TestCase):
         self.assertEqual(counted.locks, 1)
         self.assertEqual(counted.system_calls, 0)
         self.assertEqual(counted.doorbells, 1.5)
+        self.assertEqual(counted.receive_posts, 0.5)
+        self.assertEqual(counted.copies, 2)
 
     def test_system_calls_by_the_clock_are_no_calls(self):
         profile = callgrind_profile.Profile(collections.Counter(), collections.Counter({"epoll_wait": 50, "write": 10}))
@@ -152,8 +160,7 @@ class BaselineTest(unittest.TestCase):
 
     def _differences(self, instructions, **numbers):
         numbers = {"allocations": 0.0, "locks": 0.0, "system_calls": 0.0, "doorbells": 2.0} | numbers
-        return baseline.differences(counts.Counts({"rpc": instructions, layers.DEVICE: 9}, functions=[], **numbers),
-                                    self._RECORDED)
+        return baseline.differences(counts.Counts({"rpc": instructions, layers.DEVICE: 9}, **numbers), self._RECORDED)
 
     def test_the_recorded_counts_differ_in_nothing(self):
         self.assertEqual(self._differences(1000), [])
@@ -166,7 +173,7 @@ class BaselineTest(unittest.TestCase):
         self.assertRegex(self._differences(900)[0], "baseline.json")
 
     def test_more_than_the_budget_is_told_though_it_is_little_more(self):
-        measured = counts.Counts({"rpc": 1015, layers.DEVICE: 9}, 0.0, 0.0, 0.0, 2.0, [])
+        measured = counts.Counts({"rpc": 1015, layers.DEVICE: 9}, doorbells=2.0)
         self.assertEqual(baseline.differences(measured, self._RECORDED | {"budget": 1020}), [])
         self.assertRegex(baseline.differences(measured, self._RECORDED | {"budget": 1010})[0], "budget is 1010")
 
@@ -180,20 +187,25 @@ class BaselineTest(unittest.TestCase):
         self.assertRegex(self._differences(1000, allocations=1.0)[0], "1.00 allocations")
 
     def test_a_locked_instruction_is_told(self):
-        measured = counts.Counts({"rpc": 1000, layers.DEVICE: 9}, 0.0, 0.0, 0.0, 2.0, [], locked_instructions=3.0)
+        measured = counts.Counts({"rpc": 1000, layers.DEVICE: 9}, locked_instructions=3.0)
         self.assertRegex(baseline.differences(measured, {"locked_instructions": 2.0})[0], "3.00 locked instructions")
+
+    def test_a_copy_and_a_post_of_receives_are_told(self):
+        measured = counts.Counts({"rpc": 1000, layers.DEVICE: 9}, receive_posts=0.02, copies=9.0)
+        self.assertEqual(baseline.differences(measured, {"receive_posts": 0.01, "copies": 8.0}),
+                         ["0.020 receive posts; recorded are 0.01", "9.00 copies; recorded are 8.0"])
 
     def test_a_doorbell_is_told(self):
         self.assertRegex(self._differences(1000, doorbells=2.1)[0], "2.10 doorbells")
 
     def test_the_transports_instructions_are_held_where_they_are_recorded(self):
-        measured = counts.Counts({"transport": 1100, layers.DEVICE: 9}, 0.0, 0.0, 0.0, 2.0, [])
+        measured = counts.Counts({"transport": 1100, layers.DEVICE: 9})
         self.assertRegex(baseline.differences(measured, {"transport": 1000})[0], "1100 instructions of the transport")
         self.assertRegex(baseline.differences(measured, {"transport": 1200})[0], "baseline.json")
         self.assertEqual(baseline.differences(measured, {"transport": 1090}), [])
 
     def test_what_is_not_recorded_is_not_held(self):
-        measured = counts.Counts({"rpc": 5000}, 1.0, 7.0, 0.0, 2.0, [])
+        measured = counts.Counts({"rpc": 5000}, allocations=1.0, locks=7.0, doorbells=2.0)
         wrong = baseline.differences(measured, {"allocations": 0.0, "doorbells": 2.0})
         self.assertEqual(len(wrong), 1)
         self.assertRegex(wrong[0], "1.00 allocations")

@@ -14,8 +14,12 @@ import locked_instructions
 CALLS = 2000
 _ALLOCATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")
 _LOCKS = ("pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock")
-# What ibv_post_send calls: work requests posted together are one call.
-_DOORBELL = "verbena::soft::QueuePair::PostSend(ibv_send_wr const*"
+# What ibv_post_send calls: work requests posted together are one call. And what ibv_post_srq_recv and ibv_post_recv do.
+_DOORBELL = ("verbena::soft::QueuePair::PostSend(ibv_send_wr const*",)
+_RECEIVE_POSTS = ("verbena::soft::SharedReceiveQueue::Post(ibv_recv_wr const*",
+                  "verbena::soft::QueuePair::PostReceive(ibv_recv_wr const*")  # fmt: skip
+# Of libc, which chooses one by processor: "memcpy_avx_unaligned_erms". Those of a few bytes are no calls.
+_COPIES = ("memcpy", "memmove", "mempcpy")
 # What libc calls the kernel for on a call's way: waiting, waking, descriptors, memory and its copies. The clock is read
 # without the kernel. As callgrind names them, of several names any one; those that begin with underscores without.
 _SYSTEM_CALLS = (
@@ -34,12 +38,14 @@ class Counts:
     """For each call, both ends together."""
 
     instructions: dict  # By layer.
-    allocations: float
-    locks: float
-    system_calls: float
-    doorbells: float
-    functions: list  # (instructions, layer, function), most first.
+    allocations: float = 0.0
+    locks: float = 0.0
+    system_calls: float = 0.0
+    doorbells: float = 0.0
+    receive_posts: float = 0.0
+    copies: float = 0.0  # Whoever makes them: calls of libc for it.
     locked_instructions: float = 0.0  # Of the program's own code without the software device.
+    functions: list = dataclasses.field(default_factory=list)  # (instructions, layer, function), most first.
     seconds_kept_waiting: float = 0.0  # In all, for a processor.
 
     def without_device(self):
@@ -64,10 +70,15 @@ def count(profile, calls, seconds=0.0, program="", locked=frozenset()):
     locked_executions = sum(
         number for (object_name, function, address), number in profile.executions.items()
         if object_name == program and address in locked and layers.layer_of(object_name, function) != layers.DEVICE)
-    doorbells = sum(number for function, number in profile.calls.items() if function.startswith(_DOORBELL)) / calls
+
+    def calls_that_begin(names, clean=str):
+        return sum(number for function, number in profile.calls.items() if clean(function).startswith(names)) / calls
+
     system_calls = max(0.0, calls_of(_SYSTEM_CALLS) - seconds / _SECONDS_BETWEEN_LOOKS / calls)
-    return Counts(by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), system_calls, doorbells,
-                  sorted(functions, reverse=True), locked_executions / calls)
+    return Counts(
+        by_layer, calls_of(_ALLOCATIONS), calls_of(_LOCKS), system_calls, calls_that_begin(_DOORBELL),
+        calls_that_begin(_RECEIVE_POSTS), calls_that_begin(_COPIES, lambda function: function.lstrip("_")),
+        locked_executions / calls, sorted(functions, reverse=True))  # fmt: skip
 
 
 # The software device has no thread of its own: under callgrind a turn of the loop takes so long that the device's thread

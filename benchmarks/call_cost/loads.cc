@@ -1,7 +1,9 @@
 #include "benchmarks/call_cost/loads.h"
 
+#include <atomic>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,6 +80,49 @@ class CallLoad final : public Load {
   size_t left_ = 0;
   size_t in_flight_ = 0;
   absl::Status status_;
+};
+
+// The same by a thread beside the loop, which learns of each completion by itself.
+class IssuedLoad final : public Load {
+ public:
+  IssuedLoad(std::shared_ptr<Channel> channel, EventLoop* loop, const LoadSettings& settings)
+      : settings_(settings), loop_(*loop), stub_(std::move(channel)), calls_(settings.in_flight) {
+    for (IssuedCall& each : calls_) each.call.emplace(settings.payload_bytes);
+  }
+
+  absl::Status Run(size_t calls) override {
+    std::atomic<size_t> done = 0;
+    std::thread issuer([this, calls, &done] {
+      for (size_t i = 0; i < calls; ++i) Make(calls_[i % calls_.size()], done);
+    });
+    loop_.RunUntil([&done, calls] { return done.load(std::memory_order_acquire) == calls; });
+    issuer.join();
+    return status_;
+  }
+
+ private:
+  struct IssuedCall {
+    std::optional<Call> call;
+    std::atomic<bool> under_way = false;
+  };
+
+  void Make(IssuedCall& issued, std::atomic<size_t>& done) {
+    while (issued.under_way.load(std::memory_order_acquire)) __builtin_ia32_pause();
+    issued.under_way.store(true, std::memory_order_relaxed);
+    Call& call = *issued.call;
+    stub_.async()->Echo(call.NewContext(settings_), &call.request, &call.reply,
+                        [this, &issued, &done](absl::Status status) {
+                          status_.Update(status);
+                          issued.under_way.store(false, std::memory_order_release);
+                          done.fetch_add(1, std::memory_order_acq_rel);
+                        });
+  }
+
+  const LoadSettings settings_;
+  EventLoop& loop_;
+  Bench::Stub stub_;
+  std::vector<IssuedCall> calls_;
+  absl::Status status_;  // The loop's.
 };
 
 // So many coroutines, each of which makes one call after the other, until all have been made.
@@ -242,6 +287,7 @@ std::unique_ptr<Load> MakeLoad(std::shared_ptr<Channel> channel, EventLoop* loop
     return std::make_unique<CoroutineStreamLoad>(std::move(channel), loop, settings);
   }
   if (settings.streaming) return std::make_unique<StreamLoad>(std::move(channel), loop, settings);
+  if (settings.issuer) return std::make_unique<IssuedLoad>(std::move(channel), loop, settings);
   if (settings.coroutines) return std::make_unique<CoroutineLoad>(std::move(channel), loop, settings);
   return std::make_unique<CallLoad>(std::move(channel), loop, settings);
 }

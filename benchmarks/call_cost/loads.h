@@ -16,6 +16,7 @@ struct LoadSettings {
   size_t in_flight = 1;
   bool streaming = false;
   bool coroutines = false;
+  bool issuer = false;        // Calls are made by a thread beside the loop.
   bool deadlines = false;     // Each call has one.
   bool metadata = false;      // Each call has an entry.
   bool own_contexts = false;  // Each call has a new one, where the others use one again.
