@@ -91,11 +91,11 @@ class IssuedLoad final : public Load {
   }
 
   absl::Status Run(size_t calls) override {
-    std::atomic<size_t> done = 0;
-    std::thread issuer([this, calls, &done] {
-      for (size_t i = 0; i < calls; ++i) Make(calls_[i % calls_.size()], done);
+    done_.store(0);
+    std::thread issuer([this, calls] {
+      for (size_t i = 0; i < calls; ++i) Make(calls_[i % calls_.size()]);
     });
-    loop_.RunUntil([&done, calls] { return done.load(std::memory_order_acquire) == calls; });
+    loop_.RunUntil([this, calls] { return done_.load(std::memory_order_acquire) == calls; });
     issuer.join();
     return status_;
   }
@@ -106,22 +106,22 @@ class IssuedLoad final : public Load {
     std::atomic<bool> under_way = false;
   };
 
-  void Make(IssuedCall& issued, std::atomic<size_t>& done) {
+  void Make(IssuedCall& issued) {
     while (issued.under_way.load(std::memory_order_acquire)) __builtin_ia32_pause();
     issued.under_way.store(true, std::memory_order_relaxed);
     Call& call = *issued.call;
-    stub_.async()->Echo(call.NewContext(settings_), &call.request, &call.reply,
-                        [this, &issued, &done](absl::Status status) {
-                          status_.Update(status);
-                          issued.under_way.store(false, std::memory_order_release);
-                          done.fetch_add(1, std::memory_order_acq_rel);
-                        });
+    stub_.async()->Echo(call.NewContext(settings_), &call.request, &call.reply, [this, &issued](absl::Status status) {
+      status_.Update(status);
+      issued.under_way.store(false, std::memory_order_release);
+      done_.fetch_add(1, std::memory_order_acq_rel);
+    });
   }
 
   const LoadSettings settings_;
   EventLoop& loop_;
   Bench::Stub stub_;
   std::vector<IssuedCall> calls_;
+  std::atomic<size_t> done_ = 0;
   absl::Status status_;  // The loop's.
 };
 
