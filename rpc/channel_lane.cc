@@ -158,7 +158,9 @@ void ChannelLane::Start(UserCall&& call) {
 }
 
 void ChannelLane::StartLater(UserCall&& call) {
-  const std::shared_ptr<ChannelLane> self = shared_from_this();  // Once pushed the call may end, and the channel go.
+  // Once pushed the call may end, and the channel go. Not const: a closure would copy its own of it whenever it is
+  // moved.
+  std::shared_ptr<ChannelLane> self = shared_from_this();
   call.KeepRequest();
   handed_over_.Push(std::move(call));
   // Also if there are others: who pushed them may be held up before its Post.
