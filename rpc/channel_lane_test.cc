@@ -372,5 +372,25 @@ TEST_F(ChannelLaneTest, LoadIsHeardInAnAnswerThatNobodyAwaitsAnyMore) {
   EXPECT_LE(servers_["ada:1"]->held.size(), 5u);
 }
 
+TEST_F(ChannelLaneTest, ConnectBeforeTheFirstListConnectsToWhomThatNames) {
+  options_.connect_ahead = false;
+  StartServers({"a:1"});
+  OpenLane(rpc::PolicyKind::kRoundRobin);
+  lane_->Connect();
+  Name({"a:1"});
+  EXPECT_EQ(board_->state(), ConnectivityState::kReady);
+}
+
+TEST_F(ChannelLaneTest, ConnectGoesOnToTheNextServerWhereTheFirstIsNotThere) {
+  options_.connect_ahead = false;
+  StartServers({"b:1"});
+  OpenLane(rpc::PolicyKind::kPickFirst);
+  Name({"a:1", "b:1"});
+  EXPECT_EQ(network_.connects(), 0u);
+  lane_->Connect();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(board_->state(), ConnectivityState::kReady);
+}
+
 }  // namespace
 }  // namespace verbena
