@@ -18,7 +18,11 @@ std::vector<ServerAddress> ChooseSubset(const std::vector<ServerAddress>& server
     return Rank(MixBits(StableHash(server.text) ^ seed), server.text);
   };
   std::vector<Rank> ranks;
-  for (const ServerAddress& server : servers) ranks.push_back(rank(server));
+  absl::flat_hash_set<absl::string_view> named;
+  for (const ServerAddress& server : servers) {
+    if (named.insert(server.text).second) ranks.push_back(rank(server));
+  }
+  if (size >= ranks.size()) return servers;
   std::nth_element(ranks.begin(), ranks.begin() + (size - 1), ranks.end(), std::greater<>());
   absl::flat_hash_set<absl::string_view> chosen;
   for (size_t i = 0; i < size; ++i) chosen.insert(ranks[i].second);

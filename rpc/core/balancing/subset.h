@@ -17,8 +17,8 @@
 
 namespace verbena::rpc {
 
-// In the list's order. The whole list if `size` is zero, or not less than the list's. `client_seed` differs by client
-// and stays the same while it lives.
+// In the list's order. The whole list if `size` is zero, or not less than the list's. A server named twice is one.
+// `client_seed` differs by client and stays the same while it lives.
 std::vector<ServerAddress> ChooseSubset(const std::vector<ServerAddress>& servers, size_t size, uint64_t client_seed);
 
 }  // namespace verbena::rpc

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "rpc/core/balancing/test_servers.h"
@@ -24,6 +25,16 @@ TEST(Subset, HasTheSizeThatWasAskedForInTheListsOrder) {
 TEST(Subset, ZeroOrMoreThanThereAreIsAll) {
   EXPECT_EQ(ChooseSubset(Addresses(3), 0, 1).size(), 3u);
   EXPECT_EQ(ChooseSubset(Addresses(3), 9, 1).size(), 3u);
+}
+
+TEST(Subset, ServerThatIsNamedTwiceCountsOnce) {
+  std::vector<ServerAddress> twice = Addresses(5);
+  for (const ServerAddress& server : Addresses(5)) twice.push_back(server);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    std::set<std::string> names;
+    for (const ServerAddress& server : ChooseSubset(twice, 2, seed)) names.insert(server.text);
+    EXPECT_EQ(names.size(), 2u) << seed;
+  }
 }
 
 TEST(Subset, AtMostOneChangesWhenOneServerLeaves) {
