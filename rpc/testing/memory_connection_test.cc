@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rpc/testing/manual_loop.h"
+#include "rpc/testing/memory_network.h"
 
 namespace verbena::testing {
 namespace {
@@ -123,6 +124,19 @@ TEST_F(MemoryConnectionTest, DestroyedEndClosesThePeer) {
   loop_.RunUntilIdle();
   ASSERT_EQ(b_.closed.size(), 1u);
   EXPECT_TRUE(absl::IsUnavailable(b_.closed[0]));
+}
+
+TEST(MemoryNetwork, ListenerThatIsGoneAcceptsNothingThatWasOnItsWay) {
+  ManualLoop loop;
+  MemoryNetwork network(&loop);
+  int accepted = 0;
+  auto listener = network.Listen("server:1", {}, {&loop}, [&accepted](auto) { ++accepted; }, {});
+  ASSERT_TRUE(listener.ok());
+  network.Connect("server:1", {}, &loop, [](auto) {}, {});
+  while (network.latest_server() == nullptr) ASSERT_TRUE(loop.RunOneTask());
+  listener->reset();
+  loop.RunUntilIdle();
+  EXPECT_EQ(accepted, 0);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "rpc/testing/memory_network.h"
 
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -57,24 +58,37 @@ class MemoryNetwork::MemoryListener : public transport::Listener {
       : network_(network),
         addresses_({std::move(address)}),
         loops_(std::move(loops)),
-        on_accept_(std::make_shared<AcceptCallback>(std::move(on_accept))) {}
-  ~MemoryListener() override { Close(); }
+        acceptance_(std::make_shared<Acceptance>()) {
+    acceptance_->on_accept = std::move(on_accept);
+  }
+  ~MemoryListener() override {
+    Close();
+    const std::lock_guard lock(acceptance_->mu);
+    acceptance_->on_accept = nullptr;
+  }
   void Close() override { network_->Forget(this); }
   const std::vector<std::string>& addresses() const override { return addresses_; }
 
   transport::EventLoop* NextLoop() { return loops_[next_loop_++ % loops_.size()]; }
   void Accept(std::unique_ptr<MemoryConnection> connection) {
     transport::EventLoop* loop = connection->loop();
-    loop->Post([on_accept = on_accept_, connection = std::move(connection)]() mutable {
-      (*on_accept)(std::move(connection));
+    loop->Post([acceptance = acceptance_, connection = std::move(connection)]() mutable {
+      const std::lock_guard lock(acceptance->mu);
+      if (acceptance->on_accept != nullptr) acceptance->on_accept(std::move(connection));
     });
   }
 
  private:
+  // What the end waits for: from then on nothing is accepted, and what is on its way is dropped.
+  struct Acceptance {
+    std::mutex mu;
+    AcceptCallback on_accept ABSL_GUARDED_BY(mu);  // Null: the listener is gone.
+  };
+
   MemoryNetwork* const network_;
   const std::vector<std::string> addresses_;
   const std::vector<transport::EventLoop*> loops_;
-  const std::shared_ptr<AcceptCallback> on_accept_;
+  const std::shared_ptr<Acceptance> acceptance_;
   size_t next_loop_ = 0;
 };
 
