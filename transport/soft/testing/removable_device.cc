@@ -26,6 +26,11 @@ int DestroyId(rdma_cm_id* id) {
   return SoftApi().cm_destroy_id(id);
 }
 
+ibv_cq* CreateCompletionQueue(ibv_context* device, int entries, void* context, ibv_comp_channel* channel, int vector) {
+  RemovableDevice::completion_vectors.push_back(vector);
+  return SoftApi().create_cq(device, entries, context, channel, vector);
+}
+
 ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access) {
   if (!RemovableDevice::refuses_memory) return SoftApi().register_memory(domain, address, length, access);
   errno = ENOMEM;
@@ -54,6 +59,7 @@ verbs::VerbsApi MakeTable() {
   api.cm_get_devices = GetDevices;
   api.cm_ack_event = AckEvent;
   api.cm_destroy_id = DestroyId;
+  api.create_cq = CreateCompletionQueue;
   api.register_memory = RegisterMemory;
   api.deregister_memory = DeregisterMemory;
   api.dealloc_pd = DeallocateDomain;

@@ -17,9 +17,10 @@ class RemovableDevice {
  public:
   static const verbs::VerbsApi& Api();
 
-  static inline bool removed = false;                // The next event on any channel says so.
-  static inline bool refuses_memory = false;         // No more may be locked: registrations fail.
-  static inline std::vector<std::string> destroyed;  // "registration", "domain", "id"; in order.
+  static inline bool removed = false;                 // The next event on any channel says so.
+  static inline bool refuses_memory = false;          // No more may be locked: registrations fail.
+  static inline std::vector<int> completion_vectors;  // That completion queues were made with; in order.
+  static inline std::vector<std::string> destroyed;   // "registration", "domain", "id"; in order.
   // Called when a registration is about to be destroyed, on the thread that does. Null: nothing is.
   static inline std::function<void()> on_deregister;
   // One for each time that the connection manager was asked for its devices, on any thread.
