@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 #include "transport/device_context.h"
 #include "transport/soft/testing/removable_device.h"
@@ -19,14 +20,19 @@ class DeviceContextTest : public testing::Test {
     soft::RemovableDevice::destroyed.clear();
   }
 
-  // By an id on the device that is gone again.
-  std::shared_ptr<DeviceContext> Get() {
-    absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel_);
+  // On the device.
+  static verbs::ConnectionId BoundId(verbs::CmEventChannel& channel) {
+    absl::StatusOr<verbs::ConnectionId> id = verbs::ConnectionId::Create(channel);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(id->Bind(reinterpret_cast<const sockaddr*>(&address)), absl::OkStatus());
-    absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(*id);
+    return *std::move(id);
+  }
+
+  // By an id on the device that is gone again.
+  std::shared_ptr<DeviceContext> Get() {
+    absl::StatusOr<std::shared_ptr<DeviceContext>> device = DeviceContext::For(BoundId(channel_));
     EXPECT_TRUE(device.ok()) << device.status();
     return *device;
   }

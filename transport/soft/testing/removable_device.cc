@@ -31,6 +31,17 @@ ibv_cq* CreateCompletionQueue(ibv_context* device, int entries, void* context, i
   return SoftApi().create_cq(device, entries, context, channel, vector);
 }
 
+int CreateQueuePair(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  uint32_t& inline_bytes = attributes->cap.max_inline_data;
+  if (!RemovableDevice::has_inline && inline_bytes > 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  const int result = SoftApi().cm_create_qp(id, domain, attributes);
+  if (!RemovableDevice::has_inline) inline_bytes = 0;
+  return result;
+}
+
 ibv_mr* RegisterMemory(ibv_pd* domain, void* address, size_t length, int access) {
   if (!RemovableDevice::refuses_memory) return SoftApi().register_memory(domain, address, length, access);
   errno = ENOMEM;
@@ -60,6 +71,7 @@ verbs::VerbsApi MakeTable() {
   api.cm_ack_event = AckEvent;
   api.cm_destroy_id = DestroyId;
   api.create_cq = CreateCompletionQueue;
+  api.cm_create_qp = CreateQueuePair;
   api.register_memory = RegisterMemory;
   api.deregister_memory = DeregisterMemory;
   api.dealloc_pd = DeallocateDomain;

@@ -19,6 +19,7 @@ class RemovableDevice {
 
   static inline bool removed = false;                 // The next event on any channel says so.
   static inline bool refuses_memory = false;          // No more may be locked: registrations fail.
+  static inline bool has_inline = true;               // Queue pairs take the bytes of small SENDs when they are posted.
   static inline std::vector<int> completion_vectors;  // That completion queues were made with; in order.
   static inline std::vector<std::string> destroyed;   // "registration", "domain", "id"; in order.
   // Called when a registration is about to be destroyed, on the thread that does. Null: nothing is.
