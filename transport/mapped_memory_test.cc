@@ -1,15 +1,13 @@
 #include "transport/mapped_memory.h"
 
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <string>
 
-#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/endpoint.h"
+#include "transport/testing/mapping_flags.h"
 
 namespace verbena::transport {
 namespace {
@@ -151,18 +149,6 @@ TEST_F(MappedMemoryTest, WhatWasMovedIsUnmappedOnce) {
     EXPECT_EQ(mapper_.mapped.size(), 1u);
   }
   EXPECT_THAT(mapper_.mapped, IsEmpty());
-}
-
-// The flags that the kernel has for the mapping that begins there, from /proc/self/smaps.
-std::string FlagsOfMapping(const std::byte* first) {
-  const std::string head = absl::StrFormat("%x-", reinterpret_cast<uintptr_t>(first));
-  std::ifstream maps("/proc/self/smaps");
-  std::string line;
-  while (std::getline(maps, line) && !line.starts_with(head)) {
-  }
-  while (std::getline(maps, line) && !line.starts_with("VmFlags:")) {
-  }
-  return line;
 }
 
 TEST(MappedMemory, OfThisSystemItIsWritableAndMarkedForHugePagesWhereThereAreAny) {

@@ -8,12 +8,17 @@
 #include <thread>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/payload_memory.h"
+#include "transport/testing/mapping_flags.h"
 #include "transport/testing/pretended_numa_node.h"
 
 namespace verbena::transport {
 namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
 
 // The thread of all tests of this program, but for those that say another node: a thread that is not pinned might be
 // given other blocks in the middle of one.
@@ -114,6 +119,12 @@ TEST(PayloadArena, FindsTheBlockOfBytesInUseAndNothingElse) {
     EXPECT_FALSE(arena.Find(elsewhere.data(), 100));
   }
   EXPECT_FALSE(arena.Find(data, 1)) << "a free block is nobody's payload";
+}
+
+TEST(PayloadArena, BlocksStandInMemoryForWhichHugePagesWereAskedFor) {
+  if (!ShowsHugePages()) GTEST_SKIP() << "this kernel has no huge pages, or does not say for what they were asked";
+  const BlockRef block = *PayloadArena::Get().Allocate(size_t{10} << 20);
+  EXPECT_THAT(FlagsOfMapping(block->data()), AnyOf(HasSubstr(" hg"), HasSubstr(" ht")));
 }
 
 size_t Pages(const PayloadBlock& block) { return block.capacity() / static_cast<size_t>(getpagesize()); }

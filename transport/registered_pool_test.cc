@@ -4,13 +4,18 @@
 #include <limits>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/endpoint.h"
+#include "transport/testing/mapping_flags.h"
 #include "transport/verbs/device.h"
 #include "transport/verbs/fake_verbs_api.h"
 
 namespace verbena::transport {
 namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
 
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
@@ -90,6 +95,13 @@ TEST_F(RegisteredPoolTest, NoMoreIsGivenBackAtATimeThanAllowed) {
   EXPECT_EQ(pool.size(), 2u);
   EXPECT_FALSE(pool.GiveBackFree(0, 2 * 1024));
   EXPECT_EQ(pool.size(), 0u);
+}
+
+TEST_F(RegisteredPoolTest, BuffersStandInMemoryForWhichHugePagesWereAskedFor) {
+  if (!ShowsHugePages()) GTEST_SKIP() << "this kernel has no huge pages, or does not say for what they were asked";
+  RegisteredPool pool(domain_, 8192, IBV_ACCESS_LOCAL_WRITE);
+  ASSERT_TRUE(pool.Grow(1024).ok());
+  EXPECT_THAT(FlagsOfMapping(pool.Take().data()), AnyOf(HasSubstr(" hg"), HasSubstr(" ht")));
 }
 
 TEST_F(RegisteredPoolTest, MemoryThatCannotBePinnedIsAnErrorThatNamesTheLimit) {
