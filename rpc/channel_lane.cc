@@ -107,8 +107,8 @@ void ChannelLane::Start(UserCall&& call) {
 }
 
 void ChannelLane::StartLater(UserCall&& call) {
-  // Once pushed the call may end, and the channel go. Not const: a closure would copy its own of it whenever it is
-  // moved.
+  // Once pushed the call may end, and the channel go. Not const: the closure's copy would be const as well, and is
+  // copied where the closure is moved then.
   std::shared_ptr<ChannelLane> self = shared_from_this();
   call.KeepRequest();
   handed_over_.Push(std::move(call));
@@ -140,7 +140,7 @@ void ChannelLane::AttemptAtAny(UserCall&& call) {
   const bool patient =
       ClientCallBinding::WaitsForReady(*call.context) || options_->connect_timeout == absl::ZeroDuration();
   call.wait_until = patient ? call.deadline : std::min(call.deadline, loop_.Now() + options_->connect_timeout);
-  if (!Route(std::move(call))) Connect();
+  if (!Route(std::move(call))) ConnectWanted();
   SetTimer();
 }
 
@@ -183,7 +183,7 @@ void ChannelLane::RerouteWaiting() {
   const CallbackScope scope(this);
   bool some_wait = false;
   waiting_->TakeEach([&](UserCall call) { some_wait |= !Route(std::move(call)); });
-  if (some_wait) Connect();
+  if (some_wait) ConnectWanted();
   SetTimer();
 }
 

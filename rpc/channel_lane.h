@@ -55,8 +55,8 @@ class ChannelLane : public CallRouter,
 
   // Connects ahead if the options say so.
   void Open();
-  // Connects in any case, as if there were a call: to each server that is wanted now or, until one is connected, comes
-  // to be, for the first list brings it or others did not answer.
+  // Connects in any case, as if there were a call: to each server that is wanted now or, until one of them is
+  // connected, comes to be, for the first list brings it or others did not answer.
   void Connect();
   void OnList(const absl::StatusOr<std::vector<ServerAddress>>& list);
   // Its `done` runs here, later, exactly once: not in here.
@@ -103,7 +103,10 @@ class ChannelLane : public CallRouter,
   bool Retry(UserCall& call, const absl::Status& status);
   // Whether one of its connections is in this state.
   static bool Has(const Server& server, ConnectivityState state);
-  bool AnyReady() const;  // Of all servers' connections.
+  // Whether one that is wanted has a connection. There are several servers.
+  bool HasWantedServer() const;
+  void ConnectWanted();
+  void ForgetConnect();
   void ReportServerOf(const ClientConnection& connection);
   void Report(ServerId id, const Server& server);
   void ReportReady(ServerId id, const Server& server);
@@ -135,7 +138,7 @@ class ChannelLane : public CallRouter,
   absl::flat_hash_map<const ClientConnection*, ServerId> server_of_;
   std::vector<std::shared_ptr<ClientConnection>> leaving_;  // Of servers that are gone, until their calls have ended.
   uint64_t version_ = 0;                                    // The balancer's, as acted upon.
-  bool connects_ = false;                                   // Connect was asked for, and nobody is connected yet.
+  bool connects_ = false;                                   // Of several servers: Connect is to be repeated.
   bool reroute_ = false;                                    // Calls that wait may find a server now.
   bool rerouting_ = false;                                  // The task is posted that looks for them.
   bool settling_ = false;

@@ -15,7 +15,12 @@ void ChannelLane::Open() {
 
 void ChannelLane::Connect() {
   if (shut_down_) return;
-  connects_ = !AnyReady();
+  connects_ = balancer_ != nullptr && !HasWantedServer();
+  ConnectWanted();
+}
+
+void ChannelLane::ConnectWanted() {
+  if (shut_down_) return;
   for (const auto& [id, server] : servers_) {
     if (balancer_ != nullptr && !balancer_->Wants(id)) continue;
     for (const auto& connection : server->connections) connection->Connect();
@@ -77,9 +82,18 @@ bool ChannelLane::Has(const Server& server, ConnectivityState state) {
                      [state](const auto& connection) { return connection->connectivity() == state; });
 }
 
-bool ChannelLane::AnyReady() const {
-  return std::any_of(servers_.begin(), servers_.end(),
-                     [](const auto& entry) { return Has(*entry.second, ConnectivityState::kReady); });
+bool ChannelLane::HasWantedServer() const {
+  return std::any_of(servers_.begin(), servers_.end(), [this](const auto& entry) {
+    return balancer_->Wants(entry.first) && Has(*entry.second, ConnectivityState::kReady);
+  });
+}
+
+// There is a connection: nobody has asked for more.
+void ChannelLane::ForgetConnect() {
+  connects_ = false;
+  for (const auto& [id, server] : servers_) {
+    for (const auto& connection : server->connections) connection->ForgetConnect();
+  }
 }
 
 // A server is what the best of its connections is.
@@ -131,8 +145,8 @@ void ChannelLane::Settle() {
     for (const auto& [id, server] : servers_) {
       for (const auto& connection : server->connections) connection->SetWanted(balancer_->Wants(id));
     }
-    connects_ = connects_ && !AnyReady();
-    if (connects_) Connect();  // To those who are wanted since.
+    if (connects_ && HasWantedServer()) ForgetConnect();
+    if (connects_) ConnectWanted();
   }
   if (std::exchange(reroute_, false) && !waiting_->empty() && !std::exchange(rerouting_, true)) {
     loop_.Post([self = shared_from_this()] { self->RerouteWaiting(); });

@@ -372,25 +372,25 @@ TEST_F(ChannelLaneTest, LoadIsHeardInAnAnswerThatNobodyAwaitsAnyMore) {
   EXPECT_LE(servers_["ada:1"]->held.size(), 5u);
 }
 
-TEST_F(ChannelLaneTest, ConnectBeforeTheFirstListConnectsToWhomThatNames) {
-  options_.connect_ahead = false;
-  StartServers({"a:1"});
-  OpenLane(rpc::PolicyKind::kRoundRobin);
-  lane_->Connect();
-  Name({"a:1"});
-  EXPECT_EQ(board_->state(), ConnectivityState::kReady);
-}
+class ConnectOnceTest : public ChannelLaneTest, public ::testing::WithParamInterface<rpc::PolicyKind> {};
 
-TEST_F(ChannelLaneTest, ConnectGoesOnToTheNextServerWhereTheFirstIsNotThere) {
+// The idle connection is closed, and the server that is not there left alone.
+TEST_P(ConnectOnceTest, BeforeTheFirstListConnectReachesWhoIsThereAndAsksForNothingMore) {
   options_.connect_ahead = false;
+  options_.idle_timeout = absl::Seconds(30);
   StartServers({"b:1"});
-  OpenLane(rpc::PolicyKind::kPickFirst);
-  Name({"a:1", "b:1"});
-  EXPECT_EQ(network_.connects(), 0u);
+  OpenLane(GetParam());
   lane_->Connect();
+  Name({"a:1", "b:1"});
   loop_.RunUntilIdle();
   EXPECT_EQ(board_->state(), ConnectivityState::kReady);
+  const size_t connects = network_.connects();
+  loop_.Advance(absl::Minutes(10));
+  EXPECT_EQ(network_.connects(), connects);
+  EXPECT_EQ(servers_["b:1"]->connections(), 0u);
 }
+INSTANTIATE_TEST_SUITE_P(Policies, ConnectOnceTest,
+                         ::testing::Values(rpc::PolicyKind::kPickFirst, rpc::PolicyKind::kRoundRobin));
 
 }  // namespace
 }  // namespace verbena

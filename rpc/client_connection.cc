@@ -148,6 +148,7 @@ void ClientConnection::SettleNow() {
 
 void ClientConnection::SetWanted(bool wanted) {
   wanted_ = wanted;
+  if (!wanted) ForgetConnect();
   Settle();
 }
 

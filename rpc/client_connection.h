@@ -59,6 +59,8 @@ class ClientConnection {
     connects_ahead_ = true;
     Settle();
   }
+  // From now on as the options say: Connect is no longer asked for. What is under way goes on.
+  void ForgetConnect() { connects_ahead_ = connects_ahead_ && options_->connect_ahead; }
   // Starts a call; its `done` runs here, later, exactly once: not in here, so that who tries again in it lets others
   // run.
   void Start(UserCall&& call);

@@ -83,7 +83,7 @@ void ClientConnection::CloseIfUnused() {
   ClientLink* const closing = std::exchange(link_, nullptr);
   session_.OnPeerDraining(closing->epoch());
   reconnect_.OnClosed();
-  connects_ahead_ = !wanted_;  // Idle, or to be wanted again.
+  connects_ahead_ = !wanted_ && options_->connect_ahead;  // Idle, or to be wanted again.
   Publish(wanted_ ? "not connected: idle" : "not connected: another server has the calls");
   closing->Close();
 }
