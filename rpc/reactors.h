@@ -6,8 +6,8 @@
 // followed by its reaction, exactly once, also when the call ends early. Beside a message may travel an attachment, as
 // in blocking_stream.h. Operations that several threads start have no order between them. What a reaction throws ends
 // the call as INTERNAL, with what it said; at a server as by Finish, so that OnDone follows without one of the
-// reactor's own. What is thrown after Finish, or by OnDone, is a line in the log. OnDone is the last reaction: after it
-// nothing touches the reactor, which may then delete itself.
+// reactor's own. What is thrown when the call has ended, or by OnDone, is a line in the log. OnDone is the last
+// reaction: after it nothing touches the reactor, which may then delete itself.
 
 #ifndef VERBENA_RPC_REACTORS_H_
 #define VERBENA_RPC_REACTORS_H_

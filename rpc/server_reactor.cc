@@ -44,7 +44,7 @@ bool ServerReactor::FinishOnce(absl::Status status) {
 }
 
 void ServerReactor::OnThrown(absl::Status thrown) {
-  if (!FinishOnce(thrown)) Log(Severity::kWarning, absl::StrCat(thrown.message(), ", after its Finish"));
+  if (!FinishOnce(thrown)) Log(Severity::kWarning, absl::StrCat(thrown.message(), ", when its call had ended"));
 }
 
 void BindServerReactor(ServerReactor* reactor, absl::string_view method, std::shared_ptr<MessageStream> stream,

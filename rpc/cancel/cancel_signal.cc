@@ -7,7 +7,7 @@
 namespace verbena::rpc {
 namespace {
 
-constexpr absl::string_view kWho = "a cancel callback";
+constexpr absl::string_view kWho = "a cancel call-back";
 
 }  // namespace
 

@@ -18,7 +18,7 @@
 // A call that is made again (ChannelOptions::retries) is one call: it starts once and ends once.
 //
 // Owner: the call. Thread: the event loop's, one call-back of a call at a time; none may block. What OnStart throws
-// refuses the call as INTERNAL; what others throw is dropped.
+// refuses the call as INTERNAL; what others throw is a line in the log.
 
 #ifndef VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_H_
 #define VERBENA_RPC_INTERCEPTOR_INTERCEPTOR_H_

@@ -16,6 +16,7 @@
 #include "base/run_catching.h"
 #include "rpc/interceptor/interceptor.h"
 #include "rpc/interceptor/message_observer.h"
+#include "transport/run_logging.h"
 
 namespace verbena::rpc {
 
@@ -76,10 +77,7 @@ class InterceptorChain : public MessageObserver {
 
   template <typename Call>
   static void Tell(Call&& call) {
-    RunCatching(kWho, [&] {
-      call();
-      return absl::OkStatus();
-    }).IgnoreError();
+    RunLogging(kWho, call);
   }
 
   Interceptors interceptors_;

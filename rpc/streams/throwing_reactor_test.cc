@@ -89,7 +89,7 @@ TEST_F(ThrowingReactorTest, OfAServerThatHasFinishedIsALineInTheLog) {
   handler.finishes = true;
   EXPECT_EQ(EndWith(handler).message(), "what it had to say");
   SetLogSink({});
-  EXPECT_THAT(lines, ::testing::ElementsAre("the reaction threw: out of luck, after its Finish",
+  EXPECT_THAT(lines, ::testing::ElementsAre("the reaction threw: out of luck, when its call had ended",
                                             "the last reaction threw: nobody hears it"));
 }
 
