@@ -1,7 +1,5 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building and testing Verbena needs. Safe to run again; needs root only when something is missing.
-#
-#   tools/install_deps.sh [--peers]      with what others have, and charts, which benchmarks/peers takes
 set -euo pipefail
 
 packages=(
@@ -10,8 +8,8 @@ packages=(
   # libraries
   libibverbs-dev librdmacm-dev libprotobuf-dev libprotoc-dev protobuf-compiler libabsl-dev libisal-dev libssl-dev
   libc-ares-dev libcurl4-openssl-dev nlohmann-json3-dev
-  # gRPC, which budgets are ratios to (benchmarks/grpc_bench)
-  protobuf-compiler-grpc libgrpc++-dev
+  # what others have, which ours is measured beside, and charts (benchmarks/peers)
+  protobuf-compiler-grpc libgrpc++-dev capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib linux-perf
   # tests: GoogleTest, libFuzzer with clang, network tools, an etcd to look names up in, programs for RDMA devices
   libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev clang-format-14 iproute2 procps
   etcd-server valgrind
@@ -21,16 +19,10 @@ packages=(
   qemu-system-x86 busybox-static cpio
 )
 
-case ${1:-} in
-  "") ;;
-  --peers)
-    packages+=(capnproto libcapnp-dev ucx-utils libfabric-bin python3-matplotlib linux-perf)
-    ;;
-  *)
-    echo "install_deps.sh: $1 is unknown; there is --peers" >&2
-    exit 2
-    ;;
-esac
+if (($# > 0)); then
+  echo "install_deps.sh: takes no arguments" >&2
+  exit 2
+fi
 
 missing=()
 for package in "${packages[@]}"; do

@@ -20,7 +20,7 @@ def _differences_in_instructions(measured, recorded, whose):
 def differences(measured, recorded):
     """What is wrong with what is recorded, in words; empty if nothing is.
 
-    Where not all instructions are the same each time, one layer's are recorded: of a large payload, most of which are
+    `recorded` may have slack of its own, of what varies more. Where not all instructions are the same each time, one layer's are recorded: of a large payload, most of which are
     copies, the transport's (libc copies for it), not what timers add meanwhile; over many connections those of the RPC
     layer, not what depends on which messages come together.
     """
@@ -34,7 +34,7 @@ def differences(measured, recorded):
     for layer, whose in (("rpc", "of the RPC layer"), ("transport", "of the transport")):
         if layer in recorded:
             wrong += _differences_in_instructions(measured.instructions[layer], recorded[layer], whose)
-    for name, slack in SLACK.items():
+    for name, slack in (SLACK | recorded.get("slack", {})).items():
         number = getattr(measured, name)
         if name not in recorded:
             continue

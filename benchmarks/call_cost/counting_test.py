@@ -204,6 +204,12 @@ class BaselineTest(unittest.TestCase):
         self.assertRegex(baseline.differences(measured, {"transport": 1200})[0], "baseline.json")
         self.assertEqual(baseline.differences(measured, {"transport": 1090}), [])
 
+    def test_what_varies_more_has_slack_of_its_own(self):
+        measured = counts.Counts({"rpc": 1000}, locked_instructions=14.0)
+        recorded = {"locked_instructions": 13.0, "slack": {"locked_instructions": 1.5}}
+        self.assertEqual(baseline.differences(measured, recorded), [])
+        self.assertEqual(len(baseline.differences(measured, recorded | {"slack": {}})), 1)
+
     def test_what_is_not_recorded_is_not_held(self):
         measured = counts.Counts({"rpc": 5000}, allocations=1.0, locks=7.0, doorbells=2.0)
         wrong = baseline.differences(measured, {"allocations": 0.0, "doorbells": 2.0})

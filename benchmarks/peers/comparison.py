@@ -82,6 +82,8 @@ def check_place(path: pathlib.Path) -> None:
     if path.is_file() or not path.exists():
         _unfinished(path).touch()
         _unfinished(path).unlink()
+    elif not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} may not be written to")
 
 
 def _unfinished(path: pathlib.Path) -> pathlib.Path:

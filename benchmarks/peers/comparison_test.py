@@ -147,7 +147,7 @@ class SystemCallsTest(unittest.TestCase):
                 finally:
                     over.touch()
 
-            serve = f"bash -c 'until [[ -e {over} ]]; do sleep 0.05; done' --serve"
+            serve = f"bash -c 'until [[ -e {over} || ! -d {folder} ]]; do sleep 0.05; done' --serve"
             command = ["bash", "-c", script.replace("$serve", serve)]
             with unittest.mock.patch.object(per_call, "_count_of_family", count):
                 return per_call.system_calls(Row(64, 1), lambda _row, _seconds: command, "--serve")
@@ -241,7 +241,6 @@ class TableTest(unittest.TestCase):
                 comparison.save({}, path)
             self.assertEqual(comparison.load(path), MEASURED)
             self.assertEqual(list(path.parent.iterdir()), [path])
-
 
     def test_where_they_go_is_looked_at_and_left_as_it_was(self):
         with tempfile.TemporaryDirectory() as name:

@@ -15,6 +15,8 @@ sys.path.append(str(ROOT / "benchmarks/call_cost"))
 import counts
 
 CALL_COST_TARGET = "//benchmarks/call_cost"
+# Where what is built here is, each program in a folder of its name.
+PROGRAMS = ROOT / "bazel-bin/benchmarks"
 
 # Under callgrind a byte that is copied takes fifty times as long: so many of all calls, and of small ones what it counts
 # by default.
@@ -39,7 +41,7 @@ def of_callgrind(row: Row) -> dict[str, float]:
         return {}
     calls = min(counts.CALLS, max(row.in_flight, _BYTES_COUNTED // row.payload_bytes))
     counted = counts.measure(
-        ROOT / "bazel-bin/benchmarks/call_cost/call_cost", f"--payload={row.payload_bytes}",
+        PROGRAMS / "call_cost/call_cost", f"--payload={row.payload_bytes}",
         f"--in_flight={row.in_flight}", f"--connections={row.connections}", calls=calls)  # fmt: skip
     return {"instructions": counted.without_device(), "allocations": counted.allocations,
             "doorbells": counted.doorbells}  # fmt: skip

@@ -54,7 +54,7 @@ def _own(program: str, row: Row, seconds: float, *arguments: str) -> list[str]:
     payload = [f"--payload={row.payload_bytes}"]
     if row.attached:
         payload = ["--payload=0", f"--attachment={row.payload_bytes}"]
-    return [str(ROOT / "bazel-bin/benchmarks" / program / program), *payload, f"--in_flight={row.in_flight}",
+    return [str(per_call.PROGRAMS / program / program), *payload, f"--in_flight={row.in_flight}",
             f"--connections={row.connections}", f"--seconds={seconds}", *arguments]  # fmt: skip
 
 
