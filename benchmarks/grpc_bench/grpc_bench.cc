@@ -2,7 +2,7 @@
 // better without --pinned.
 //
 //   grpc_bench --payload=64 --in_flight=1 [--connections=1] [--streaming [--one_way=client|server]] [--callers]
-//   [--transport=unix|tcp] [--pinned] [--seconds=2]
+//   [--rate=10000] [--transport=unix|tcp] [--pinned] [--seconds=2]
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -18,6 +18,7 @@
 #include "benchmarks/grpc_bench/grpc_blocking_load.h"
 #include "benchmarks/grpc_bench/grpc_load.h"
 #include "benchmarks/grpc_bench/grpc_one_way_load.h"
+#include "benchmarks/grpc_bench/grpc_open_load.h"
 #include "benchmarks/grpc_bench/grpc_stream_load.h"
 #include "benchmarks/yardstick/child_process.h"
 #include "benchmarks/yardstick/load_bounds.h"
@@ -30,11 +31,15 @@ ABSL_FLAG(
     std::string, one_way, "",
     "With --streaming: client or server, who alone sends messages, which the other drops. --in_flight says nothing "
     "then, nor do the latencies.");
+ABSL_FLAG(double, rate, 0,
+          "Calls a second over one connection, each due at its instant whatever becomes of the others (an open loop), "
+          "at most --in_flight at once; 0: a call follows another.");
 
 namespace verbena::benchmarks {
 namespace {
 
 constexpr std::chrono::seconds kConnectTimeout(30);  // For all connections.
+constexpr double kRateMax = 1e7;                     // As rpc_bench's.
 
 // Answers each message with itself. Deletes itself.
 class EchoReactor final : public grpc::ServerBidiReactor<Bytes, Bytes> {
@@ -90,6 +95,13 @@ absl::Status Check(const LoadShape& shape) {
     if (!known) return absl::InvalidArgumentError("--one_way must be client or server");
     if (!shape.streaming) return absl::InvalidArgumentError("--one_way is of --streaming");
   }
+  const double rate = absl::GetFlag(FLAGS_rate);
+  if (!(rate >= 0 && rate <= kRateMax)) {
+    return absl::InvalidArgumentError(absl::StrCat("--rate must be from 0 to ", kRateMax));
+  }
+  if (rate > 0 && (shape.streaming || absl::GetFlag(FLAGS_callers) || shape.connections > 1)) {
+    return absl::InvalidArgumentError("--rate is of calls over one connection, without --callers");
+  }
   if (!absl::GetFlag(FLAGS_callers)) return absl::OkStatus();
   if (shape.connections > 1) return absl::InvalidArgumentError("--callers make calls over one connection");
   if (shape.in_flight > kCallersMax) {
@@ -119,6 +131,9 @@ absl::StatusOr<LoadFigures> Measure(const std::string& address, const LoadShape&
   }
   if (callers) {
     return shape.streaming ? RunGrpcBlockingStream(channels.front(), shape) : RunGrpcCallers(channels.front(), shape);
+  }
+  if (const double rate = absl::GetFlag(FLAGS_rate); rate > 0) {
+    return GrpcOpenLoad(channels.front(), shape, rate).Run();
   }
   if (shape.streaming) return GrpcStreamLoad(channels.front(), shape).Run();
   return GrpcLoad(std::move(channels), shape).Run();

@@ -76,7 +76,7 @@ class RowsTest(unittest.TestCase):
             for program in (system.program for system in systems.SYSTEMS if system.key in ("verbena", "grpc_unix")):
                 self.assertIn(f"--one_way={sender}", program.command(row, 1))
         self.assertEqual(able[Row(1 << 20, 16, attached=True)], {"verbena", "raw"})
-        self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena"})
+        self.assertEqual(able[Row(64, 256, rate=10_000)], {"verbena", "grpc_unix", "grpc_tcp"})
         for threads, flag in ((CALLERS, "--callers"), (ISSUER, "--issuer"), (HANDLERS, "--handler=blocking")):
             row = Row(64, 64, "adaptive", threads=threads)
             self.assertEqual(able[row], {"verbena", "grpc_unix", "grpc_tcp"})

@@ -58,19 +58,15 @@ def _own(program: str, row: Row, seconds: float, *arguments: str) -> list[str]:
             f"--connections={row.connections}", f"--seconds={seconds}", *arguments]  # fmt: skip
 
 
-def _at_a_rate(row: Row) -> list[str]:
-    return [f"--rate={row.rate}"] if row.rate else []
-
-
 def _way_to_call(row: Row, threads: dict[str, list[str]]) -> list[str]:
     """As our program and gRPC's take it."""
     return [*(["--streaming"] if row.streaming else []), *([f"--one_way={row.one_way}"] if row.one_way else []),
-            *threads[row.threads]]  # fmt: skip
+            *threads[row.threads], *([f"--rate={row.rate}"] if row.rate else [])]  # fmt: skip
 
 
 def _rpc_bench(row: Row, seconds: float) -> list[str]:
     return _own("rpc_bench", row, seconds, "--device=soft", "--rounds=1", "--json", f"--wait={row.wait}",
-                *_way_to_call(row, _OUR_THREADS), *_at_a_rate(row))  # fmt: skip
+                *_way_to_call(row, _OUR_THREADS))  # fmt: skip
 
 
 def _of_json(row: Row, output: str) -> Figures:
@@ -135,12 +131,12 @@ def _messages_there_and_back(row: Row) -> bool:
 
 
 def _payload_in_messages(row: Row) -> bool:
-    """One follows another."""
-    return not row.attached and not row.rate
+    return not row.attached
 
 
 def _calls(row: Row) -> bool:
-    return _payload_in_messages(row) and not row.streaming and not row.threads
+    """One follows another."""
+    return _payload_in_messages(row) and not row.rate and not row.streaming and not row.threads
 
 
 def _one_in_flight(row: Row) -> bool:

@@ -28,19 +28,19 @@ if not _SKIP:
 _SECONDS = 0.2
 _MESSAGES_MAX = 1000  # Of programs that count messages. They poll: beside others each may wait for its turn.
 _OF_ONE_CALL = {"verbena", "raw", "grpc_unix", "grpc_tcp", "capnp_unix", "ucx_shm", "ucx_tcp", "libfabric_shm", "libfabric_tcp"}
-_OF_STREAMS = {"verbena", "grpc_unix", "grpc_tcp"}
+_OURS_AND_GRPC = {"verbena", "grpc_unix", "grpc_tcp"}
 _MEASURED_BESIDE_EACH_OTHER = {
     Row(64, 1): _OF_ONE_CALL,
     Row(64, 16, "event", connections=10): {"verbena", "raw", "grpc_unix", "grpc_tcp", "capnp_unix"},
-    Row(64, 16, streaming=True): _OF_STREAMS | {"raw"},
-    Row(64, 1, streaming=True, one_way="client"): _OF_STREAMS,
-    Row(64, 1, streaming=True, one_way="server"): _OF_STREAMS,
-    Row(64, 4, "adaptive", streaming=True, threads=CALLERS): _OF_STREAMS,
-    Row(64, 4, "adaptive", threads=CALLERS): _OF_STREAMS,
-    Row(64, 4, "adaptive", threads=ISSUER): _OF_STREAMS,
-    Row(64, 4, "adaptive", threads=HANDLERS): _OF_STREAMS,
+    Row(64, 16, streaming=True): _OURS_AND_GRPC | {"raw"},
+    Row(64, 1, streaming=True, one_way="client"): _OURS_AND_GRPC,
+    Row(64, 1, streaming=True, one_way="server"): _OURS_AND_GRPC,
+    Row(64, 4, "adaptive", streaming=True, threads=CALLERS): _OURS_AND_GRPC,
+    Row(64, 4, "adaptive", threads=CALLERS): _OURS_AND_GRPC,
+    Row(64, 4, "adaptive", threads=ISSUER): _OURS_AND_GRPC,
+    Row(64, 4, "adaptive", threads=HANDLERS): _OURS_AND_GRPC,
     Row(64 << 10, 4, attached=True): {"verbena", "raw"},
-    Row(64, 16, "adaptive", rate=1000): {"verbena"},
+    Row(64, 16, "adaptive", rate=1000): _OURS_AND_GRPC,
 }
 
 
