@@ -20,9 +20,9 @@ def _differences_in_instructions(measured, recorded, whose):
 def differences(measured, recorded):
     """What is wrong with what is recorded, in words; empty if nothing is.
 
-    `recorded` may have slack of its own, of what varies more. Where not all instructions are the same each time, one layer's are recorded: of a large payload, most of which are
-    copies, the transport's (libc copies for it), not what timers add meanwhile; over many connections those of the RPC
-    layer, not what depends on which messages come together.
+    `recorded` may have slack of its own, of what varies more. Where not all instructions are the same each time, one
+    layer's are recorded: of a large payload, most of which are copies, the transport's (libc copies for it), not what
+    timers add meanwhile; over many connections those of the RPC layer, not what depends on which messages come together.
     """
     wrong = []
     if "instructions" in recorded:

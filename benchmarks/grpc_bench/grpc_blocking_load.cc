@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/grpc_bench/grpc_status.h"
 #include "benchmarks/rpc_bench/bench.grpc.pb.h"
 #include "benchmarks/yardstick/blocking_echo.h"
 
@@ -26,10 +27,6 @@ grpc::Status CallUntilOver(Bench::Stub& stub, const LoadShape& shape, const Load
     window.Count(start, now, latencies);
   }
   return grpc::Status::OK;
-}
-
-absl::Status StatusOf(const grpc::Status& status) {
-  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "benchmarks/grpc_bench/grpc_status.h"
+
 namespace verbena::benchmarks {
 
 // One of the calls in flight. Used by one completion at a time.
@@ -48,7 +50,7 @@ void GrpcLoad::OnDone(Call* call, const grpc::Status& status) {
   const Clock::time_point now = Clock::now();
   if (!status.ok()) {
     const std::lock_guard lock(mu_);
-    failure_.Update(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
+    failure_.Update(StatusOf(status));
   }
   window_->Count(call->start, now, &call->latencies);
   if (!status.ok() || window_->IsOver(now)) {

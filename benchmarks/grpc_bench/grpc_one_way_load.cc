@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/synchronization/notification.h"
+#include "benchmarks/grpc_bench/grpc_status.h"
 
 namespace verbena::benchmarks {
 namespace {
@@ -34,7 +35,7 @@ struct OneWayStream {
   }
   absl::StatusOr<LoadFigures> FiguresOr(const grpc::Status& end) {
     if (!end.ok() && !(cancelled && end.error_code() == grpc::StatusCode::CANCELLED)) {
-      return absl::Status(static_cast<absl::StatusCode>(end.error_code()), end.error_message());
+      return StatusOf(end);
     }
     if (!over) return absl::InternalError("the stream ended before it was to");
     return LoadFigures(std::move(latencies), shape);

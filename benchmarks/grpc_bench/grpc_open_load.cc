@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "benchmarks/grpc_bench/grpc_status.h"
+
 namespace verbena::benchmarks {
 
 struct GrpcOpenLoad::Call {
@@ -71,7 +73,7 @@ void GrpcOpenLoad::OnDone(Call* call, const grpc::Status& status) {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(mu_);
   if (!status.ok()) {
-    failure_.Update(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
+    failure_.Update(StatusOf(status));
   }
   window_->Count(call->due, now, &latencies_);
   free_.push_back(call);  // With the last of them this may be gone once the lock is free.

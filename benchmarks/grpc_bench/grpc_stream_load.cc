@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "benchmarks/grpc_bench/grpc_status.h"
+
 namespace verbena::benchmarks {
 
 GrpcStreamLoad::GrpcStreamLoad(std::shared_ptr<grpc::Channel> channel, const LoadShape& shape)
@@ -20,7 +22,7 @@ absl::StatusOr<LoadFigures> GrpcStreamLoad::Run() {
   StartCall();
   ended_.WaitForNotification();
   if (!status_.ok()) {
-    return absl::Status(static_cast<absl::StatusCode>(status_.error_code()), status_.error_message());
+    return StatusOf(status_);
   }
   return LoadFigures(std::move(latencies_), shape_);
 }
